@@ -53,7 +53,7 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Sockets, timers and user of a process.
+/// A process with its socket, its timers and its user.
 struct Process<'a> {
     socket: UdpSocket,
     addresses: &'a [std::net::SocketAddr],
@@ -79,7 +79,7 @@ impl Process<'_> {
         }
     }
 
-    /// Waits for a datagram or the next timer.
+    /// Waits for a datagram, or until the next timer fires.
     fn wait(&mut self) -> Option<Input<Lock>> {
         let due = self.timers.iter().min_by_key(|(_, deadline)| **deadline);
         let (timer, pause) = match due {

@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-/// A kind of attack: its package, test program, filter of tests, and number of seeds of a long run.
+/// A kind of attack: its package, its test program, the filter of its tests, and the number of
+/// seeds of a long run.
 struct Kind {
     name: &'static str,
     package: &'static str,
@@ -34,7 +35,7 @@ impl Kind {
         Kind { name, package, program, tests, seeds }
     }
 
-    /// Runs the tests of this kind with the given seeds. Returns true if they pass.
+    /// Runs the tests of this kind with the given range of seeds. Returns true if they pass.
     fn attack(&self, root: &Path, seeds: &str, seconds: Option<&str>) -> bool {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
@@ -49,7 +50,8 @@ impl Kind {
     }
 }
 
-/// Runs the attacks of `[KIND] [--seeds A..B] [--seconds N]`, all kinds by default.
+/// Runs attacks. The arguments are `[KIND] [--seeds A..B] [--seconds N]`. Without a kind, all kinds
+/// run.
 pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
     let (mut kind, mut seeds, mut seconds) = (None, None, None);
     let mut arguments = arguments.iter().copied();

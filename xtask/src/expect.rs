@@ -1,11 +1,12 @@
-//! `cargo xtask expect`: checks of figures in a JSON report, without a JSON tool.
+//! `cargo xtask expect`: compares figures in a JSON report with expected values, without a JSON
+//! tool.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::Value;
 
-/// Prints all unmet expectations. Exits with status 1 if there are any.
+/// Prints the expectations that are not met. Exits with status 1 if there are any.
 pub(crate) fn main(file: &Path, expectations: &[&str]) -> ExitCode {
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
@@ -42,7 +43,7 @@ fn mismatch(report: &Value, expectation: &str) -> Option<String> {
     }
 }
 
-/// Formats a value for comparison: a string without quotes, an array as its length.
+/// Formats a value for the comparison: a string without quotes, and an array as its length.
 fn as_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

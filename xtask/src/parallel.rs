@@ -1,4 +1,4 @@
-//! Parallel map over a slice, with one thread per core.
+//! Applies a function to all items of a slice in parallel, with one thread per core.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,13 +1,13 @@
-//! `cargo xtask pictures`: pictures of the worked examples, drawn from their golden runs.
+//! `cargo xtask pictures`: draws the pictures of the worked examples, from their golden runs.
 //!
-//! The test that checks the pictures also draws them, so that there is one list of them.
+//! The test that checks the pictures also draws them, so that their list exists only once.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// Draws the pictures, or checks that they are current.
 ///
-/// Exits with status 1 if a picture is stale or could not be drawn.
+/// Exits with status 1 if a picture is out of date or could not be drawn.
 pub(crate) fn main(root: &Path, writes: bool) -> ExitCode {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut test = Command::new(cargo);

@@ -1,12 +1,12 @@
-//! Build of the command `tenure` for generators and checks.
+//! Builds the command `tenure` for generators and checks.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// Builds the command like `cargo run --release`, so that both share the build, and returns its
-/// path.
+/// Builds the command and returns its path. The build is that of `cargo run --release`, so that
+/// both share the compiled files.
 pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// Directory of the generated code. It is committed, so that building Tenure needs no protobuf
-/// compiler.
+/// Directory of the generated code. The code is committed, so that a build of Tenure needs no
+/// protobuf compiler.
 const GENERATED: &str = "crates/etcd/src";
 
 pub(crate) fn main(root: &Path, write: bool) -> ExitCode {
@@ -37,8 +37,8 @@ pub(crate) fn main(root: &Path, write: bool) -> ExitCode {
     ExitCode::from(u8::from(!stale.is_empty()))
 }
 
-/// Returns the names of the files in the first directory that are missing or different in the
-/// second.
+/// Returns the names of the files in the directory `one` that `other` lacks, or has with other
+/// contents.
 fn differing(one: &Path, other: &Path) -> Vec<String> {
     let files = fs::read_dir(one).into_iter().flatten().flatten();
     let names = files.map(|file| file.file_name().to_string_lossy().into_owned());

@@ -5,15 +5,16 @@
 
 const MILLION: u128 = 1_000_000;
 
-/// Returns the ticks that the fastest clock shows while the slowest shows this many, rounded up.
+/// Returns how many ticks the fastest clock shows while the slowest clock shows `ticks`, rounded
+/// up.
 pub(crate) fn stretched(ticks: u64, drift_ppm: u32) -> u64 {
     let drift = u128::from(drift_ppm).min(MILLION - 1);
     let shown = (u128::from(ticks) * (MILLION + drift)).div_ceil(MILLION - drift);
     u64::try_from(shown).unwrap_or(u64::MAX)
 }
 
-/// Returns the largest drift, in parts in a million, at which `short` ticks on the slowest clock
-/// end before `long` ticks on the fastest; 0 if there is none.
+/// Returns the largest drift, in parts per million, at which `short` ticks on the slowest clock end
+/// before `long` ticks on the fastest. Returns 0 if there is no such drift.
 pub(crate) fn tolerated(short: u64, long: u64) -> u32 {
     let (short, long) = (u128::from(short), u128::from(long));
     let margin = long.saturating_sub(short) * MILLION / (long + short).max(1);

@@ -1,4 +1,5 @@
-//! Variants that an algorithm declares: switches for alternative rules, each applied in one place.
+//! Variants that an algorithm declares: switches that replace a rule of the algorithm, usually by a
+//! known mistake.
 
 use core::fmt;
 use core::hash::Hash;
@@ -9,12 +10,12 @@ use alloc::vec::Vec;
 
 use tenure_core::Variant;
 
-/// The variants of one algorithm, as an enumeration of at most 32.
+/// The variants of one algorithm: an enumeration of at most 32 values.
 pub trait Switch: Copy + Eq + Hash + fmt::Debug + Send + Sync + 'static {
     /// All variants, in the order of their declaration.
     const ALL: &'static [Self];
 
-    /// Returns the declaration that `tenure list` shows.
+    /// Returns the declaration of the variant, which `tenure list` shows.
     fn declaration(self) -> Variant;
 }
 
@@ -78,7 +79,7 @@ impl<S: Switch> Variants<S> {
         }
     }
 
-    /// Returns the declarations of all variants, for the card.
+    /// Returns the declarations of all variants of the algorithm, for its card.
     pub fn declared() -> Vec<Variant> {
         S::ALL.iter().map(|switch| switch.declaration()).collect()
     }
@@ -101,12 +102,12 @@ impl<S: Switch> fmt::Debug for Variants<S> {
     }
 }
 
-/// Error: the algorithm declares no variant with this name.
+/// Error: a name is not the name of a variant of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownVariant {
     /// The unknown name.
     pub name: String,
-    /// The declared names.
+    /// The names of all variants that the algorithm declares.
     pub known: Vec<&'static str>,
 }
 
@@ -139,14 +140,16 @@ impl fmt::Display for UnknownVariant {
 
 impl core::error::Error for UnknownVariant {}
 
-/// Returns the declaration of the variant `fault-tolerant`, which selects another algorithm.
+/// Returns the declaration of `fault-tolerant`: a variant that selects another algorithm, which
+/// tolerates crashes.
 pub(crate) fn tolerant(description: &'static str) -> Variant {
     Variant { name: "fault-tolerant", description, sound: true, verdict: "", shown_by: "" }
 }
 
-/// Declares the variants of an algorithm: `Name = "name", sound|unsound, "what is different"`,
-/// optionally followed by `=> "verdict", "options of a check"`: the verdict of the project's
-/// checklist that it shows, and how `tenure check` shows it.
+/// Declares the variants of an algorithm: `Name = "name", sound|unsound, "what is different"`.
+///
+/// An optional `=> "verdict", "options of a check"` follows: the verdict of the project's checklist
+/// that the variant shows, and the options with which `tenure check` shows it.
 macro_rules! switches {
     ($($name:ident = $text:literal, $sound:ident, $description:literal
         $(=> $verdict:literal, $shown_by:literal)?;)*) => {

@@ -1,4 +1,4 @@
-//! Headless browser for tests, controlled over two pipes by the DevTools protocol.
+//! Headless browser for tests. It is controlled by the DevTools protocol over two pipes.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Maximum time for a response of the browser.
+/// Longest time for which a test waits for a response of the browser.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(120);
 const BROWSER_NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
-/// The DevTools protocol uses the file descriptors 3 and 4.
+/// Shell script that starts the browser, and moves the two pipes to file descriptors 3 and 4, which
+/// the DevTools protocol uses.
 const LAUNCH_SCRIPT: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
 
-/// Key codes of keys with a default action in the browser, such as moving the focus or pressing the
-/// focused button.
+/// Codes of the keys for which the browser has a default action, such as moving the focus.
 const KEY_CODES: [(&str, u32); 4] = [("Tab", 9), ("Enter", 13), ("Escape", 27), (" ", 32)];
 
 /// Browser with one page; dropping it closes the browser.
@@ -27,12 +27,12 @@ pub struct Tab {
     responses: Receiver<Value>,
     session: Option<String>,
     sent: u64,
-    /// Complaints of the page: exceptions, errors and warnings.
+    /// Messages of the page that a test should not accept: exceptions, errors and warnings.
     pub complaints: Vec<String>,
     _profile: TempDir,
 }
 
-/// Returns the browser installed on this machine, if there is one.
+/// Returns the path of a browser on this machine; `None` if there is none.
 fn installed() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -117,7 +117,7 @@ impl Tab {
         }
     }
 
-    /// Evaluates a JavaScript expression.
+    /// Evaluates a JavaScript expression in the page, and returns its value.
     pub fn value(&mut self, expression: &str) -> Value {
         let request =
             json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
@@ -126,18 +126,18 @@ impl Tab {
         response["result"]["value"].clone()
     }
 
-    /// Loads a file and waits until `ready` is true.
+    /// Loads a file, and waits until the JavaScript expression `ready` is true.
     pub fn load(&mut self, file: &Path, ready: &str) {
         self.visit(&format!("file://{}", file.display()), ready);
     }
 
-    /// Navigates to a URL and waits until `ready` is true.
+    /// Opens a URL, and waits until the JavaScript expression `ready` is true.
     pub fn visit(&mut self, url: &str, ready: &str) {
         self.call("Page.navigate", json!({ "url": url }));
         self.until(&format!("document.readyState === 'complete' && ({ready})"));
     }
 
-    /// Waits until an expression is true.
+    /// Waits until a JavaScript expression is true.
     pub fn until(&mut self, expression: &str) {
         for _ in 0..600 {
             if self.value(&format!("Boolean({expression})")) == json!(true) {
@@ -149,13 +149,13 @@ impl Tab {
         panic!("timed out waiting for {expression}");
     }
 
-    /// Returns the text of the first element that matches a selector.
+    /// Returns the text of the first element that matches a CSS selector.
     pub fn text(&mut self, selector: &str) -> String {
         let found = self.value(&format!("document.querySelector({selector:?}).innerText"));
         found.as_str().unwrap_or_default().to_owned()
     }
 
-    /// Presses and releases the mouse button.
+    /// Presses and releases the mouse button at a point of the window, in pixels.
     pub fn click_at(&mut self, x: f64, y: f64) {
         self.mouse("mousePressed", x, y);
         self.mouse("mouseReleased", x, y);
@@ -166,13 +166,14 @@ impl Tab {
         self.call("Input.dispatchMouseEvent", event);
     }
 
-    /// Clicks on the center of the first element that matches a selector.
+    /// Clicks on the center of the first element that matches a CSS selector.
     pub fn click(&mut self, selector: &str) {
         let (x, y) = self.center(selector);
         self.click_at(x, y);
     }
 
-    /// Like `click`, but evaluates an expression between the press and the release of the button.
+    /// Like `click`, but evaluates a JavaScript expression between the press and the release of the
+    /// button.
     pub fn click_during(&mut self, selector: &str, expression: &str) {
         let (x, y) = self.center(selector);
         self.mouse("mousePressed", x, y);
@@ -180,9 +181,10 @@ impl Tab {
         self.mouse("mouseReleased", x, y);
     }
 
-    /// Scrolls the first element that matches a selector into view and returns its center. Pages
-    /// redraw on the scroll event, which arrives up to a frame later, so this waits for two
-    /// frames between measurements until the center stays the same.
+    /// Scrolls the first element that matches a selector into view, and returns its center.
+    ///
+    /// A page redraws on the scroll event, up to a frame later. This function therefore measures
+    /// again every two frames, until the center stays the same.
     fn center(&mut self, selector: &str) -> (f64, f64) {
         let place = self.value(&format!(
             "(async () => {{ let was; for (;;) {{ \
@@ -198,7 +200,7 @@ impl Tab {
         (place[0].as_f64().unwrap(), place[1].as_f64().unwrap())
     }
 
-    /// Presses a key on the focused element.
+    /// Presses and releases a key while the page's focused element has the focus.
     pub fn press(&mut self, key: &str) {
         for kind in ["keyDown", "keyUp"] {
             let mut event = json!({"type": kind, "key": key});
@@ -216,8 +218,8 @@ impl Tab {
         }
     }
 
-    /// Sets the size of the window and the color scheme. Animations are reduced, so that clicks
-    /// reach their target.
+    /// Sets the size of the window in pixels, and the color scheme. It also turns off animations,
+    /// so that clicks reach their target.
     pub fn resize(&mut self, wide: u32, high: u32, look: &str) {
         let size =
             json!({"width": wide, "height": high, "deviceScaleFactor": 1, "mobile": wide < 600});

@@ -1,4 +1,4 @@
-//! Limits and progress of a search.
+//! Limits of a search, and reports of its progress.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -8,16 +8,17 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-/// Greatest number of states. Ids have 32 bits, and the tables are never filled quite equally.
+/// Maximum number of states. Ids have 32 bits, and the tables do not fill equally.
 const MAX_STATES: u64 = 7 << 29;
 
 /// Function that returns the memory of the process in bytes, or `None` if it is unknown.
 pub type MemoryReader = fn() -> Option<u64>;
 
-/// Signal that stops the threads of a check: the search alone, or also the analysis of liveness.
-/// The caller's flag raises it, or the [`Watchdog`] at a limit.
+/// Signal that stops the threads of a check: either the search alone, or also the analysis of
+/// liveness. The caller's flag raises it, or the [`Watchdog`] when a limit is reached.
 ///
-/// It is read for each world and each step of the analysis, at the cost of a memory read.
+/// The threads read it for each world, and for each step of the analysis. A reading costs one
+/// memory access.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StopSignal {
     flag: Option<Arc<AtomicBool>>,
@@ -27,11 +28,11 @@ pub(crate) struct StopSignal {
     pub(crate) script: Option<Arc<tests::Script>>,
 }
 
-/// Extent of a stop and the limit behind it, in ascending order.
+/// Scope of a stop, and the limit that causes it, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum StopStage {
-    /// Stops the search, to leave the analysis its share of the time.
+    /// Stops the search only, so that the analysis of liveness has its share of the time.
     SearchTime = 1,
     /// Stops everything: the time limit is reached.
     Time,
@@ -44,7 +45,7 @@ impl StopSignal {
         self.stage.fetch_max(stage as u8, Ordering::Relaxed);
     }
 
-    /// Returns a signal with this flag of the caller and no limit reached.
+    /// Returns a signal that the caller's flag raises. No limit is reached yet.
     pub(crate) fn reset(&self, flag: Option<Arc<AtomicBool>>) -> Self {
         let mut signal = self.clone();
         (signal.flag, signal.stage) = (flag, Arc::default());
@@ -78,7 +79,7 @@ impl StopSignal {
         self.is_past(StopStage::SearchTime)
     }
 
-    /// Returns the limit that stopped the search or everything.
+    /// Returns the limit that stopped the search or the whole check, if any.
     pub(crate) fn limit(&self) -> Option<Limit> {
         let stage = self.stage.load(Ordering::Relaxed);
         match stage {
@@ -97,11 +98,12 @@ pub(crate) struct Watchdog {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Interval between two readings of the memory.
+/// Interval at which the watchdog reads the memory of the process.
 const MEMORY_INTERVAL: Duration = Duration::from_millis(25);
 
 impl Watchdog {
-    /// Watches the limits of a check that began at `started`. Returns `None` if there are none.
+    /// Starts a watchdog for a check that began at `started`. Returns `None` if there are no
+    /// limits.
     pub(crate) fn start(
         limits: Limits,
         stop: &StopSignal,
@@ -150,22 +152,22 @@ impl Drop for Watchdog {
     }
 }
 
-/// Limits of a search, all optional.
+/// Limits of a check. `None` means no limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
     /// Approximate number of states.
     pub states: Option<u64>,
-    /// Memory of the search and the analysis of liveness, in bytes.
+    /// Memory of the search and the analysis of liveness together, in bytes.
     pub bytes: Option<u64>,
-    /// Total time of the search and the analysis of liveness.
+    /// Time of the search and the analysis of liveness together.
     pub time: Option<Duration>,
-    /// Function that returns the memory of the process, which counts towards `bytes` in addition to
-    /// the search's own account. That account excludes the allocator's overhead. Leave it out if
-    /// other parts of the process allocate memory.
+    /// Function that returns the memory of the process. The larger of this number and the search's
+    /// own account counts towards `bytes`. The search's account lacks the allocator's overhead. Use
+    /// `None` if other parts of the process allocate memory.
     pub memory_reader: Option<MemoryReader>,
 }
 
-/// Share of the time limit for the search if liveness is analysed after it, in percent.
+/// Share of the time limit that the search may use if an analysis of liveness follows, in percent.
 const SEARCH_SHARE: u32 = 60;
 
 /// Limit that stopped a search.
@@ -195,14 +197,15 @@ impl Limit {
 }
 
 impl Limits {
-    /// Returns the time limit of the search, which leaves time for the analysis.
+    /// Returns the time limit of the search. If `analyses`, an analysis of liveness follows, and
+    /// the search gets only its share.
     pub(crate) fn search_time(self, analyses: bool) -> Option<Duration> {
         let share = if analyses { SEARCH_SHARE } else { 100 };
         self.time.map(|time| time * share / 100)
     }
 
-    /// Returns the limit reached by a search with so many states and bytes that is about to
-    /// allocate `more` bytes.
+    /// Returns the limit that a search with this many states and bytes has reached, or would reach
+    /// if it allocated `more` bytes. `None` if it may continue.
     pub(crate) fn reached(self, states: u64, bytes: usize, more: usize) -> Option<Limit> {
         let held = self.memory_reader.and_then(|read| read()).unwrap_or(0).max(bytes as u64);
         let held = held + more as u64;
@@ -221,9 +224,9 @@ impl Limits {
 pub struct Progress {
     /// Number of distinct states seen.
     pub states: u64,
-    /// Length of the runs under expansion.
+    /// Number of steps of the runs that the search currently extends.
     pub depth: u32,
-    /// Number of states at this depth.
+    /// Number of states at this depth, which wait to be expanded.
     pub waiting: u64,
     /// Memory of the states, the visited set and the caches, in bytes.
     pub bytes: usize,
@@ -250,7 +253,7 @@ mod tests {
     use crate::check::Check;
     use crate::report::Report;
 
-    /// A clock that counts readings of the signal and reaches a stage at one of them.
+    /// A clock that counts the readings of the signal, and raises it at a given reading.
     #[derive(Debug)]
     pub(crate) struct Script {
         readings: AtomicU64,
@@ -266,8 +269,8 @@ mod tests {
         }
     }
 
-    /// Runs a check that a limit stops at the given reading. Returns the report and the total
-    /// number of readings.
+    /// Runs a check that a limit stops at reading `raise_at` of the signal. Returns the report and
+    /// the total number of readings.
     fn limited_at(raise_at: u64, stage: StopStage) -> (Report, u64) {
         let script = Arc::new(Script { readings: AtomicU64::new(0), raise_at, stage });
         let mut check = Check::<RicartAgrawala>::of(2).entries(2).threads(2);
@@ -276,8 +279,8 @@ mod tests {
         (check.run(), script.readings.load(Ordering::Relaxed))
     }
 
-    /// Each world of the search and of the analysis reads the signal, so a limit takes effect
-    /// within a few readings.
+    /// The search and the analysis read the stop signal at least once for each world. So a check
+    /// stops after a few more readings when a limit raises the signal.
     #[test]
     fn time_limit_stops_search_and_analysis_promptly() {
         const LATE: u64 = 40;
@@ -294,8 +297,8 @@ mod tests {
         }
     }
 
-    /// The states found within the search's share of the time are analysed. Unexplored states prove
-    /// nothing.
+    /// The analysis includes the states that the search found within its share of the time.
+    /// Unexplored states prove nothing.
     #[test]
     fn early_stop_never_reports_a_violation() {
         let (_, readings) = limited_at(u64::MAX, StopStage::SearchTime);

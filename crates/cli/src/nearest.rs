@@ -3,7 +3,7 @@
 /// Maximum number of suggestions.
 const MAX_SUGGESTIONS: usize = 3;
 
-/// Returns the most similar names, the nearest first.
+/// Returns the known names that resemble `name`, the most similar one first.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let place = |known: &'a str| {
         let is_part = known.split(':').any(|part| !name.is_empty() && part.starts_with(name));
@@ -25,7 +25,7 @@ pub(crate) fn unknown<'a>(
     format!("there is no {what} `{name}`; nearest are {nearest}; `tenure {what}` lists all")
 }
 
-/// Returns the edit distance in letters; part of a name matches as well as all of it.
+/// Returns the edit distance of two names in letters; 0 if `known` contains `name`.
 fn distance(name: &str, known: &str) -> usize {
     if !name.is_empty() && known.contains(name) {
         return 0;

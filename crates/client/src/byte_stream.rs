@@ -9,10 +9,10 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
 
-/// A boxed byte stream.
+/// A byte stream to a member, behind dynamic dispatch.
 pub(crate) type ByteStream = Box<dyn AsyncByteStream>;
 
-/// Readable and writable bytes.
+/// Stream from which bytes can be read, and to which they can be written.
 pub(crate) trait AsyncByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> AsyncByteStream for T {}
@@ -23,15 +23,15 @@ const PREFIX: usize = 16;
 /// Statistics on received bytes.
 #[derive(Debug, Default)]
 pub(crate) struct ReceiveStats {
-    /// Number of reads that returned, the end of the stream included.
+    /// Number of finished reads. The read that finds the end of the stream counts as well.
     pub(crate) reads: AtomicUsize,
-    /// First bytes, once there are any.
+    /// First bytes that the peer sent; empty until they arrive.
     first: OnceLock<Vec<u8>>,
     arrived: Notify,
 }
 
 impl ReceiveStats {
-    /// Returns the first bytes that the peer sent; waits until there are any.
+    /// Waits until the peer has sent something, and returns the first bytes.
     pub(crate) async fn first_bytes(&self) -> &[u8] {
         loop {
             let arrived = self.arrived.notified();
@@ -51,7 +51,7 @@ impl ReceiveStats {
     }
 }
 
-/// A byte stream that records what it receives.
+/// A byte stream that counts its reads and keeps the first bytes.
 pub(crate) struct CountedStream {
     stream: ByteStream,
     received: Arc<ReceiveStats>,

@@ -13,13 +13,14 @@ use crate::transport::channel::Channel;
 use crate::transport::endpoint::Endpoint;
 use crate::watch::queue_changes::QueueChanges;
 
-/// Time to establish the first connection.
+/// Longest time in which the first connection must be established.
 const INITIAL_CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A client of a lock service, `tenure serve` or an etcd of 3.4 or later.
 ///
-/// Clones share one connection. It is to any member that responds; once there is a session, it
-/// moves to the leader, unless [`ConnectOptions::any_member`] turns this off.
+/// Clones share one connection. At first it leads to any member that responds. Once there is a
+/// session, the client connects to the leader instead, unless [`ConnectOptions::any_member`] turns
+/// this off.
 #[derive(Clone, Debug)]
 pub struct Client {
     pub(crate) channel: Arc<Channel>,
@@ -28,8 +29,8 @@ pub struct Client {
 impl Client {
     /// Connects to a service with members at these endpoints, such as `http://127.0.0.1:2379`.
     ///
-    /// One member that accepts the connection is enough. They are tried in turn, beginning with a
-    /// random one.
+    /// One member that accepts the connection is enough. The client tries the endpoints in turn,
+    /// beginning with a random one.
     ///
     /// # Errors
     ///
@@ -65,10 +66,10 @@ impl Client {
         Ok(Client { channel })
     }
 
-    /// Starts a session. All locks and leaderships in it end with it.
+    /// Starts a session. When the session ends, all its locks and leaderships end.
     ///
-    /// The session is renewed in the background and ends `ttl` after the last renewal at the
-    /// latest. `ttl` is rounded down to whole seconds, and the service may choose a longer one.
+    /// A background task renews the session. It ends at the latest `ttl` after the last successful
+    /// renewal. `ttl` is rounded down to whole seconds, and the service may choose a longer one.
     ///
     /// # Errors
     ///
@@ -77,7 +78,7 @@ impl Client {
         Session::start(self.channel.clone(), ttl).await
     }
 
-    /// Watches the queue of a lock or an election from a revision of the service on. The first
+    /// Watches the queue of a lock or an election, from a revision of the store on. The first
     /// revision is 1.
     pub fn changes(&self, name: &str, from: u64) -> QueueChanges {
         QueueChanges::new(self.channel.clone(), name, from)

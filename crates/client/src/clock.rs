@@ -1,4 +1,4 @@
-//! The clock for leases, which includes time in which the machine was suspended.
+//! The clock for leases. It also counts time in which the machine was suspended.
 
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -6,28 +6,30 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-/// Interval at which the clocks are compared to detect a suspension.
+/// Interval at which this clock is compared with [`Instant`], to detect a suspension of the
+/// machine.
 const SUSPEND_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Largest difference between the clocks that does not count as a suspension: the two clocks are
-/// not read at the same moment.
+/// Largest difference between the two clocks that does not count as a suspension. They differ a
+/// little, because they are not read at the same moment.
 const CLOCK_READ_TOLERANCE: Duration = Duration::from_millis(10);
 
-/// Returns the current time. In contrast to [`Instant::now`] it includes time in which the machine
-/// was suspended.
+/// Returns the current time. Unlike [`Instant::now`], it includes time in which the machine was
+/// suspended.
 pub(crate) fn now() -> Instant {
     static ORIGIN: OnceLock<(Instant, Duration)> = OnceLock::new();
     let (origin, then) = ORIGIN.get_or_init(|| (Instant::now(), since_boot()));
     *origin + since_boot().saturating_sub(*then)
 }
 
-/// Wakes sleeping tasks after the machine was suspended, so that they check the time again.
+/// Wakes sleeping tasks after a suspension of the machine, so that they compare the time with their
+/// deadlines again.
 #[derive(Debug, Default)]
 pub(crate) struct SuspendWatch(watch::Sender<()>);
 
 impl SuspendWatch {
-    /// Starts a task that detects suspensions until all other references are dropped. Must be
-    /// called in a tokio runtime.
+    /// Starts a task that detects suspensions. The task ends when all other references are dropped.
+    /// Must be called in a tokio runtime.
     pub(crate) fn start() -> Arc<SuspendWatch> {
         let watch = Arc::new(SuspendWatch::default());
         tokio::spawn(detect_suspensions(Arc::downgrade(&watch)));
@@ -70,8 +72,8 @@ fn since_boot() -> Duration {
     boot_time()
 }
 
-/// Returns the time since the first call. Whether it includes suspensions depends on the system, so
-/// suspensions are not detected.
+/// Returns the time since the first call. It may or may not include suspensions, depending on the
+/// system. Suspensions are therefore not detected.
 #[cfg(not(target_os = "linux"))]
 fn since_boot() -> Duration {
     static ORIGIN: OnceLock<Instant> = OnceLock::new();
@@ -102,7 +104,7 @@ mod tests {
     use crate::transport::REQUEST_TIMEOUT;
 
     thread_local! {
-        /// Simulated duration of suspensions, per test thread.
+        /// Simulated time of suspensions in a test, one value per thread.
         pub(super) static SUSPENDED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
     }
 

@@ -1,4 +1,4 @@
-//! Errors, and the effect that a failed request may have had.
+//! Errors of requests. Each variant states whether the request may have had an effect.
 
 use thiserror::Error;
 use tonic::Code;
@@ -9,13 +9,14 @@ pub enum ClientError {
     /// An endpoint is invalid. No request was sent.
     #[error("invalid endpoint '{endpoint}': expected a URL such as http://127.0.0.1:2379")]
     InvalidEndpoint {
-        /// The endpoint as it was given.
+        /// The endpoint, as the caller gave it.
         endpoint: String,
     },
-    /// An endpoint uses TLS, and no certificates of authorities were given. No request was sent.
+    /// An endpoint begins with `https`, and the options contain no certificates of authorities. No
+    /// request was sent.
     #[error("endpoint '{endpoint}' uses TLS and requires the certificate of its authority")]
     MissingCertificates {
-        /// The endpoint as it was given.
+        /// The endpoint, as the caller gave it.
         endpoint: String,
     },
     /// No member responded in time. The request may have taken effect, or may still do so.
@@ -23,7 +24,7 @@ pub enum ClientError {
     Unavailable {
         /// Endpoints that were tried.
         endpoints: String,
-        /// Failure of the last attempt.
+        /// Reason why the last attempt failed.
         reason: String,
     },
     /// The service rejected the request, which had no effect.
@@ -34,7 +35,7 @@ pub enum ClientError {
         /// Message of the service.
         message: String,
     },
-    /// The session or the claim has ended.
+    /// The session, or the claim for a lock or an election, has ended.
     #[error("{0}")]
     Lost(#[from] LossReason),
 }
@@ -42,20 +43,21 @@ pub enum ClientError {
 /// Reason why a session, a lock or a leadership has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LossReason {
-    /// No renewal succeeded in time, so the client must assume that the lease has expired. The
-    /// service may still have it.
+    /// No renewal succeeded in time. The client must assume that the lease has expired, although
+    /// the service may still keep it.
     #[error("no renewal was answered in time")]
     NotRenewed,
-    /// The service ended the lease.
+    /// The service has no lease for the session any more: it expired or was revoked.
     #[error("the service has ended the lease")]
     LeaseEnded,
-    /// Another client deleted the key of the claim. The session continues.
+    /// Another client deleted the key of this lock or leadership. The session continues.
     #[error("its key was deleted")]
     KeyDeleted,
-    /// The user has lost the right to read the key of the claim, so a deletion would go unnoticed.
+    /// The user has lost the right to read the key of the lock or leadership. The client could
+    /// therefore not notice a deletion of the key.
     #[error("its key may not be read any more")]
     AccessDenied,
-    /// The owner closed the session.
+    /// The program itself closed the session.
     #[error("the session was closed")]
     Closed,
 }

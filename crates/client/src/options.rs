@@ -3,12 +3,12 @@
 use crate::tls::Certificates;
 use crate::user::User;
 
-/// Options for a connection to a service: user, certificates, and choice of the member.
+/// Options for a connection to a service: the user, the certificates, and the choice of the member.
 #[derive(Clone, Debug, Default)]
 pub struct ConnectOptions {
     pub(crate) user: Option<User>,
     pub(crate) certificates: Option<Certificates>,
-    /// True if any member may serve requests, not just the leader.
+    /// True if requests may go to any member. If false, the client connects to the leader.
     pub(crate) can_use_any_member: bool,
     /// Upper bound on the bytes of one response; `None` for the default.
     pub(crate) max_response: Option<usize>,
@@ -21,16 +21,16 @@ impl ConnectOptions {
         ConnectOptions { user: Some(user), ..self }
     }
 
-    /// Uses these certificates, which `https` endpoints require.
+    /// Uses these certificates. Endpoints with `https` require them.
     #[must_use]
     pub fn certificates(self, certificates: Certificates) -> ConnectOptions {
         ConnectOptions { certificates: Some(certificates), ..self }
     }
 
-    /// Stays with any member instead of moving to the leader. Requests take two more messages.
+    /// Stays connected to any member instead of moving to the leader. Each request then takes two
+    /// more messages, between that member and the leader.
     ///
-    /// Use this for clients that send few requests, and to spread a large number of clients over
-    /// the members.
+    /// Use this for clients that send few requests, and to spread many clients over the members.
     #[must_use]
     pub fn any_member(self) -> ConnectOptions {
         ConnectOptions { can_use_any_member: true, ..self }

@@ -1,4 +1,4 @@
-//! Transactions of the lock recipe of etcd clients, and the interpretation of their responses.
+//! Builds the transactions with which etcd clients implement locks, and interprets the responses.
 
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::compare::{CompareResult, CompareTarget, TargetUnion};
@@ -8,8 +8,8 @@ use tenure_etcd::etcdserverpb::response_op::Response;
 use tenure_etcd::mvccpb::KeyValue;
 use tenure_session::QueueView;
 
-/// Writes a key at the end of a queue and reads the key and its predecessor. Repeating the request
-/// does not move the key.
+/// Returns a request that adds a key to the end of a queue, and reads the key and its predecessor.
+/// If the key exists, its position stays the same.
 pub(crate) fn enqueue(name: &str, key: &[u8], value: Vec<u8>, lease: i64) -> rpc::TxnRequest {
     let newest = rpc::RangeRequest { limit: 2, ..keys(name, SortOrder::Descend) };
     // A repeated request must not overwrite a later value. Without a value it changes nothing.
@@ -21,7 +21,7 @@ pub(crate) fn enqueue(name: &str, key: &[u8], value: Vec<u8>, lease: i64) -> rpc
     rpc::TxnRequest { compare, success, failure }
 }
 
-/// Writes a key into a queue if the queue is empty, and reads the key.
+/// Returns a request that adds a key to a queue if the queue is empty, and reads the key.
 pub(crate) fn enqueue_if_empty(
     name: &str,
     key: &[u8],
@@ -36,17 +36,17 @@ pub(crate) fn enqueue_if_empty(
     }
 }
 
-/// Keys of a queue to read, the newest first.
+/// Range of the keys of a queue to read, newest first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueueRange<'a> {
     pub(crate) name: &'a str,
-    /// Upper bound on the creation revision; 0 for none.
+    /// Upper bound on the revision in which a key was created; 0 for no bound.
     pub(crate) max_revision: u64,
     /// Upper bound on the number of keys.
     pub(crate) limit: i64,
 }
 
-/// Reads a key and the newest keys of a range.
+/// Returns a request that reads a key, and the newest keys of a range.
 pub(crate) fn read_queue(key: &[u8], range: Option<QueueRange<'_>>) -> rpc::TxnRequest {
     let mut success = vec![op(read_key(key))];
     if let Some(QueueRange { name, max_revision, limit }) = range {
@@ -58,7 +58,8 @@ pub(crate) fn read_queue(key: &[u8], range: Option<QueueRange<'_>>) -> rpc::TxnR
     rpc::TxnRequest { success, ..Default::default() }
 }
 
-/// Makes all reads serializable: the member responds with its own state, without a quorum.
+/// Makes all reads of a transaction serializable: a member responds from its own state, without a
+/// quorum.
 pub(crate) fn serializable(mut txn: rpc::TxnRequest) -> rpc::TxnRequest {
     for op in &mut txn.success {
         if let Some(Request::RequestRange(range)) = &mut op.request {
@@ -68,7 +69,8 @@ pub(crate) fn serializable(mut txn: rpc::TxnRequest) -> rpc::TxnRequest {
     txn
 }
 
-/// Changes the value of a key if it is the one that was created in the revision `fence`.
+/// Returns a request that changes the value of a key, if the key was created in the revision
+/// `fence`.
 pub(crate) fn update(key: &[u8], fence: u64, value: Vec<u8>, lease: i64) -> rpc::TxnRequest {
     rpc::TxnRequest {
         compare: vec![created(key, Vec::new(), fence)],
@@ -77,14 +79,16 @@ pub(crate) fn update(key: &[u8], fence: u64, value: Vec<u8>, lease: i64) -> rpc:
     }
 }
 
-/// Deletes a key. If `fence` is not 0, the holder of the lock with this fencing token releases it.
+/// Returns a request that deletes a key. If `fence` is not 0, the request also releases the lock
+/// with this fencing token.
 pub(crate) fn delete(key: &[u8], fence: u64) -> rpc::TxnRequest {
     let (key, released) = (key.to_vec(), signed(fence));
     let delete = rpc::DeleteRangeRequest { key, released, ..Default::default() };
     rpc::TxnRequest { success: vec![op(Request::RequestDeleteRange(delete))], ..Default::default() }
 }
 
-/// Deletes keys, given with fencing tokens, before the operations of either branch.
+/// Adds deletions to the beginning of both branches of a transaction. Each key has the fencing
+/// token of its lock.
 pub(crate) fn with_deletions(txn: &rpc::TxnRequest, keys: &[(&[u8], u64)]) -> rpc::TxnRequest {
     let deleted = || keys.iter().flat_map(|(key, fence)| delete(key, *fence).success);
     let with = |rest: &[rpc::RequestOp]| deleted().chain(rest.iter().cloned()).collect();
@@ -94,27 +98,29 @@ pub(crate) fn with_deletions(txn: &rpc::TxnRequest, keys: &[(&[u8], u64)]) -> rp
     rpc::TxnRequest { compare, success: with(&txn.success), failure }
 }
 
-/// Reads the oldest keys of a queue, created in the revision `from` or later.
+/// Returns a request that reads the oldest keys of a queue, among those created in the revision
+/// `from` or later.
 pub(crate) fn oldest(name: &str, from: u64, limit: i64) -> rpc::RangeRequest {
     let min_create_revision = signed(from);
     rpc::RangeRequest { limit, min_create_revision, ..queue(name, SortOrder::Ascend) }
 }
 
-/// True if a key is in the queue of a name: one segment follows the name.
+/// Returns true if a key is in the queue of a lock: the key is the name, a slash, and one more
+/// segment.
 ///
-/// Keys with more segments belong to locks whose names begin with this one and a slash. A range of
-/// keys mixes both, and libraries of etcd treat them as one queue.
+/// A key with more segments belongs to a lock whose name begins with this name and a slash. The
+/// range of keys contains both kinds. The libraries of etcd treat them as one queue.
 pub(crate) fn is_in_queue(name: &str, key: &[u8]) -> bool {
     let rest = key.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"/"));
     rest.is_some_and(|segment| !segment.contains(&b'/'))
 }
 
-/// Returns the half-open range of the keys below a name.
+/// Returns the range of all keys that begin with a name and a slash. The end is exclusive.
 pub(crate) fn queue_range(name: &str) -> (Vec<u8>, Vec<u8>) {
     (format!("{name}/").into_bytes(), format!("{name}0").into_bytes())
 }
 
-/// True if the request created the key, so that the key is the newest of its queue.
+/// Returns true if the request created the key. The key is then the newest of its queue.
 pub(crate) fn is_new(response: &rpc::TxnResponse, key: &[u8]) -> bool {
     response.succeeded && key_values(response).any(|kv| kv.key == key && kv.version == 1)
 }
@@ -127,12 +133,12 @@ fn key_values(response: &rpc::TxnResponse) -> impl Iterator<Item = &KeyValue> {
     ranges.flatten()
 }
 
-/// Returns the view of a queue in a response: the key and its predecessor.
+/// Returns the view of a queue in a response: the caller's key, and the key before it.
 ///
 /// # Errors
 ///
-/// Returns the oldest creation revision among the keys if the response has `limit` keys and all of
-/// them belong to other locks. The caller must then read older keys.
+/// The response contains `limit` keys, and all of them belong to other locks. The error is the
+/// oldest revision in which one of them was created. The caller must read older keys then.
 pub(crate) fn queue_view(
     response: &rpc::TxnResponse,
     key: &[u8],
@@ -152,7 +158,7 @@ pub(crate) fn queue_view(
     }
 }
 
-/// Returns the view in a response to a read of one key.
+/// Returns the view of a queue in a response that contains only the caller's key.
 pub(crate) fn own_view(response: &rpc::TxnResponse, key: &[u8]) -> QueueView<Vec<u8>> {
     let none = QueueView { revision: 0, own: None, predecessor: None };
     queue_view(response, key, "", i64::MAX).unwrap_or(none)
@@ -195,7 +201,7 @@ const fn op(request: Request) -> rpc::RequestOp {
     rpc::RequestOp { request: Some(request) }
 }
 
-/// Converts a revision of the protocol, which is not negative.
+/// Converts a revision of the protocol to an unsigned number. Revisions are never negative.
 pub(crate) fn unsigned(revision: i64) -> u64 {
     u64::try_from(revision).unwrap_or(0)
 }

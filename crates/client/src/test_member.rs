@@ -3,7 +3,8 @@
 use tempfile::TempDir;
 use tenure_server::{Config, Server};
 
-/// Starts a member that runs as long as the runtime. Returns its data folder and its address.
+/// Starts a member that runs as long as the tokio runtime. Returns its data directory and its
+/// address.
 pub(crate) async fn start_member() -> (TempDir, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let config = Config {

@@ -1,4 +1,4 @@
-//! Credentials of a client.
+//! Name and password of a client.
 
 use std::fmt;
 
@@ -10,13 +10,13 @@ pub struct User {
 }
 
 impl User {
-    /// Creates credentials from name and password.
+    /// Creates a user from a name and a password.
     pub fn new(name: impl Into<String>, password: impl Into<String>) -> Self {
         User { name: name.into(), password: password.into() }
     }
 }
 
-/// Omits the password.
+/// Omits the password from the output.
 impl fmt::Debug for User {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("User").field("name", &self.name).finish_non_exhaustive()

@@ -92,7 +92,8 @@ impl<P: Protocol, E: Environment> Batch<P, E> {
     }
 }
 
-/// Sink of one step: writes to a [`Batch`] and queries an [`Environment`].
+/// Sink for the effects of one step. It writes them to a [`Batch`], and takes choices and clock
+/// readings from an [`Environment`].
 pub struct StepEffects<'a, P: Protocol> {
     messages: &'a mut Vec<(ProcessId, P::Message)>,
     timers: &'a mut Vec<TimerChange<P::Timer>>,
@@ -139,7 +140,8 @@ impl<P: Protocol> Effects<P> for StepEffects<'_, P> {
     }
 }
 
-/// For tests and examples that step one algorithm by hand. Engines use [`Batch::effects`].
+/// A batch is itself a sink, for tests and examples that step one algorithm by hand. Engines use
+/// [`Batch::effects`].
 impl<P: Protocol, E: Environment> Effects<P> for Batch<P, E> {
     #[inline]
     fn send(&mut self, to: ProcessId, message: P::Message) {

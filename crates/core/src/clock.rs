@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use crate::process::ProcessId;
 
-/// A Lamport clock: a counter that is never behind a clock value that it has received.
+/// A Lamport clock: a counter that is never behind a value that its process has received.
 ///
 /// Lamport, *Time, clocks, and the ordering of events in a distributed system*, CACM 1978.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,13 +15,13 @@ use crate::process::ProcessId;
 pub struct LamportClock(pub u64);
 
 impl LamportClock {
-    /// Advances the clock by one before a local event, and returns it.
+    /// Advances the clock by one for a local event, and returns the new value.
     pub fn tick(&mut self) -> u64 {
         self.0 += 1;
         self.0
     }
 
-    /// Advances the clock to a received value, unless it is ahead already.
+    /// Advances the clock to a received value, unless the clock is already ahead of it.
     pub fn observe(&mut self, received: u64) {
         self.0 = self.0.max(received);
     }
@@ -81,13 +81,13 @@ impl VectorClock {
         VectorClock(alloc::vec![0; size as usize])
     }
 
-    /// Counts one more event of `process`.
+    /// Adds one event of `process` to the causal past.
     pub fn tick(&mut self, process: ProcessId) {
         self.grow(process.index() + 1);
         self.0[process.index()] += 1;
     }
 
-    /// Merges the causal past of `other` into this one.
+    /// Merges the causal past of `other` into this clock.
     pub fn merge(&mut self, other: &VectorClock) {
         self.grow(other.0.len());
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
@@ -95,12 +95,13 @@ impl VectorClock {
         }
     }
 
-    /// Returns the number of events of `process` in the past.
+    /// Returns the number of events of `process` in the causal past.
     pub fn of(&self, process: ProcessId) -> u64 {
         self.0.get(process.index()).copied().unwrap_or(0)
     }
 
-    /// Returns the counts, by process.
+    /// Returns the number of events of each process in the causal past. The index is the process
+    /// number from 0.
     pub fn counts(&self) -> &[u64] {
         &self.0
     }

@@ -17,14 +17,16 @@ pub enum Per {
     Election,
     /// One agreement: a decision, or an item that all processes deliver.
     Agreement,
-    /// One message of the inner protocol.
+    /// One message of the protocol that the algorithm carries, such as a message of a reliable
+    /// channel's user.
     Message,
     /// One period of a timer.
     Period,
 }
 
 impl Per {
-    /// Returns the layer whose messages are counted; `None` if a run does not count such units.
+    /// Returns the layer whose messages count towards one such unit. `None` if no run is checked
+    /// against a cost in this unit.
     pub const fn layer(self) -> Option<Layer> {
         match self {
             Per::Entry => Some(Layer::Mutex),
@@ -48,16 +50,16 @@ impl Per {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Cost {
-    /// Unit of the cost.
+    /// Unit of work that the bounds refer to.
     pub per: Per,
-    /// Formula for people.
+    /// Number of messages as a formula in *N*, for display.
     pub formula: &'static str,
-    /// Lower bound of the number.
+    /// Lower bound on messages per unit.
     pub least: u64,
-    /// Upper bound; `None` if there is no bound.
+    /// Upper bound on messages per unit; `None` if there is no bound.
     pub most: Option<u64>,
-    /// True if the bounds cover all messages. False if the formula has further parts after a comma,
-    /// which the bounds omit.
+    /// True if the bounds cover all messages. If false, the formula has further terms after a
+    /// comma, which the bounds leave out.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub whole: bool,
 }
@@ -104,7 +106,7 @@ impl Cost {
 pub struct CostBound {
     /// Cost according to the card.
     pub cost: Cost,
-    /// Prediction of theory for such a run.
+    /// Number of messages that theory predicts for such a run; `None` if there is no formula.
     pub expected: Option<Prediction>,
 }
 

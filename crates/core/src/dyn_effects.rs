@@ -15,7 +15,7 @@ pub struct DynEffects<'a, P: Protocol> {
 }
 
 impl<'a, P: Protocol> DynEffects<'a, P> {
-    /// Wraps effects of any type.
+    /// Wraps an effects sink of any type.
     pub fn new(inner: &'a mut impl Effects<P>) -> Self {
         DynEffects { inner }
     }

@@ -1,21 +1,22 @@
 //! Message names, and the layers of a composition.
 
-/// Layer of a composition that a message belongs to. Messages per entry count one layer only.
+/// Layer of a composition that a message belongs to. The message cost of a service counts the
+/// messages of one layer only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Layer {
-    /// Requests, replies, grants, tokens.
+    /// Messages of locks: requests, replies, grants, tokens.
     Mutex,
-    /// Elections, answers, announcements.
+    /// Messages of elections: calls for an election, answers, announcements.
     Election,
-    /// Consensus and commitment.
+    /// Messages of agreement services, such as consensus and atomic commit.
     Agreement,
     /// Heartbeats of failure detectors.
     Detector,
     /// Acknowledgements and retransmissions.
     Channel,
-    /// All messages between users of the services.
+    /// Messages that users of the services send to each other.
     Application,
 }
 
@@ -24,7 +25,7 @@ pub enum Layer {
 pub struct Label {
     /// Layer of the message.
     pub layer: Layer,
-    /// Name of the variant in kebab-case.
+    /// Name of the message variant, in kebab-case.
     pub kind: &'static str,
 }
 
@@ -41,7 +42,7 @@ impl Label {
 /// Most messages implement it with [`labelled!`](crate::labelled). An adapter returns the label of
 /// the message that it carries.
 pub trait Labelled {
-    /// Returns the name of this message.
+    /// Returns the layer and the name of this message.
     fn label(&self) -> Label;
 }
 

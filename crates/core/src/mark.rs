@@ -25,7 +25,7 @@ pub const BY_PROCESS: &str = "ByProcess";
 /// A list of any length, such as the entries of a log. Its elements are checked as usual.
 pub const OF_ANY_LENGTH: &str = "OfAnyLength";
 
-/// Marks a [`TERM_NUMBER`].
+/// Serializes a number with the mark [`TERM_NUMBER`].
 ///
 /// # Errors
 ///
@@ -34,7 +34,7 @@ pub fn term_number<S: Serializer>(number: &u64, to: S) -> Result<S::Ok, S::Error
     to.serialize_newtype_struct(TERM_NUMBER, number)
 }
 
-/// Marks a [`PACKED`] term.
+/// Serializes a packed term with the mark [`PACKED`].
 ///
 /// # Errors
 ///
@@ -43,7 +43,7 @@ pub fn packed<S: Serializer>(number: &u64, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_newtype_struct(PACKED, number)
 }
 
-/// Marks a value as [`ANY`].
+/// Serializes a value with the mark [`ANY`].
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ pub fn any<T: Serialize + ?Sized, S: Serializer>(value: &T, to: S) -> Result<S::
     to.serialize_newtype_struct(ANY, value)
 }
 
-/// Marks a list as [`BY_PROCESS`].
+/// Serializes a list with the mark [`BY_PROCESS`].
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ pub fn by_process<T: Serialize, S: Serializer>(list: &T, to: S) -> Result<S::Ok,
     to.serialize_newtype_struct(BY_PROCESS, list)
 }
 
-/// Marks a list as [`OF_ANY_LENGTH`].
+/// Serializes a list with the mark [`OF_ANY_LENGTH`].
 ///
 /// # Errors
 ///

@@ -20,14 +20,15 @@ use crate::property::Property;
 use crate::rank::Rank;
 use crate::service::{agreement, mutex};
 
-/// Judgement on a property. One run never *proves* a property, because other runs may violate it.
+/// Judgement on a property. A single run never *proves* a property, because another run may violate
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Judgement {
     /// No violation: in this run, or in every run within the bounds of a check.
     Holds,
-    /// Some run violates the property.
+    /// At least one run violates the property.
     Violated,
     /// Not decided: a run or a search was cut short, or ended too soon.
     Incomplete,
@@ -55,7 +56,7 @@ impl fmt::Display for Judgement {
 pub struct Finding {
     /// Property that was judged.
     pub property: Property,
-    /// Judgement on the property.
+    /// Outcome: holds, violated or incomplete.
     pub judgement: Judgement,
     /// First violation, if there is one.
     pub violation: Option<FirstViolation>,
@@ -64,11 +65,11 @@ pub struct Finding {
 /// Time, process and description of the first violation of a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FirstViolation {
-    /// Time of the violation, as the engine counts it.
+    /// Time of the violation, in the unit of the engine that reports it, such as ticks or steps.
     pub time: u64,
     /// Process at which the violation became certain.
     pub at: ProcessId,
-    /// Description of the violation, one sentence.
+    /// Description of the violation, in one sentence.
     pub message: String,
 }
 
@@ -90,7 +91,7 @@ impl Finding {
 pub struct MonitorRun<M> {
     monitor: M,
     violation: Option<FirstViolation>,
-    /// Judgement at the end of the run.
+    /// Judgement at the end of the run; `None` before the end.
     ending: Option<Judgement>,
 }
 
@@ -100,7 +101,7 @@ impl<M> MonitorRun<M> {
         MonitorRun { monitor, violation: None, ending: None }
     }
 
-    /// Returns the monitor.
+    /// Returns the monitor, whose state may be changed.
     pub const fn monitor(&mut self) -> &mut M {
         &mut self.monitor
     }
@@ -160,13 +161,13 @@ impl<M> MonitorRun<M> {
 pub struct MonitorConfig {
     /// Number of processes.
     pub size: u32,
-    /// Number of processes that may be inside at the same time.
+    /// Number of processes that may be inside the critical section at the same time.
     pub most_inside: u32,
     /// True if entries carry fences.
     pub fenced: bool,
     /// True if mutual exclusion is also judged strictly, so that a crash does not end an entry.
     pub strict: bool,
-    /// Bypass bounds to judge.
+    /// Bounds on bypass to judge, each as a number of entries of one other process during a wait.
     pub bypass_bounds: Vec<u32>,
     /// True if requests carry vector clocks.
     pub clocks: bool,
@@ -180,13 +181,13 @@ pub struct MonitorConfig {
 #[derive(Clone, Debug)]
 pub struct MutexMonitorSet {
     exclusion: MonitorRun<MutualExclusion>,
-    /// For a lock that admits several processes at the same time.
+    /// Monitor of a lock that admits several processes at the same time; `None` for any other lock.
     at_most: Option<MonitorRun<MutualExclusion>>,
     strict: Option<MonitorRun<MutualExclusion>>,
     fencing: Option<MonitorRun<Fencing>>,
     order: Option<Box<[MonitorRun<Order>; 2]>>,
     bypass: BypassMeter,
-    /// Bypass bounds, each with its first violation.
+    /// Bounds on bypass, each with its first violation.
     bounds: Vec<(u32, Option<FirstViolation>)>,
 }
 
@@ -233,18 +234,18 @@ impl MutexMonitorSet {
         self.observe_all(time, at, Observation::Event(event));
     }
 
-    /// Records a crash.
+    /// Records a crash of the process `at`.
     pub fn on_crash(&mut self, time: u64, at: ProcessId) {
         self.bypass.on_request_end(at);
         self.observe_all(time, at, Observation::Crashed);
     }
 
-    /// Records a recovery.
+    /// Records a recovery of the process `at`.
     pub fn on_recovery(&mut self, time: u64, at: ProcessId) {
         self.observe_all(time, at, Observation::Recovered);
     }
 
-    /// Returns the meter of entries by others during a wait.
+    /// Returns the meter that counts how often other processes enter while one waits.
     pub const fn bypass(&self) -> &BypassMeter {
         &self.bypass
     }
@@ -312,12 +313,12 @@ impl ElectionMonitorSet {
         }
     }
 
-    /// Records a cause for another election that users do not observe: a suspicion.
+    /// Records a suspicion. It may cause another election, and users do not observe it.
     pub fn allow_new_election(&mut self) {
         self.irrevocability.monitor().start_epoch();
     }
 
-    /// Processes a command, an event, a crash or a recovery.
+    /// Processes a command, an event, a crash or a recovery of the process `at`.
     pub fn observe(&mut self, time: u64, at: ProcessId, seen: ElectionObservation<'_>) {
         self.irrevocability.observe(time, at, seen);
         if let Observation::Command { .. } = seen {
@@ -372,7 +373,7 @@ impl AgreementMonitorSet {
         AgreementMonitorSet(monitors.into_iter().map(MonitorRun::new).collect())
     }
 
-    /// Processes a command, an event, a crash or a recovery.
+    /// Processes a command, an event, a crash or a recovery of the process `at`.
     pub fn observe(
         &mut self,
         time: u64,

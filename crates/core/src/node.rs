@@ -73,14 +73,15 @@ use crate::protocol::{Input, Protocol};
 #[derive(Debug)]
 pub struct Node<P: Protocol, E = ConstantEnvironment> {
     process: P,
-    /// Stable state that is durable, or is being written.
+    /// Stable state after the current save, or after the last one. `None` before the first save.
     written: Option<P::Stable>,
-    /// Complete state that is being rewritten, with the changes since.
+    /// Complete state that a runner is rewriting, with all changes since. `None` if no rewrite is
+    /// in progress.
     rewriting: Option<P::Stable>,
     /// Change that must be saved before the effects of the last step may leave.
     unsaved: Option<P::Stable>,
     batch: Batch<P, E>,
-    /// Queued effects, by step.
+    /// Effects of steps that wait for a save, oldest step first.
     queued: VecDeque<QueuedEffects<P>>,
     /// Number of queued steps whose save is complete.
     releasable: usize,
@@ -107,7 +108,7 @@ pub struct PendingSave<S> {
 }
 
 impl<S> PendingSave<S> {
-    /// Returns the change to make durable.
+    /// Returns the change that the runner must make durable.
     pub fn change(&self) -> &S {
         &self.change
     }
@@ -148,7 +149,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         node
     }
 
-    /// Returns the effects of booting, which wait to be released.
+    /// Returns the effects of booting, which the caller must release like those of a step.
     pub fn pending(&mut self) -> Step<'_, P, E> {
         Step { node: self }
     }
@@ -182,9 +183,10 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         self.written.as_ref()
     }
 
-    /// Returns a state that may replace everything saved so far; `None` between
-    /// [`Node::begin_rewrite`] and [`Node::finish_rewrite`]. Changes in that time apply to the
-    /// rewritten state as well, and may omit parts that only it contains.
+    /// Returns a state that may replace everything saved so far. `None` before the first save, and
+    /// during a rewrite, from [`Node::begin_rewrite`] to [`Node::finish_rewrite`]. Changes in that
+    /// time apply to the rewritten state as well, and may omit parts that only the rewritten state
+    /// contains.
     pub fn replacement(&self) -> Option<&P::Stable> {
         self.written.as_ref().filter(|_| self.rewriting.is_none())
     }
@@ -195,8 +197,8 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     }
 
     /// Begins a save of all queued steps that no save covers yet. Returns `None` if another save is
-    /// in progress, or if these steps changed nothing that must be saved; then they are releasable
-    /// immediately.
+    /// in progress. Also returns `None` if these steps changed nothing that must be saved; their
+    /// effects may then be released immediately.
     pub fn begin_save(&mut self) -> Option<PendingSave<P::Stable>> {
         if self.saving.is_some() || self.releasable == self.queued.len() {
             return None;
@@ -217,8 +219,9 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         P::DEFERS_SAVES && self.rewriting.is_none() && self.written.as_ref().is_some_and(unsaved)
     }
 
-    /// Returns the complete stable state, to be written beside the changes that follow. Returns
-    /// `None` if a rewrite is in progress, or if a change has to be saved first.
+    /// Begins a rewrite: returns the complete stable state, which the runner writes beside the
+    /// changes that follow. Returns `None` if a rewrite is in progress, or if a change has to be
+    /// saved first.
     pub fn begin_rewrite(&mut self) -> Option<P::Stable> {
         if self.rewriting.is_some() || self.change().is_some() {
             return None;
@@ -239,7 +242,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         self.releasable = self.releasable.max(covered);
     }
 
-    /// Returns the effects of the next queued step, if they may leave.
+    /// Returns the effects of the oldest queued step. Returns `None` if they must wait for a save.
     pub fn release(&mut self) -> Option<ReleasedEffects<'_, P>> {
         self.releasable = self.releasable.checked_sub(1)?;
         self.saving = self.saving.map(|covered| covered - 1);
@@ -271,7 +274,8 @@ impl<P: Protocol, E: Environment> Node<P, E> {
 }
 
 impl<P: Protocol, E> Node<P, E> {
-    /// Records a change that is durable, or is being written.
+    /// Applies a change to the written state, and to the state that is being rewritten, if there is
+    /// one.
     fn write(&mut self, change: P::Stable) {
         if let Some(rewriting) = &mut self.rewriting {
             P::apply_change(rewriting, change.clone());
@@ -289,8 +293,8 @@ impl<P: Protocol, E> Node<P, E> {
         );
     }
 
-    /// Returns the complete current state: `saved` with all later changes, including those whose
-    /// save may be deferred.
+    /// Returns the complete stable state of the process: `saved` with all changes since, including
+    /// those whose save may be deferred.
     fn whole(&self, saved: &P::Stable) -> P::Stable {
         let mut whole = saved.clone();
         if let Some(rest) = self.process.unsaved(saved) {
@@ -363,7 +367,7 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
         &self.node.batch.events
     }
 
-    /// Removes and returns the messages that need not wait for a save, in order.
+    /// Removes the messages that need not wait for a save, and returns them in order.
     pub fn take_early_messages(&mut self) -> impl Iterator<Item = (ProcessId, P::Message)> {
         self.node.batch.messages.extract_if(.., |(_, message)| !P::requires_save(message))
     }

@@ -60,7 +60,7 @@ impl Group {
         Group { me, size }
     }
 
-    /// Returns the process whose view this is.
+    /// Returns the process from whose view this group is seen.
     pub const fn me(self) -> ProcessId {
         self.me
     }

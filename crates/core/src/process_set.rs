@@ -43,8 +43,8 @@ impl ProcessSet {
         set
     }
 
-    /// Creates an empty set with words for `size` processes. It is not canonical until the last
-    /// word is used.
+    /// Creates an empty set with memory for `size` processes. It is not canonical until the last
+    /// word of the memory has a member.
     fn with_room(size: u32) -> Self {
         let words = (size as usize).div_ceil(BITS);
         if words <= INLINE_WORDS {

@@ -62,8 +62,8 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     /// State that survives a crash; `()` if there is none.
     type Stable: Clone + Debug + Eq + Hash + Wire + Send + Sync + 'static;
 
-    /// Boots a process. `stable` is `None` on the first boot. After a crash it is the last result
-    /// of [`Protocol::stable`] that a runner made durable.
+    /// Boots a process. `stable` is the state that the process saved before a crash: the last
+    /// result of [`Protocol::stable`] that a runner made durable. `None` on the first boot.
     fn boot(
         group: Group,
         config: &Self::Config,
@@ -90,7 +90,7 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     }
 
     /// Returns the part of [`Protocol::unsaved`] that must be durable before the effects of a step
-    /// leave. It is a change as well.
+    /// leave. This part is a valid change as well.
     ///
     /// By default this is the complete change. A log that replaced saved entries by a snapshot need
     /// not wait until the snapshot is durable: after a crash the saved entries yield the same
@@ -118,7 +118,7 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     /// Handles a message from a peer.
     fn on_message(&mut self, from: ProcessId, message: Self::Message, fx: &mut impl Effects<Self>);
 
-    /// Handles an armed timer that fires. The timer is no longer armed.
+    /// Handles a timer that was armed and has fired. The timer is no longer armed.
     fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
         let _ = (timer, fx);
     }
@@ -198,7 +198,7 @@ pub enum Input<P: Protocol> {
     },
 }
 
-/// Opinion of a failure detector about a peer. Either opinion may be revoked by the other.
+/// Opinion of a failure detector about a peer. The detector may change its opinion at any time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Verdict {
@@ -213,8 +213,8 @@ pub trait Effects<P: Protocol> {
     /// Sends `message` to `to`. The channel decides whether it arrives, and in which order.
     fn send(&mut self, to: ProcessId, message: P::Message);
 
-    /// Arms `timer` to fire once, after a delay in the range `after`. Arming it again replaces the
-    /// timer.
+    /// Arms `timer` to fire once, after a delay in the range `after`. If the timer is already
+    /// armed, the new delay replaces the old one.
     fn set_timer(&mut self, timer: P::Timer, after: Delay);
 
     /// Disarms `timer`, so that it does not fire. No effect if it is not armed.
@@ -257,8 +257,8 @@ pub trait Effects<P: Protocol> {
         (result, child.into_events())
     }
 
-    /// Returns the effects of a child protocol `Q` inside this one, for a child whose events need
-    /// no attention. `event` maps each event to one of this protocol, or to none.
+    /// Returns the effects of a child protocol `Q` inside this one, for a child whose events this
+    /// protocol only translates. `event` maps each event to one of this protocol, or to none.
     fn wrap<Q: Protocol, M, T, E>(
         &mut self,
         message: M,

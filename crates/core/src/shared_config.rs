@@ -1,4 +1,4 @@
-//! Shared configuration inside a state.
+//! Configuration that all states of a run share. A state contains only a pointer to it.
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
@@ -6,10 +6,11 @@ use core::ops::Deref;
 
 use alloc::sync::Arc;
 
-/// Shared configuration inside a state: equal to any other, hashes to nothing, and costs a pointer
-/// to clone.
+/// Configuration that all states of a run share. Any two values are equal, hashing them has no
+/// effect, and a clone copies only a pointer.
 ///
-/// All states of one run have the same configuration, so a comparison would only cost time.
+/// All states of one run have the same configuration, so comparing or hashing it would only cost
+/// time.
 pub struct SharedConfig<C: ?Sized>(Arc<C>);
 
 impl<C> SharedConfig<C> {

@@ -25,7 +25,7 @@ pub struct SystemModel {
     pub down: bool,
     /// Ways in which processes may fail during the run.
     pub crashes: Crashes,
-    /// Number of processes that may fail, including those down from the start.
+    /// Maximum number of processes that may fail, including those that are down from the start.
     pub crashed: Bound,
     /// True if a process may recover without its saved state.
     pub amnesia: bool,
@@ -36,9 +36,9 @@ pub struct SystemModel {
 /// Bound on the number of occurrences in one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Bound {
-    /// At most this many faults.
+    /// At most this many occurrences.
     AtMost(u32),
-    /// Any number of times.
+    /// Any number of occurrences.
     Any,
 }
 
@@ -125,8 +125,8 @@ impl Card {
         lacking.map(|(_, needs, given)| UnmetAssumption { needs, given })
     }
 
-    /// Returns the promises of the card that hold in a model in which live processes may be
-    /// suspected. If the algorithm needs a perfect detector, a wrong suspicion may let two
+    /// Returns the promises of the card that hold in the model `around`, in which live processes
+    /// may be suspected. If the algorithm needs a perfect detector, a wrong suspicion may let two
     /// processes enter. Mutual exclusion, fencing and order are then not promised, and the resource
     /// must compare fencing tokens. In all other cases, every promise of the card holds.
     pub fn promises_under(&self, around: &SystemModel) -> Vec<Property> {

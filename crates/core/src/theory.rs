@@ -23,24 +23,25 @@ impl Theory {
         Theory { entry, delay, bypass, order }
     }
 
-    /// Creates the theory of an election that takes this many hops when all processes start at the
-    /// same time.
+    /// Creates the theory of an election in which all processes start at the same time. After
+    /// `hops` messages in sequence, all of them know the result.
     pub const fn election(hops: u32) -> Self {
         Theory::agreement("", hops)
     }
 
-    /// Creates the theory of an agreement that takes this many hops, in words and as a number, when
-    /// all processes start at the same time.
+    /// Creates the theory of an agreement in which all processes start at the same time. After
+    /// `hops` messages in sequence, all of them know the result. `words` is this number as a
+    /// formula.
     pub const fn agreement(words: &'static str, hops: u32) -> Self {
         let delay = Hops { words, least: hops, most: hops, whole: true };
         Theory { entry: "", delay, bypass: "", order: "" }
     }
 }
 
-/// Number of sequential messages.
+/// Number of messages that are sent one after the other, as a formula and as bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hops {
-    /// Formula for people.
+    /// Number of messages as a formula, for display.
     pub words: &'static str,
     /// Lower bound of the number.
     pub least: u32,
@@ -52,18 +53,20 @@ pub struct Hops {
 }
 
 impl Hops {
-    /// One message, never more or less.
+    /// Exactly one message.
     pub const ONE: Hops = Hops { words: "1", least: 1, most: 1, whole: true };
 
-    /// Two messages in sequence.
+    /// Exactly two messages, one after the other.
     pub const TWO: Hops = Hops { words: "2", least: 2, most: 2, whole: true };
 
-    /// Creates a range from the next process on the ring to a full round.
+    /// Creates a range from 1 hop, to the next process on the ring, to `size` hops, once round the
+    /// ring.
     pub const fn ring(size: u32) -> Self {
         Hops { words: "1…N", least: 1, most: size, whole: true }
     }
 
-    /// Creates a range from a neighbour in the tree to its diameter.
+    /// Creates a range from 1 hop, to a neighbour in the tree, to `diameter` hops, between the
+    /// processes that are farthest apart.
     pub const fn tree(diameter: u32) -> Self {
         Hops { words: "1…D", least: 1, most: diameter, whole: true }
     }
@@ -74,7 +77,7 @@ impl Hops {
 pub enum WorkloadKind {
     /// One process at a time enters, drawn at random.
     OneAtATime,
-    /// All processes enter equally often, at any time.
+    /// All processes enter equally often and may request at any time.
     Alike,
     /// All processes start an election at the same time, with the configured ranks.
     AllStart,
@@ -89,9 +92,9 @@ pub enum WorkloadKind {
 /// Number of messages that theory predicts, per entry or per election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Prediction {
-    /// Kind of the prediction.
+    /// Meaning of the number: exact, a mean, or a bound.
     pub precision: Precision,
-    /// Number of messages that is predicted.
+    /// Predicted number of messages.
     pub messages: Quantity,
 }
 
@@ -109,7 +112,7 @@ impl Prediction {
         }
     }
 
-    /// Creates a prediction of a fraction.
+    /// Creates a prediction of the fraction `numerator / denominator`.
     pub const fn shared(precision: Precision, numerator: u64, denominator: u64) -> Self {
         Prediction {
             precision,
@@ -117,7 +120,7 @@ impl Prediction {
         }
     }
 
-    /// Creates a mean: `harmonic_factor` times the harmonic number 1 + 1/2 + … +
+    /// Creates a prediction of a mean: `harmonic_factor` times the harmonic number 1 + 1/2 + … +
     /// 1/`harmonic_index`, plus `more`.
     pub const fn harmonic(harmonic_factor: u64, harmonic_index: u32, more: u64) -> Self {
         let messages =
@@ -126,8 +129,8 @@ impl Prediction {
     }
 }
 
-/// `numerator / denominator + harmonic_factor · H(harmonic_index)`, with the harmonic number H. It
-/// stays exact without floating-point numbers.
+/// `numerator / denominator + harmonic_factor · H(harmonic_index)`, with the harmonic number H. The
+/// parts are integers, so the quantity is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Quantity {
     /// Numerator of the fraction.
@@ -140,21 +143,21 @@ pub struct Quantity {
     pub harmonic_index: u32,
 }
 
-/// Kind of a prediction.
+/// Meaning of a predicted number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Precision {
-    /// This number in every run.
+    /// Every run sends exactly this number of messages.
     Exact,
-    /// This number on average over the random choices.
+    /// Runs send this number of messages on average over their random choices.
     Mean,
-    /// An upper bound.
+    /// No run sends more messages.
     Most,
-    /// A lower bound.
+    /// No run sends fewer messages.
     Least,
 }
 
 impl Precision {
-    /// Returns the words before the number.
+    /// Returns the words that precede the number in a report, such as `at most`.
     pub const fn words(self) -> &'static str {
         match self {
             Precision::Exact => "exactly",

@@ -14,6 +14,7 @@ pub trait Timestamped: Protocol {
     /// Returns the current clock, for a message of the application to carry.
     fn clock(&self) -> u64;
 
-    /// Observes the sender's clock of a received application message.
+    /// Advances the clock to at least `clock`, the sender's clock in a received application
+    /// message.
     fn observe(&mut self, clock: u64);
 }

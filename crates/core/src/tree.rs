@@ -92,7 +92,7 @@ impl Tree {
         }
     }
 
-    /// Computes each depth from the nearest ancestor whose depth is known.
+    /// Creates the tree with these parents, and computes the depth of each process.
     fn rooted(parents: Vec<ProcessId>) -> Self {
         let mut depths: Vec<Option<u32>> = vec![None; parents.len()];
         depths[0] = Some(0);

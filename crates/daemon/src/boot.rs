@@ -1,4 +1,4 @@
-//! Starts a node as its configuration says.
+//! Opens the resources that a configuration names, and starts the node.
 
 use std::net::ToSocketAddrs;
 use std::sync::mpsc::Sender;
@@ -27,13 +27,14 @@ pub enum NodeError {
     /// The configuration names an unknown algorithm or variant.
     #[error(transparent)]
     Unknown(#[from] CatalogueError),
-    /// The configuration enables a deliberate mistake without allowing it.
+    /// The configuration enables a variant that is a deliberate mistake, and does not allow
+    /// mistakes.
     #[error(transparent)]
     Mistake(#[from] MistakeError),
     /// The key files cannot be used.
     #[error(transparent)]
     Keys(#[from] KeyFileError),
-    /// The node would be reachable without authentication.
+    /// The node would listen beyond this machine without keys.
     #[error(
         "{0}: set private_key and public_keys (see `tenure keys new`), or set insecure = true if \
          all who can reach it are trusted"
@@ -50,16 +51,17 @@ pub enum NodeError {
     /// The data directory cannot be opened.
     #[error(transparent)]
     Store(#[from] OpenError),
-    /// The trace file cannot be continued.
+    /// The trace file of an earlier start cannot be continued.
     #[error(transparent)]
     Trace(#[from] AppendError),
     /// The transport or the protocol did not start.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The node failed: its state or its trace could not be written, or its peers evicted it.
+    /// The running node failed: its state or its trace could not be written, or its peers evicted
+    /// it.
     #[error(transparent)]
     Failure(#[from] Failure),
-    /// The page cannot be served.
+    /// The live page of the node cannot be served.
     #[error(transparent)]
     Page(#[from] PageError),
     /// The workload failed.
@@ -68,7 +70,7 @@ pub enum NodeError {
 }
 
 impl NodeError {
-    /// True if the cause is the configuration, and not the environment.
+    /// Returns true if the cause is the configuration, and not the environment.
     pub fn is_misconfiguration(&self) -> bool {
         matches!(
             self,
@@ -81,7 +83,7 @@ impl NodeError {
         )
     }
 
-    /// True if the peers evicted this node.
+    /// Returns true if the peers evicted this node.
     pub fn is_eviction(&self) -> bool {
         matches!(self, NodeError::Failure(Failure::Evicted(_)))
     }
@@ -89,7 +91,7 @@ impl NodeError {
 
 /// Running node, with its locks and its leader.
 ///
-/// It stops when all handles and guards are dropped, or with [`Node::stop`].
+/// The node stops when all its handles and guards are dropped, or when [`Node::stop`] is called.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -110,33 +112,33 @@ impl NodeError {
 /// ```
 #[derive(Debug)]
 pub struct Node {
-    /// The only lock, or the one that named locks are derived from.
+    /// The only lock of the node, or the base from which named locks are made.
     pub(crate) lock: Lock,
-    /// True if locks have names.
+    /// True if the node has many locks with names. False: it has one lock without a name.
     has_names: bool,
-    /// Leader, as this node knows it.
+    /// Leader of the cluster, as this node knows it.
     pub leadership: Leadership,
-    /// Address, connections and task of the node.
+    /// Running node: its address, its connections and its task.
     pub running: RunningNode,
-    /// Session of this start, counted from 1.
+    /// Number of this start of the node, from 1.
     pub session: u64,
-    /// Keys of the peers, if the node uses keys. They can be replaced while it runs.
+    /// Keys of the peers; `None` without keys. The keys can be replaced while the node runs.
     pub keyring: Option<Keyring>,
 }
 
-/// Error of [`Node::lock`]. Nothing changed.
+/// Error of [`Node::lock`], which then has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LockError {
     /// The name is empty or too long.
     #[error(transparent)]
     Name(#[from] LockNameError),
-    /// The node has a single lock without a name.
+    /// The node has only one lock, which has no name.
     #[error("this node has one lock without a name: set service.named = true for named locks")]
     Nameless,
 }
 
 impl Node {
-    /// Opens the data directory, and starts the process with its saved state.
+    /// Opens the data directory, and starts the node with its saved state.
     ///
     /// Must be called inside a tokio runtime. Does not run the `[work]` of the configuration.
     ///
@@ -147,8 +149,8 @@ impl Node {
         Node::start_with_watcher(config, from_catalogue, None)
     }
 
-    /// Starts a node with protocols of this factory. The watcher receives every record of the node,
-    /// whether or not it is written to a trace.
+    /// Like [`Node::start`], with protocols of `factory`. `watcher` receives every record of the
+    /// node, even if the node writes no trace.
     pub(crate) fn start_with_watcher(
         config: &Config,
         factory: ProtocolFactory,
@@ -161,10 +163,10 @@ impl Node {
         Ok(Node { lock, has_names, leadership, running, session, keyring })
     }
 
-    /// Returns the lock with this name. All nodes of the cluster have all names.
+    /// Returns the lock with this name. The name denotes the same lock at all nodes of the cluster.
     ///
-    /// Names are for long-lived locks. A node keeps its state of a lock until it stops, and a new
-    /// leader queries every node about each lock.
+    /// Use names only for locks that exist for a long time. A node keeps the state of each lock
+    /// until it stops. A new leader asks every node about each lock.
     ///
     /// # Errors
     ///
@@ -175,15 +177,15 @@ impl Node {
         if self.has_names { Ok(self.lock.named(name)) } else { Err(LockError::Nameless) }
     }
 
-    /// Returns the only lock; none if locks have names.
+    /// Returns the only lock; `None` if the node has named locks.
     pub fn only_lock(&self) -> Option<Lock> {
         (!self.has_names).then(|| self.lock.clone())
     }
 
-    /// Stops the node in good order, even if handles exist. Queued messages are delivered first.
-    /// Waiting callers receive an error, and guards are lost.
+    /// Stops the node after it has sent its queued messages. Handles may still exist: waiting
+    /// callers receive an error, and guards are lost.
     ///
-    /// Drop guards before: to its peers, a node that stops while it holds a lock has crashed in the
+    /// Drop all guards before. If a node stops while it holds a lock, its peers see a crash in the
     /// critical section.
     ///
     /// # Errors
@@ -195,7 +197,7 @@ impl Node {
     }
 }
 
-/// Returns the result of a node's task, and continues a panic.
+/// Returns the result of a node's finished task. Panics if the task panicked.
 pub(crate) fn task_result(ended: Result<Result<(), Failure>, JoinError>) -> Result<(), Failure> {
     ended.unwrap_or_else(|failed| match failed.try_into_panic() {
         Ok(panic) => std::panic::resume_unwind(panic),
@@ -234,7 +236,7 @@ fn boot(
     Ok((running, session, keyring))
 }
 
-/// Resources of a node.
+/// Resources that a node opens at its start.
 struct NodeResources {
     transport: Settings,
     store: Store,
@@ -244,7 +246,7 @@ struct NodeResources {
 }
 
 impl NodeResources {
-    /// Opens the resources of a process whose saved state has this schema.
+    /// Opens the resources of a node. The saved state must have this schema.
     fn open(config: &Config, schema: &str) -> Result<NodeResources, NodeError> {
         let trust = keys::trust(&config.cluster, config.me())?;
         let keyring = match &trust {
@@ -273,7 +275,7 @@ impl NodeResources {
     }
 }
 
-/// Returns transport limits that suit the message delay.
+/// Returns the limits of the transport. Its timeouts depend on the configured delay of messages.
 fn limits(config: &Config) -> Limits {
     let plain = Limits::default();
     let connect = Duration::from_millis(config.connect_ms());

@@ -1,4 +1,4 @@
-//! Builder for configurations in code.
+//! Builder of a node's configuration, for programs.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use crate::config::{
     Channel, Cluster, Config, ConfigError, Detector, Service, Store, Trace, VERSION,
 };
 
-/// Builder of a [`Config`]. Some values must be the same on all nodes of a cluster, as noted
-/// below. Nodes that differ there cannot work together.
+/// Builder of a [`Config`]. Some values must be the same on all nodes of a cluster: the methods say
+/// so. Nodes that differ in such a value cannot work together.
 ///
 /// ```
 /// use tenure_daemon::Config;
@@ -47,8 +47,9 @@ impl Builder {
         Builder { cluster, service, detector: Detector::default(), directory: None, trace: None }
     }
 
-    /// Sets the number of this node, from 1, and the `host:port` of every node, in the order of
-    /// their numbers. The addresses must be the same on all nodes, and their number never changes.
+    /// Sets the number of this node, from 1, and the addresses of all nodes as `host:port`, in the
+    /// order of their numbers. The addresses must be the same on all nodes. The number of nodes
+    /// never changes.
     pub fn node<A: Into<String>>(
         mut self,
         me: u32,
@@ -59,38 +60,39 @@ impl Builder {
         self
     }
 
-    /// Sets the `host:port` at which this node listens, if it differs from its own address, as in a
-    /// container or behind a router.
+    /// Sets the address at which this node listens, as `host:port`. It is needed if the node's own
+    /// entry in the addresses cannot be used, as in a container or behind a router.
     pub fn listen(mut self, address: impl Into<String>) -> Self {
         self.cluster.listen = Some(address.into());
         self
     }
 
-    /// Sets the directory for the state of this node alone, created if it is missing. There is no
-    /// default, because peers reject a node that lost its state.
+    /// Sets the directory with the state of this node. No other node may use it. It is created if
+    /// it is missing. There is no default, because peers reject a node that lost its state.
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
         self
     }
 
-    /// Sets the files with the keys: the private key of this node, readable by its owner alone, and
-    /// the public keys of all nodes. `tenure keys new --nodes 3` creates them. Keys are required
-    /// unless this node listens on loopback, and need the feature `keys`.
+    /// Sets the files with the keys: the private key of this node, which only its owner may read,
+    /// and the public keys of all nodes. `tenure keys new --nodes 3` creates them.
+    ///
+    /// Keys are required unless this node listens on loopback. They need the feature `keys`.
     pub fn keys(mut self, private: impl Into<PathBuf>, public: impl Into<PathBuf>) -> Self {
         self.cluster.private_key = Some(private.into());
         self.cluster.public_keys = Some(public.into());
         self
     }
 
-    /// Allows a node without keys to listen beyond loopback. Anyone who can reach it, or can
+    /// Allows this node to listen beyond loopback without keys. Anyone who can reach the node, or
     /// intercept its traffic, can then impersonate any node, and read and change all messages.
     pub fn insecure(mut self) -> Self {
         self.cluster.insecure = true;
         self
     }
 
-    /// Sets the election algorithm whose leader grants the locks: an election of `tenure list`,
-    /// `raft` by default. Must be the same on all nodes.
+    /// Sets the election algorithm. The elected leader grants the locks. The name is that of an
+    /// election in `tenure list`; `raft` is the default. It must be the same on all nodes.
     pub fn election(mut self, election: impl Into<String>) -> Self {
         self.service.election = election.into();
         self.service.mutex = format!("coordinated:{}", self.service.election);
@@ -98,9 +100,9 @@ impl Builder {
         self
     }
 
-    /// Selects a single lock without a name instead of named locks: any mutual exclusion algorithm
-    /// of `tenure list` that does not depend on a leader, together with this election. Must be the
-    /// same on all nodes.
+    /// Selects a single lock without a name, instead of named locks. `mutex` is any mutual
+    /// exclusion algorithm of `tenure list` that does not depend on a leader. `election` runs
+    /// besides it. Both must be the same on all nodes.
     pub fn one_lock(mut self, mutex: impl Into<String>, election: impl Into<String>) -> Self {
         let (mutex, election) = (mutex.into(), election.into());
         self.service = Service { mutex, election, named: false, ..self.service };
@@ -108,15 +110,17 @@ impl Builder {
     }
 
     /// Sets the upper bound on the delay of a message, rounded up to milliseconds; 40 ms by
-    /// default. Election timeouts and leases are multiples of it. Longer delays cause needless
-    /// elections and lost locks. Must be the same on all nodes.
+    /// default. It must be the same on all nodes.
+    ///
+    /// Election timeouts and leases are multiples of it. If messages take longer, elections are
+    /// held without need, and locks are lost.
     pub fn message_time(mut self, longest: Duration) -> Self {
         self.detector.message_ms = milliseconds(longest);
         self
     }
 
-    /// Sets the heartbeat interval, and the initial time of silence after which a peer is
-    /// suspected. Both are rounded up to milliseconds; 50 ms and 400 ms by default.
+    /// Sets the heartbeat interval, and the time of silence after which a peer is suspected at
+    /// first. Both are rounded up to milliseconds. The defaults are 50 ms and 400 ms.
     pub fn suspects(mut self, period: Duration, after: Duration) -> Self {
         self.detector.period_ms = milliseconds(period);
         self.detector.timeout_ms = milliseconds(after);
@@ -124,8 +128,8 @@ impl Builder {
         self
     }
 
-    /// Sets the trace file with one JSON line per event, to which a restarted node appends. There
-    /// is no trace by default.
+    /// Sets the file for the trace, with one JSON line per event. A restarted node appends to it.
+    /// By default the node writes no trace.
     pub fn trace(mut self, file: impl Into<PathBuf>) -> Self {
         let file = file.into();
         self.trace = Some(Trace { file, clocks: false, states: false, segment_kib: None });
@@ -136,8 +140,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// [`ConfigError::InvalidValue`] with the invalid or missing field, named as in [`Config`], and
-    /// the remedy. Does not read any file.
+    /// [`ConfigError::InvalidValue`]. It names the invalid or missing field as in [`Config`], and
+    /// the remedy. No file is read.
     pub fn build(self) -> Result<Config, ConfigError> {
         let invalid = |reason| ConfigError::InvalidValue { reason };
         let directory = self.directory.ok_or_else(|| {

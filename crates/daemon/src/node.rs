@@ -1,4 +1,4 @@
-//! Runs a node as a process, for `tenure node`.
+//! Runs a node as a process of its own, for `tenure node`.
 
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
@@ -25,22 +25,23 @@ use crate::report::Report;
 use crate::status::{NodeInfo, Observer};
 use crate::workload::{self, WorkStats};
 
-/// Time for which a node waits for its peers before it starts the first election without them.
+/// A node waits for its peers for at most this time before it starts the first election without
+/// them.
 const PEER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Optional reports of a node.
+/// Options for the reports of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunOptions {
-    /// True if each entry of the workload is reported.
+    /// True if the node reports each time that its workload enters the critical section.
     pub report_grants: bool,
 }
 
-/// Runs a node with protocols of this factory until `stop` resolves, and passes reports to
-/// `report`.
+/// Runs a node until `stop` resolves, and passes its reports to `report`. `factory` makes the
+/// protocol that the configuration names.
 ///
 /// # Errors
 ///
-/// [`NodeError`]. Saved state is safe, and nothing is left running.
+/// [`NodeError`]. The saved state stays valid, and nothing is left running.
 pub async fn run(
     config: Config,
     factory: ProtocolFactory,
@@ -51,7 +52,7 @@ pub async fn run(
     run_boxed(config, factory, options, pin!(stop), &mut report).await
 }
 
-/// Boxes the future, so that its code is compiled in this crate. The code of an `async fn` is
+/// Boxes the future of a node, so that this crate compiles its code. The code of an `async fn` is
 /// compiled in the crate that polls it.
 fn run_boxed<'a>(
     config: Config,
@@ -63,10 +64,10 @@ fn run_boxed<'a>(
     Box::pin(run_until(config, factory, options, stop, report))
 }
 
-/// Future that resolves when the node is to stop.
+/// Future that resolves when the node shall stop.
 type Stop<'a> = Pin<&'a mut (dyn Future<Output = ()> + Send + 'a)>;
 
-/// Callback for reports.
+/// Callback that receives the reports of a node.
 pub(crate) type Reports<'a> = &'a mut (dyn FnMut(Report) + Send + 'a);
 
 async fn run_until(
@@ -118,8 +119,8 @@ async fn run_until(
     ended
 }
 
-/// Ends the workload, and with it the node, which then has no users. A leader hands over leadership
-/// before it stops.
+/// Ends the workload. The node then has no user of its handles and stops. A leader hands over
+/// leadership before.
 async fn leave<W>(
     worker: JoinHandle<W>,
     task: JoinHandle<Result<(), tenure_runtime::Failure>>,
@@ -131,8 +132,8 @@ async fn leave<W>(
     Ok(task_result(task.await)?)
 }
 
-/// Returns the counters of the workload, and a receiver of its grants. Nothing is sent there unless
-/// the options ask for it.
+/// Returns the counters of the workload, and a receiver of its grants. The workload sends grants
+/// only if the options ask for them.
 fn work_stats(options: RunOptions) -> (WorkStats, UnboundedReceiver<Fence>) {
     let (sender, grants) = unbounded_channel();
     (
@@ -145,8 +146,8 @@ fn work_stats(options: RunOptions) -> (WorkStats, UnboundedReceiver<Fence>) {
     )
 }
 
-/// Reads the key files again at each SIGHUP. Keeps the previous keys if the files are invalid. Does
-/// nothing if the node uses no keys.
+/// Reads the key files again at each SIGHUP. If the files are invalid, the node keeps its previous
+/// keys. Does nothing if the node uses no keys.
 async fn reload_keys(config: &Config, keyring: Option<Keyring>) -> Infallible {
     let Ok(mut hangup) = signal(SignalKind::hangup()) else {
         return std::future::pending().await;
@@ -165,7 +166,8 @@ async fn reload_keys(config: &Config, keyring: Option<Keyring>) -> Infallible {
     std::future::pending().await
 }
 
-/// Opens the page of the configuration, and returns it with a sender of records.
+/// Opens the live page if the configuration has one. Returns the page, and the sender of the node's
+/// records to it.
 fn page(
     config: &Config,
     info: &Arc<NodeInfo>,
@@ -185,10 +187,10 @@ fn page(
     LivePage::open(page.listen, Some(token), page_info, source).map(|page| Some((page, sender)))
 }
 
-/// Starts an election once the peers are connected. A restarted node does so by itself.
+/// Starts an election once the peers are connected. A restarted node starts one by itself.
 ///
-/// The node with the highest number starts immediately and the others in turn, each only if there
-/// is no leader by then. Simultaneous starts would cause one election each.
+/// The node with the highest number starts at once. The others follow in turn, each only if no
+/// leader is known by then. If all nodes started at once, each would cause an election.
 async fn start_first_election(view: MeshView, mut leadership: Leadership, turn: Duration) {
     let deadline = Instant::now() + PEER_TIMEOUT;
     while Instant::now() < deadline && !view.peers().iter().all(|peer| peer.is_connected) {

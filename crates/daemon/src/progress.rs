@@ -1,4 +1,5 @@
-//! Reports changes at a running node: the leader, live peers, and the progress of the workload.
+//! Reports what changes at a running node: the leader, the live peers, and the progress of the
+//! workload.
 
 use std::future::pending;
 use std::time::Duration;
@@ -18,7 +19,7 @@ use crate::workload::{WorkError, WorkStats};
 /// Shortest time between two progress reports.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Sources of the changes at a node.
+/// Sources from which the reporter learns of changes at a node.
 pub(crate) struct ProgressReporter {
     pub(crate) leadership: Leadership,
     pub(crate) live_peers: Receiver<LivePeers>,
@@ -28,7 +29,7 @@ pub(crate) struct ProgressReporter {
     pub(crate) grants: UnboundedReceiver<Fence>,
 }
 
-/// Reports changes. Returns only if the workload fails.
+/// Reports changes as they happen. Returns only if the workload fails.
 pub(crate) async fn watch(
     mut reporter: ProgressReporter,
     worker: &mut JoinHandle<Result<(), WorkError>>,
@@ -78,8 +79,8 @@ pub(crate) async fn watch(
     }
 }
 
-/// Returns reports of the peers that came up or went down between two states. Before the first
-/// report, no peer counts as up.
+/// Returns a report for each peer that came up or went down between two states. In the first state,
+/// no peer is up.
 fn peer_changes(before: &LivePeers, now: &LivePeers) -> Vec<Report> {
     let mut reports = Vec::new();
     for (index, session) in now.iter().enumerate() {

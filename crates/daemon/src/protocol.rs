@@ -1,4 +1,4 @@
-//! Protocols that a node can run: a lock and an election, with their types erased.
+//! Protocols that a node can run. Each combines a lock and an election, behind dynamic dispatch.
 
 use tenure_algorithms::catalogue::{self, CatalogueError, NamedVisitor, OfficeVisitor, Parameters};
 use tenure_algorithms::channel::{Fifo, fifo};
@@ -14,7 +14,7 @@ use tenure_trace::Recorded;
 
 use crate::config::{Config, Service};
 
-/// Parts of a node, before its protocol is known.
+/// Parts of a node that do not depend on its protocol.
 pub struct NodeParts<'a> {
     pub(crate) config: &'a Config,
     pub(crate) transport: Settings,
@@ -25,12 +25,13 @@ pub struct NodeParts<'a> {
     pub(crate) injection: Injection,
 }
 
-/// Lock and election protocol with its configuration, of any type.
+/// A lock and an election protocol with its configuration, behind dynamic dispatch.
 pub trait AnyProtocol {
-    /// Returns its card for a group of `size` processes: assumptions, costs and properties.
+    /// Returns the card of the protocol for a group of `size` processes: its assumptions, costs and
+    /// properties.
     fn card(&self, size: u32) -> Card;
 
-    /// Starts a node that runs it.
+    /// Starts a node that runs the protocol.
     ///
     /// # Errors
     ///
@@ -38,11 +39,12 @@ pub trait AnyProtocol {
     fn start(&self, parts: NodeParts<'_>) -> Result<RunningNode, StartError>;
 }
 
-/// Function from the names in a configuration to a protocol.
+/// Function that returns the protocol for the names in a configuration.
 pub type ProtocolFactory =
     fn(&Service, &Parameters) -> Result<Box<dyn AnyProtocol>, CatalogueError>;
 
-/// Returns a protocol of the catalogue: one lock and an election, or many named locks at a leader.
+/// Returns a protocol of the catalogue: one lock and an election, or many named locks that a leader
+/// grants.
 ///
 /// # Errors
 ///
@@ -90,7 +92,8 @@ struct ManyLocks<E: Election> {
 }
 
 impl<E: Election + Algorithm> AnyProtocol for ManyLocks<E> {
-    /// No monitor checks named locks, so the card keeps only the promises of the election.
+    /// No monitor checks named locks. The card therefore contains only the properties of the
+    /// election.
     fn card(&self, size: u32) -> Card {
         let mut card = Named::<E>::card(&self.config, size);
         for promised in [&mut card.promises, &mut card.clocked] {
@@ -110,7 +113,7 @@ impl<P: Office + Algorithm> AnyProtocol for Typed<P> {
         P::card(&self.config, size)
     }
 
-    /// Heartbeats bypass the reliable channel, because a late one is worthless.
+    /// Heartbeats do not use the reliable channel, because a late heartbeat has no value.
     fn start(&self, parts: NodeParts<'_>) -> Result<RunningNode, StartError> {
         let (detector, config) = (detector(parts.config), self.config.clone());
         if parts.config.channel.fifo {

@@ -1,4 +1,5 @@
-//! Workload of a node: enter the critical section, read a counter, add one, write it back, exit.
+//! Workload of a node. It repeatedly enters the critical section, reads a counter, adds one, writes
+//! it back, and exits.
 
 use std::io;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use crate::resource::Client;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WorkStats {
     counts: Arc<Counts>,
-    /// Receives each grant, if grants are reported.
+    /// Receiver of each entry's fencing token; `None` if grants are not reported.
     grants: Option<UnboundedSender<Fence>>,
 }
 
@@ -34,7 +35,7 @@ impl WorkStats {
         WorkStats { grants: Some(grants), ..WorkStats::default() }
     }
 
-    /// Returns the numbers of entries and of rejected accesses.
+    /// Returns the number of entries, and the number of accesses that the counter rejected.
     pub(crate) fn read(&self) -> (u64, u64) {
         let Counts { entries, refused } = &*self.counts;
         (entries.load(Ordering::Relaxed), refused.load(Ordering::Relaxed))
@@ -64,7 +65,7 @@ pub(crate) enum WorkError {
     Stopped(#[from] Stopped),
 }
 
-/// Runs until the number of entries is reached or the time is over.
+/// Runs the workload until it has made the configured number of entries, or its time has passed.
 pub(crate) async fn run(
     work: Work,
     me: ProcessId,
@@ -96,7 +97,8 @@ pub(crate) async fn run(
     Ok(())
 }
 
-/// Waits for the hold time. Returns true if the lock, if there is one, was held all the time.
+/// Waits for the hold time. Returns true if the lock was held all the time, or if the workload uses
+/// no lock.
 async fn hold(guard: Option<&Guard>, microseconds: u64) -> bool {
     let Some(guard) = guard else {
         pause(microseconds).await;

@@ -1,5 +1,5 @@
-//! gRPC frames with encoded messages. The code that sends and receives frames does not depend on
-//! the type of the message, so it is compiled once.
+//! gRPC frames whose messages stay encoded. The code that sends and receives frames is compiled
+//! once, because it does not depend on the types of the messages.
 
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -11,14 +11,14 @@ use prost::Message;
 use tonic::codec::{BufferSettings, Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::{Status, Streaming};
 
-/// Returns the buffer sizes of a call. Most messages have less than 200 bytes, and a waiting call
-/// keeps two buffers, so they start small and grow. Messages that are ready together are sent in
-/// one write of at most 32 KiB.
+/// Returns the buffer sizes of a call. Buffers start small and grow: most messages have less than
+/// 200 bytes, and a waiting call keeps two buffers. Messages that are ready at the same time are
+/// sent in one write of at most 32 KiB.
 fn buffer_settings() -> BufferSettings {
     BufferSettings::new(256, 32 << 10)
 }
 
-/// Codec that leaves messages encoded.
+/// Codec that passes messages through in encoded form.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RawCodec;
 
@@ -78,7 +78,7 @@ pub fn decode<M: Message + Default>(bytes: Bytes) -> Result<M, Status> {
     M::decode(bytes).map_err(|error| Status::internal(error.to_string()))
 }
 
-/// Stream of decoded messages.
+/// Stream of the decoded messages of a call.
 #[derive(Debug)]
 pub struct MessageStream<M> {
     frames: Streaming<Bytes>,
@@ -91,7 +91,7 @@ impl<M: Message + Default> MessageStream<M> {
         MessageStream { frames, kind: PhantomData }
     }
 
-    /// Returns the next message; `None` at the end of the stream.
+    /// Returns the next message. Returns `None` at the end of the stream.
     ///
     /// # Errors
     ///

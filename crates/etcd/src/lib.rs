@@ -1,5 +1,5 @@
-//! Messages between clients and servers of etcd that locks and elections use. `cargo xtask proto`
-//! generates them from the protobufs in `proto/etcd`.
+//! Messages that clients and servers of etcd exchange for locks and elections. `cargo xtask proto`
+//! generates this code from the protobuf files in `proto/etcd`.
 #![allow(missing_docs, clippy::all, reason = "the files beside this one are generated")]
 
 pub mod frames;
@@ -39,5 +39,6 @@ pub mod tenure {
     include!("tenure.rs");
 }
 
-/// Encoded descriptors of the messages and services, for the conversion from and to JSON.
+/// Encoded descriptors of the messages and services. They are needed to convert messages from and
+/// to JSON.
 pub const DESCRIPTORS: &[u8] = include_bytes!("descriptors.bin");

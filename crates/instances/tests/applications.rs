@@ -61,7 +61,7 @@ fn spread_is_bounded_by_round_trip_uncertainty() {
     assert!(widest > 5 * UNIT, "the bound is not tight: {widest}");
 }
 
-/// The leader crashes at different moments, during its round or after it.
+/// The leader crashes at different moments, during its round or after the round.
 #[test]
 fn next_leader_synchronises_remaining_clocks() {
     let mut taken_over = 0;
@@ -90,7 +90,7 @@ fn write_costs_one_update_and_reply_per_backup() {
     }
 }
 
-/// A scenario whose primary crashes at a moment that depends on the seed.
+/// Returns a scenario whose primary crashes at a moment that depends on the seed.
 fn failover(seed: u64) -> ReplicationScenario {
     let mut writing = ReplicationScenario::among(3);
     (writing.seed, writing.write_interval, writing.writes) = (seed, UNIT, 60);
@@ -110,7 +110,8 @@ fn acknowledged_writes_survive_primary_crash() {
     assert!(later > 0, "the second primary serves");
 }
 
-/// A scenario in which the primary is partitioned for a while and continues.
+/// Returns a scenario in which a partition separates the primary for a while, and the primary
+/// continues.
 fn isolated(seed: u64) -> ReplicationScenario {
     let from = 64 * UNIT + seed * UNIT / 7;
     let isolation = Some((from, from + 25 * UNIT));
@@ -164,7 +165,8 @@ fn one_no_vote_aborts_the_transaction() {
     }
 }
 
-/// Votes arrive after two units, so a coordinator that crashes just before leaves all uncertain.
+/// All votes have arrived after two units. A coordinator that crashes just before leaves all
+/// participants uncertain.
 #[test]
 fn participants_block_until_coordinator_recovers() {
     let crashed = CommitScenario { crash: Some(3 * UNIT / 2), ..CommitScenario::among(4) };
@@ -187,8 +189,8 @@ fn participants_block_until_coordinator_recovers() {
     assert_eq!(run_transaction(&CommitScenario { phases, ..crashed }).unwrap().blocked, []);
 }
 
-/// Skeen 1981: the operational processes decide as long as they know each other. A partition makes
-/// the two sides decide differently.
+/// Skeen 1981: processes that run decide as long as they suspect only crashed processes. In a
+/// partition, the two sides suspect each other and decide differently.
 #[test]
 fn three_phase_commit_survives_crash_but_splits_on_partition() {
     let three =

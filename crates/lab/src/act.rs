@@ -6,7 +6,8 @@ use tenure_trace::{Action, ScriptCommand};
 
 use crate::run_state::{Message, RunState};
 
-/// Action requested by the page: exactly one key for the action, others for its arguments.
+/// Action that the page requests: exactly one field names the action, the other fields are its
+/// arguments.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ActRequest {
@@ -44,11 +45,12 @@ struct Opinion {
     peer: u32,
 }
 
-/// Upper bound on the delay of a message, in units.
+/// Maximum delay that the page may give to a message, in units.
 const MAX_DELAY: f64 = 1e6;
 
 impl ActRequest {
-    /// Converts the request to an action at the present moment.
+    /// Converts the request to an action in the current state. Returns the reason if the request is
+    /// not valid.
     pub(crate) fn action(&self, state: &RunState) -> Result<Action, String> {
         let mut meant = Vec::new();
         let pick = |id: u64| message(state, id).map(|message| message.pick.clone());

@@ -12,7 +12,7 @@ pub struct Deadline {
     limit: Option<(Instant, Duration)>,
 }
 
-/// Cancels the computation when dropped.
+/// Guard that cancels the computation when it is dropped.
 #[derive(Debug)]
 pub(crate) struct CancelOnDrop(Deadline);
 
@@ -27,16 +27,16 @@ impl Deadline {
         CancelOnDrop(self.clone())
     }
 
-    /// True if the time limit has passed; partial results are then better than late ones.
+    /// Returns true if the time limit has passed. A partial result is then better than a late one.
     pub fn is_past(&self) -> bool {
         self.limit.is_some_and(|(since, limit)| since.elapsed() >= limit)
     }
 
-    /// Checks that the computation should continue.
+    /// Returns an error if the computation must stop.
     ///
     /// # Errors
     ///
-    /// Returns the reason if it was cancelled or the time limit has passed.
+    /// Returns the reason if the computation was cancelled, or if the time limit has passed.
     pub fn check(&self) -> Result<(), String> {
         if self.cancelled.load(Ordering::Relaxed) {
             return Err("the client disconnected".to_owned());

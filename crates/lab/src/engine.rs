@@ -1,4 +1,4 @@
-//! Type-erased runs: the server does not depend on the protocol.
+//! Runs without their protocol's type, so that the server does not depend on the protocol.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use crate::deadline::Deadline;
 use crate::layout::NodeLayout;
 use crate::run_state::RunState;
 
-/// Transition from one moment to the next.
+/// Transition from one moment of a run to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// Next step of the simulator.
@@ -21,7 +21,7 @@ pub enum Cause {
     Act(Action),
 }
 
-/// Steps to take after a path was replayed.
+/// Continuation of a run after it has replayed a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Advance {
     /// Takes at most this many steps.
@@ -32,42 +32,42 @@ pub enum Advance {
     Act(Action),
 }
 
-/// Moment reached at the end of a path.
+/// A moment that the run has reached, at the end of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReachedMoment {
-    /// Transition to this moment.
+    /// Transition that led to this moment.
     pub cause: Cause,
     /// Description of the transition.
     pub description: String,
-    /// Time in ticks.
+    /// Simulated time of the moment, in ticks.
     pub time: u64,
-    /// Number of trace records so far.
+    /// Number of trace records up to this moment.
     pub records: u64,
 }
 
-/// Creates runs; knows the algorithms and their options.
+/// Creates runs. It knows the algorithms and their options, and the lab does not.
 pub trait RunSource: Send + Sync + 'static {
-    /// Returns descriptions of the algorithms.
+    /// Returns the descriptions of the algorithms, as JSON for the page.
     fn algorithms(&self) -> Value;
 
     /// Creates a run from the arguments of `tenure simulate`.
     ///
     /// # Errors
     ///
-    /// Returns the problem of the arguments.
+    /// Returns a description of the problem if the arguments are not valid.
     fn run_from_args(&self, words: &[String]) -> Result<LabRun, String>;
 
-    /// Creates a run that starts along a recorded one.
+    /// Creates a run that begins with the steps of a recorded run.
     ///
     /// # Errors
     ///
-    /// Returns the reason why the trace cannot be reproduced.
+    /// Returns the reason if the trace cannot be reproduced.
     fn run_from_trace(&self, trace: &Trace) -> Result<LabRun, String>;
 }
 
-/// Run that can be repeated any number of times.
+/// A run that can be repeated any number of times, with what the page shows about it.
 pub struct LabRun {
-    /// Arguments of `tenure simulate`, or the origin of the run.
+    /// Arguments of `tenure simulate`, or a description of the run's origin.
     pub words: String,
     /// Card of the algorithm.
     pub card: Card,
@@ -75,9 +75,9 @@ pub struct LabRun {
     pub size: u32,
     /// Layout of the processes in the picture.
     pub layout: NodeLayout,
-    /// Command that reproduces the run, if there is one.
+    /// Command that reproduces the run. `None` if there is no such command.
     pub replay: Option<String>,
-    /// Actions performed before the first view, in step order.
+    /// Actions of the user before the first view, in the order of their steps.
     pub interventions: Vec<Intervention>,
     /// Number of steps taken before the first view.
     pub steps: u64,
@@ -85,15 +85,16 @@ pub struct LabRun {
     pub engine: Box<dyn Engine>,
 }
 
-/// Executes the same run repeatedly, each time up to some moment.
+/// Executes one run again and again, each time up to some moment.
 pub trait Engine: Send + Sync {
-    /// Replays a path from the beginning, and then advances. Each new moment is appended to
-    /// `reached` immediately, so that it is known even if a handler panics.
+    /// Replays a path from the beginning, and then advances. Appends each new moment to `reached`
+    /// immediately, so that it is known even if a handler panics.
     ///
     /// # Errors
     ///
-    /// Returns an error if the path or the action is not possible, or if the deadline passes on the
-    /// path. If it passes later, returns the view of the last moment reached.
+    /// Returns an error if the path or the action is not possible, or if the deadline passes during
+    /// the replay. If it passes later, this method returns the view of the last moment that it
+    /// reached.
     fn go(
         &self,
         path: &[Cause],
@@ -103,17 +104,17 @@ pub trait Engine: Send + Sync {
     ) -> Result<MomentView, String>;
 }
 
-/// Data of the run at a moment.
+/// View of a run at one moment.
 pub struct MomentView {
     /// Processes, messages in flight, and the next step.
     pub(crate) state: RunState,
     /// Report of the simulator up to this moment.
     pub(crate) report: Report,
-    /// Trace up to this moment.
+    /// Trace of the run up to this moment, as bytes of the trace format.
     pub(crate) trace: Vec<u8>,
 }
 
-/// Engine of a simulation, which may start along a schedule.
+/// Engine of a simulation. It may begin with the steps of a schedule.
 pub struct Run<P: Protocol> {
     simulation: Simulation<P>,
     schedule: Option<Schedule>,
@@ -125,7 +126,7 @@ impl<P: Protocol> Run<P> {
         Run { simulation, schedule: None }
     }
 
-    /// Creates an engine that starts along a schedule.
+    /// Creates an engine that begins with the steps of a schedule.
     pub fn along(simulation: Simulation<P>, schedule: Schedule) -> Self {
         Run { simulation, schedule: Some(schedule) }
     }
@@ -214,7 +215,7 @@ fn reached_moment<P: Recorded>(
     ReachedMoment { cause, description, time: session.now(), records: session.records() }
 }
 
-/// Treats the end of the run as success, and an impossible step of a schedule as failure.
+/// Returns an error if a step of the schedule is not possible. The end of the run is not an error.
 fn taken(step: Result<(), StepError>) -> Result<(), String> {
     match step {
         Ok(()) | Err(StepError::Ended(_)) => Ok(()),
@@ -222,7 +223,7 @@ fn taken(step: Result<(), StepError>) -> Result<(), String> {
     }
 }
 
-/// Shared buffer of a trace that outlives its writer.
+/// Buffer of a trace, shared with the writer of the trace, which it outlives.
 #[derive(Clone, Default)]
 struct Page(Arc<Mutex<Vec<u8>>>);
 

@@ -1,4 +1,4 @@
-//! HTTP interface of the lab.
+//! HTTP interface of the lab: its routes and sessions.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -25,22 +25,23 @@ use crate::page;
 use crate::session::{LabSession, MAX_STEPS};
 use crate::words;
 
-/// Maximum number of sessions; the oldest is dropped.
+/// Maximum number of sessions. If there are more, the lab drops the oldest.
 const MAX_SESSIONS: usize = 32;
 
-/// Maximum number of requests computed at a time; others wait.
+/// Maximum number of requests that the lab computes at the same time. Further requests wait.
 const MAX_CONCURRENT_REQUESTS: usize = 2;
 
-/// Time limit of one request; the response shows the moment reached by then.
+/// Time limit of one request. If it passes, the response shows the last moment that the run
+/// reached.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Content security policy of an exported page: its own scripts may run, without access to this
+/// Content security policy of an exported page. Its own scripts may run, but cannot access this
 /// server.
 const SANDBOX_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; \
                      style-src 'unsafe-inline'; \
                      img-src data:; sandbox allow-scripts allow-downloads";
 
-/// All sessions, and the source of new ones.
+/// The lab's sessions, and the source of new runs.
 pub struct Lab {
     source: Box<dyn RunSource>,
     sessions: Mutex<SessionTable>,
@@ -50,7 +51,7 @@ pub struct Lab {
 #[derive(Default)]
 struct SessionTable {
     last: u64,
-    /// Session created before the server started.
+    /// Number of the session that was created before the server started, if any.
     first: Option<u64>,
     all: BTreeMap<u64, Arc<Mutex<LabSession>>>,
 }
@@ -64,8 +65,8 @@ impl Lab {
         Lab { source: Box::new(source), sessions: Mutex::default(), places }
     }
 
-    /// Creates a session and returns its number. The first one is shown to clients that do not name
-    /// a session.
+    /// Creates a session for a run and returns its number. Clients that name no session see the
+    /// first one.
     ///
     /// # Errors
     ///
@@ -112,14 +113,14 @@ impl Lab {
     }
 }
 
-/// Locks a mutex, ignoring poison. Sessions are changed only after a successful computation, so a
-/// panic leaves the previous state.
+/// Locks a mutex, even if it is poisoned. A session changes only after a successful computation, so
+/// a panic leaves its previous state.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs blocking work on another thread. If the client disconnects, this future is dropped and
-/// cancels the work.
+/// Runs blocking work on another thread. If the client disconnects, this future is dropped, and the
+/// work is cancelled.
 async fn run_blocking<T: Send + 'static>(
     lab: &Lab,
     work: impl FnOnce(&Deadline) -> Result<T, HttpError> + Send + 'static,
@@ -138,7 +139,7 @@ async fn run_blocking<T: Send + 'static>(
     })
 }
 
-/// Performs work on a session and responds with the resulting view.
+/// Performs work on a session and responds with the view of its current moment.
 async fn with_session(
     lab: Arc<Lab>,
     id: String,
@@ -282,7 +283,7 @@ async fn go(
     .await
 }
 
-/// Responds with a file made from a session.
+/// Responds with a file that `make` creates from a session.
 async fn file(
     lab: Arc<Lab>,
     id: String,

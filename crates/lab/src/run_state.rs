@@ -1,21 +1,21 @@
-//! State of a paused run.
+//! State of a run at one moment, as the page shows it.
 
 use serde_json::Value;
 use tenure_core::{Labelled, ProcessId};
 use tenure_sim::{NextStep, Session};
 use tenure_trace::{MessageSelector, Recorded, state};
 
-/// State of a paused run.
+/// State of a run at one moment.
 #[derive(Clone, Debug)]
 pub(crate) struct RunState {
     pub(crate) time: u64,
-    /// Effect of the next step; `None` at the end.
+    /// Description of the next step. `None` at the end of the run.
     pub(crate) next: Option<NextStep>,
     pub(crate) processes: Vec<Process>,
     pub(crate) messages: Vec<Message>,
 }
 
-/// State of a process.
+/// State of one process of the run.
 #[derive(Clone, Debug)]
 pub(crate) struct Process {
     pub(crate) up: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Process {
     pub(crate) timers: Vec<(String, u64)>,
 }
 
-/// Message in flight.
+/// Message in flight, as the page shows it.
 #[derive(Clone, Debug)]
 pub(crate) struct Message {
     pub(crate) id: u64,

@@ -1,6 +1,6 @@
 //! Parser of command lines in shell syntax.
 
-/// Splits a line into words; quoted text is one word.
+/// Splits a command line into words. A quoted text is one word.
 pub(crate) fn split(line: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

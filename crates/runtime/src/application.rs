@@ -10,7 +10,8 @@ use crate::failure::Failure;
 /// State machine between the local users and the protocol. It turns user requests into commands,
 /// rejects misuse, and forwards the events of the protocol.
 ///
-/// It runs in the task of the driver, so a grant reaches its user without another task in between.
+/// It runs in the task of the driver, so no task switch delays an event on its way to the
+/// application.
 pub trait Application<P: Protocol>: Send + 'static {
     /// Request of a user.
     type Request: Send + Debug + 'static;
@@ -21,9 +22,11 @@ pub trait Application<P: Protocol>: Send + 'static {
     /// Handles an event of the protocol and returns a further command, if one is needed.
     fn on_event(&mut self, event: P::Event) -> Option<P::Command>;
 
-    /// Previews events that the protocol emits once its state is saved. An application that loses a
-    /// right by them should give it up now, because a lease expires even if the disk is slow. Each
-    /// event is delivered again to [`on_event`](Application::on_event) after the save.
+    /// Previews events before they are saved. After the save, the driver passes each of them to
+    /// [`on_event`](Application::on_event) as well.
+    ///
+    /// An application that loses a right by such an event should give the right up now: a lease
+    /// expires even if the disk is slow.
     fn on_event_early(&mut self, events: &[P::Event]) {
         let _ = events;
     }
@@ -33,25 +36,25 @@ pub trait Application<P: Protocol>: Send + 'static {
         false
     }
 
-    /// Returns an error if the application cannot handle an event. The node then stops before it
-    /// delivers another event.
+    /// Returns an error if the application was unable to handle an event. The node then stops
+    /// before it delivers another event.
     fn fatal_error(&self) -> Option<&str> {
         None
     }
 
-    /// Reports that the node has failed. The application is dropped next.
+    /// Handles the failure of the node. The driver drops the application afterwards.
     fn on_failure(&mut self, failure: &Failure) {
         let _ = failure;
     }
 
-    /// Returns the term of the current leader, as of the last event. `None` if there is no leader
-    /// or the protocol elects none.
+    /// Returns the term of the current leader, according to the events so far. `None` if there is
+    /// no leader or the protocol elects none.
     fn leader(&self) -> Option<Term> {
         None
     }
 
-    /// Returns the command that hands over leadership, if the protocol has one. The driver calls it
-    /// before a shutdown while this process leads.
+    /// Returns the command that hands over leadership, if the protocol has one. The driver calls
+    /// this method before a shutdown if this process leads.
     fn on_shutdown(&mut self) -> Option<P::Command> {
         None
     }
@@ -63,14 +66,15 @@ pub trait Application<P: Protocol>: Send + 'static {
     }
 }
 
-/// Forwards commands and events unchanged. The user must follow the rules of the protocol.
+/// Application that forwards commands and events unchanged. Its user must follow the rules of the
+/// protocol.
 #[derive(Debug)]
 pub struct Passthrough<P: Protocol> {
     events: mpsc::UnboundedSender<P::Event>,
 }
 
 impl<P: Protocol> Passthrough<P> {
-    /// Creates the application and the receiver of its events.
+    /// Creates the application, and the receiver of the protocol's events.
     pub fn new() -> (Self, mpsc::UnboundedReceiver<P::Event>) {
         let (events, receiver) = mpsc::unbounded_channel();
         (Passthrough { events }, receiver)

@@ -13,26 +13,27 @@ use crate::store::{SaveError, Store};
 pub(crate) enum Job {
     /// Replaces the whole state.
     Whole(Vec<u8>),
-    /// Appends a change.
+    /// Appends a change to the saved state.
     Change(Vec<u8>),
-    /// Rewrites the whole state, concurrently with further changes.
+    /// Rewrites the whole state in the background, while further changes are appended.
     Rewrite(Box<dyn FnOnce() -> Vec<u8> + Send>),
 }
 
-/// Result of a finished operation.
+/// Result of a finished disk operation.
 #[derive(Debug)]
 pub(crate) enum Completion {
-    /// Result of a save or an append.
+    /// Result of a [`Job::Whole`] or a [`Job::Change`].
     Saved(Result<(), SaveError>),
-    /// Result of a rewrite.
+    /// Result of a [`Job::Rewrite`].
     Rewritten(Result<(), SaveError>),
 }
 
-/// A store and its thread, which starts with the first operation.
+/// A store, and the thread that operates on it. The thread starts with the first operation.
 #[derive(Debug)]
 pub(crate) struct Disk {
     location: Option<StoreLocation>,
-    /// True if a rewrite of the whole state is due.
+    /// True if the changes have become longer than the state, so the whole state should be
+    /// rewritten.
     is_rewrite_due: bool,
 }
 
@@ -42,7 +43,7 @@ enum StoreLocation {
     Thread { jobs: mpsc::Sender<Job>, done: UnboundedReceiver<JobResult>, thread: JoinHandle<()> },
 }
 
-/// Result of an operation, and true if a rewrite is due.
+/// Result of an operation, and the new value of [`Disk::is_rewrite_due`].
 type JobResult = (Completion, bool);
 
 impl Disk {
@@ -50,13 +51,14 @@ impl Disk {
         Disk { location: Some(StoreLocation::Inline(Box::new(store))), is_rewrite_due: false }
     }
 
-    /// Returns true if the changes are longer than the state.
+    /// Returns true if the changes have become longer than the state, so the whole state should be
+    /// rewritten.
     pub(crate) fn is_rewrite_due(&self) -> bool {
         self.is_rewrite_due
     }
 
-    /// Submits an operation. The caller must await [`Disk::completed`] before the next one of its
-    /// kind.
+    /// Submits an operation. Before the caller submits another operation of the same kind,
+    /// [`Disk::completed`] must have returned the result of this one.
     pub(crate) fn submit(&mut self, job: Job) {
         let location = self.location.take().expect("the store has a location");
         let location = match location {
@@ -70,8 +72,8 @@ impl Disk {
         self.location = Some(location);
     }
 
-    /// Waits for the next finished operation. Dropping the future loses nothing. Nothing is written
-    /// after an error.
+    /// Waits for the next finished operation. Dropping the future loses no result. After an
+    /// operation has failed, the thread writes nothing more.
     pub(crate) async fn completed(&mut self) -> Completion {
         match &mut self.location {
             Some(StoreLocation::Thread { done, .. }) => {
@@ -82,7 +84,8 @@ impl Disk {
         }
     }
 
-    /// Returns a finished operation without waiting, if there is one.
+    /// Returns the result of a finished operation without waiting. `None` if no operation has
+    /// finished.
     pub(crate) fn try_completed(&mut self) -> Option<Completion> {
         let Some(StoreLocation::Thread { done, .. }) = &mut self.location else { return None };
         match done.try_recv() {
@@ -131,7 +134,7 @@ fn run_jobs(mut store: Store, queue: &mpsc::Receiver<Job>, done: &UnboundedSende
 }
 
 impl Drop for Disk {
-    /// Waits for the thread, so that the next node can open the directory.
+    /// Waits for the thread to end, so that the next node can open the directory.
     fn drop(&mut self) {
         if let Some(StoreLocation::Thread { jobs, thread, .. }) = self.location.take() {
             drop(jobs);

@@ -1,10 +1,11 @@
 //! The step loop of a node: one task owns a driver, which alone steps the node.
 //!
-//! Every message, command and timer becomes one input of the node. Its messages are sent only after
-//! its stable state is on disk. The loop continues with further inputs while the disk works. The
-//! next save covers all of them, and their effects are released together. The loop never polls; it
-//! sleeps until a message, a request, the disk or the next timer wakes it. For scripted runs
-//! another loop calls the driver (`scripted`).
+//! Every message, command and timer becomes one input of the node. The driver sends the messages of
+//! a step only after the stable state is on disk. While the disk works, the loop continues with
+//! further inputs. The next save covers all of them, and then their effects are released together.
+//!
+//! The loop never polls. It sleeps until a message, a request, the disk or the next timer wakes it.
+//! Scripted runs use another loop (`scripted`) with the same driver.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -33,19 +34,22 @@ use crate::transport::{Evicted, Inbox, Incoming, Mesh, MeshView, Settings};
 use crate::validator::{ValidationError, Validator};
 use crate::wake_timer::WakeTimer;
 
-/// Maximum number of pending messages, and of pending requests, handled before late timers fire.
+/// Maximum number of pending messages that the loop handles before it fires late timers. The same
+/// limit applies to pending requests.
 const MESSAGES_BEFORE_TIMERS: usize = 256;
 
-/// Maximum number of unsaved steps before a save starts, as long as more inputs are pending.
+/// Maximum number of unsaved steps. The loop then starts a save even if more inputs are pending.
 const STEPS_BEFORE_SAVING: usize = 256;
 
-/// Maximum number of times that the task yields before a save, as long as each yields new inputs.
+/// Maximum number of times that the task yields to other tasks before it saves. It yields again
+/// only if the last yield has brought new inputs.
 const YIELDS_BEFORE_SAVING: u32 = 4;
 
-/// Maximum number of steps that wait for the disk. The loop accepts no further input then.
+/// Maximum number of steps whose effects wait for the disk. At this number the loop accepts no
+/// further input.
 const MAX_PENDING_STEPS: usize = 4096;
 
-/// Time limit for the delivery of sent messages during a shutdown.
+/// Time limit of a shutdown for the delivery of the messages that were sent.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Upper bound on the round-trip time that a departing leader assumes when it waits for its
@@ -61,7 +65,7 @@ pub struct Parts<P: Protocol, L: Application<P>> {
     pub transport: Settings,
     /// Saved state. Its session must equal the session of the transport.
     pub store: Store,
-    /// Application between the protocol and its users.
+    /// Application, which connects the protocol with its users.
     pub application: L,
     /// Requests of the users. The node shuts down when all senders are dropped.
     pub requests: mpsc::UnboundedReceiver<L::Request>,
@@ -69,30 +73,32 @@ pub struct Parts<P: Protocol, L: Application<P>> {
     pub recorder: Recorder,
     /// Injected faults.
     pub injection: Injection,
-    /// Function that returns the suspected peers of a process with its own failure detector. The
-    /// trace then includes its suspicions.
+    /// Function that returns the peers that a process suspects, if the process has its own failure
+    /// detector. The trace then includes these suspicions.
     pub suspected: Option<Suspected<P>>,
 }
 
-/// Function that returns the processes that a process suspects.
+/// Function that returns the peers that a process with its own failure detector suspects.
 pub type Suspected<P> = fn(&P) -> &ProcessSet;
 
 /// A running node.
 #[derive(Debug)]
 pub struct RunningNode {
-    /// Address of its listener, with the actual port.
+    /// Address of the node's listener. If port 0 was requested, it has the port that the system
+    /// chose.
     pub address: SocketAddr,
-    /// Status of its connections.
+    /// Status of the connections with the peers.
     pub view: MeshView,
     /// Counters of its saves.
     pub saves: SaveMetrics,
-    /// Peers that are alive, as this process sees them.
+    /// Live peers, as this process sees them.
     pub live_peers: watch::Receiver<LivePeers>,
     /// Task of the node, which ends when the node stops.
     pub task: JoinHandle<Result<(), Failure>>,
 }
 
-/// Boots a process from its saved state, if there is one, and drives it in a task.
+/// Boots a process and drives it in a task. The process starts from its saved state if there is
+/// one.
 ///
 /// Must be called inside a tokio runtime. A process that saves state uses a thread of its own from
 /// the first save on.
@@ -113,7 +119,8 @@ where
     Ok(RunningNode { address, view, saves, live_peers, task })
 }
 
-/// A driver, its inbox, its requests, and true if the process has run before.
+/// A driver, its inbox, its requests, and a flag that is true if the process boots from a saved
+/// state.
 pub(crate) type Prepared<P, L> =
     (Driver<P, L>, Inbox, mpsc::UnboundedReceiver<<L as Application<P>>::Request>, bool);
 
@@ -172,15 +179,16 @@ pub(crate) struct Driver<P: Protocol, L> {
     pub(crate) executor: EffectExecutor<P, L>,
     /// The save in progress.
     saving: Option<PendingSave<P::Stable>>,
-    /// Number of times that the task has yielded since the first unsaved step.
+    /// Number of times that the task has yielded to other tasks since the first unsaved step.
     yields: u32,
-    /// Timer that wakes the loop.
+    /// Timer that wakes the loop at the next deadline.
     wake_timer: WakeTimer,
     /// Current session of each peer; 0 before the first connection.
     pub(crate) sessions: Vec<u64>,
-    /// Peers whose last session has ended with a goodbye.
+    /// Peers that ended their last session with a goodbye.
     departed: ProcessSet,
-    /// Peers of which one invalid message was logged. Their later ones are only counted.
+    /// Peers that have sent an invalid message. The first one of each peer was logged; further ones
+    /// are only counted.
     warned_peers: ProcessSet,
 }
 
@@ -238,12 +246,12 @@ where
     }
 
     /// Hands over leadership before a shutdown, and stays until another process leads. Meanwhile
-    /// this node answers its successor, so that no process has to wait for a timeout. Nothing
-    /// happens if the protocol has no handover.
+    /// this node answers its successor, so no process has to wait for a timeout. Does nothing if
+    /// the protocol has no handover.
     ///
-    /// The wait ends with the goodbye of the last live peer. A peer that crashes meanwhile only
-    /// loses its connection, which may return, so the wait then lasts to its bound: four round
-    /// trips, at most [`SHUTDOWN_TIMEOUT`].
+    /// The wait ends when the last live peer has said goodbye. A peer that crashes during the wait
+    /// only loses its connection, and might reconnect. The wait then lasts for four round trips,
+    /// but at most [`SHUTDOWN_TIMEOUT`].
     async fn hand_over_leadership(
         &mut self,
         inbox: &mut Inbox,
@@ -302,7 +310,7 @@ where
     }
 
     /// Waits for the next input. Pending inputs come first, so that one save covers them. The trace
-    /// is flushed before the task sleeps, when that costs least.
+    /// is flushed just before the task sleeps, when a flush costs least.
     async fn next_wake(
         &mut self,
         inbox: &mut Inbox,
@@ -347,7 +355,8 @@ where
         })
     }
 
-    /// Returns an input that is already pending.
+    /// Returns an input that is already pending. `None` if there is none or the loop accepts none
+    /// now.
     fn try_next_wake(
         &mut self,
         inbox: &mut Inbox,
@@ -381,10 +390,10 @@ where
 
     /// Fires the timers that are due, in three groups.
     ///
-    /// Timers that end a claim or pace heartbeats come first. Messages and requests that have
-    /// already arrived are taken next. Timers that measure the silence of a peer wait until the
-    /// links have had time to read their sockets, and longer if this process was not scheduled:
-    /// a heartbeat may have arrived while it was stopped.
+    /// Timers that end a claim or pace heartbeats fire first. Then the loop handles messages and
+    /// requests that have already arrived. Timers that measure the silence of a peer fire last.
+    /// They wait until the links have had time to read their sockets. They wait longer if the
+    /// system did not schedule this process, because a heartbeat may have arrived meanwhile.
     fn fire_timers(
         &mut self,
         inbox: &mut Inbox,
@@ -419,7 +428,7 @@ where
         Ok(())
     }
 
-    /// Handles one item of the inbox.
+    /// Handles one item from the inbox.
     fn on_incoming(&mut self, incoming: Incoming) -> Result<(), Failure> {
         match incoming {
             Incoming::Message { from, session, payload } => {
@@ -433,7 +442,7 @@ where
         }
     }
 
-    /// Records the eviction and stops the node.
+    /// Records in the trace that the peers have evicted this node, and stops the node.
     fn on_evicted(&mut self, evicted: Evicted) -> Result<(), Failure> {
         self.executor.trace.record(Kind::Note(format!("evicted: {evicted}")))?;
         self.executor.trace.record(Kind::End)?;
@@ -464,7 +473,7 @@ where
         self.step(Input::Message { from, message }, step_record)
     }
 
-    /// Drops an invalid message and closes its connection.
+    /// Drops an invalid message, and closes the connection to its sender.
     fn reject_message(&mut self, from: ProcessId, session: u64, why: &ValidationError) {
         if self.warned_peers.insert(from) {
             // Later invalid messages of this peer are only counted.
@@ -473,7 +482,7 @@ where
         self.executor.mesh.close_invalid(from, session);
     }
 
-    /// Handles a new session of a peer, which proves that the peer crashed or restarted.
+    /// Handles a new session of a peer. It proves that the peer's earlier session has ended.
     fn on_peer_up(&mut self, peer: ProcessId, session: u64) -> Result<(), Failure> {
         let known = std::mem::replace(&mut self.sessions[peer.index()], session);
         self.executor.membership.peer_up(peer, session);
@@ -486,7 +495,8 @@ where
         self.on_suspicion(peer, Verdict::Trust)
     }
 
-    /// Handles the goodbye of a peer: its session has ended, which is as certain as a crash.
+    /// Handles the goodbye of a peer. It proves that the session of the peer has ended, as a crash
+    /// would.
     fn on_peer_left(&mut self, peer: ProcessId, session: u64) -> Result<(), Failure> {
         if self.sessions[peer.index()] != session || !self.departed.insert(peer) {
             return Ok(());
@@ -494,7 +504,7 @@ where
         self.on_suspicion(peer, Verdict::Suspect)
     }
 
-    /// Releases the effects of the boot.
+    /// Records the boot in the trace and releases the effects of the boot.
     pub(crate) fn boot(&mut self, recovered: bool) -> Result<(), Failure> {
         let cause = if recovered { Kind::Recover } else { Kind::Boot };
         self.executor.execute(self.node.pending(), StepRecord::with_cause(cause))
@@ -515,19 +525,19 @@ where
         self.step(Input::Suspicion { peer, verdict }, StepRecord::with_cause(cause))
     }
 
-    /// Fires a timer, which must not be armed any more.
+    /// Passes a timer that has fired to the node. The timer must not be armed any more.
     pub(crate) fn on_timer(&mut self, timer: P::Timer) -> Result<(), Failure> {
         let timer_name = self.executor.trace.if_enabled(|| format!("{timer:?}"));
         self.step(Input::Timer(timer), StepRecord { timer_name, ..StepRecord::default() })
     }
 
-    /// Steps the node. No other code does.
+    /// Passes an input to the node and executes the effects. No other function steps the node.
     fn step(&mut self, input: Input<P>, step_record: StepRecord) -> Result<(), Failure> {
         self.executor.execute(self.node.step(input), step_record)
     }
 
-    /// Starts a save of all unsaved steps, unless one is in progress. Also starts a rewrite of the
-    /// whole state if the changes have become too long.
+    /// Starts a save of all unsaved steps, unless a save is in progress. Also starts a rewrite of
+    /// the whole state if the changes have become too long.
     fn save(&mut self) -> Result<(), Failure> {
         if let Some(saving) = self.node.begin_save() {
             self.executor.write_change(&saving, self.node.replacement())?;
@@ -540,7 +550,7 @@ where
         self.release_effects()
     }
 
-    /// Handles the completion of a save or a rewrite.
+    /// Handles the result of a save or a rewrite.
     fn on_disk_done(&mut self, done: Completion) -> Result<(), Failure> {
         match done {
             // The save releases the effects that it covers.
@@ -565,7 +575,7 @@ where
         Ok(())
     }
 
-    /// Saves until no effect waits for the disk.
+    /// Saves until no effect is waiting for the disk.
     pub(crate) async fn flush_saves(&mut self) -> Result<(), Failure> {
         while self.node.is_waiting() {
             self.save()?;

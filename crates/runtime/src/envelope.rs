@@ -1,12 +1,12 @@
-//! Envelope of a message on the wire.
+//! Envelope that surrounds each message on the wire.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::VectorClock;
 
-/// A message with the data that lets traces match its sending and its receipt.
+/// A message, with the data that lets a trace match its sending with its receipt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Envelope<M> {
-    /// Number of the message in the session of the sender.
+    /// Sequence number of the message in the session of its sender.
     pub(crate) number: u64,
     /// Vector clock of the sender, if it keeps one.
     pub(crate) clock: Option<VectorClock>,
@@ -24,7 +24,7 @@ impl<M: Serialize> Envelope<M> {
 }
 
 impl<M: for<'de> Deserialize<'de>> Envelope<M> {
-    /// Decodes an envelope. Returns `None` unless `bytes` contain exactly one.
+    /// Decodes an envelope. Returns `None` unless `bytes` contains exactly one envelope.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         match postcard::take_from_bytes(bytes) {
             Ok((envelope, [])) => Some(envelope),

@@ -29,16 +29,16 @@ use crate::timers::Timers;
 use crate::transport::Mesh;
 use crate::validator::Validator;
 
-/// Size from which a change is compared with the whole state, in bytes.
+/// Size of a change, in bytes, above which the executor may write the whole state instead.
 const LARGE_CHANGE_BYTES: usize = 32 << 10;
 
-/// Duration after which a save counts as stuck. From then on even messages that need no save wait
-/// for it, so that peers miss the heartbeats of a stuck leader and elect another. Shorter in unit
+/// Duration after which a save counts as stuck. From then on, even messages that need no save wait
+/// for it. So peers miss the heartbeats of a stuck leader and elect another one. Shorter in unit
 /// tests.
 pub(crate) const STUCK_DISK_TIMEOUT: Duration =
     Duration::from_secs(if cfg!(test) { 3 } else { 10 });
 
-/// A sent message, for scripted runs.
+/// A message that a node of a scripted run has sent.
 #[derive(Clone, Debug)]
 pub(crate) struct SentMessage {
     pub(crate) to: ProcessId,
@@ -59,18 +59,19 @@ pub(crate) struct EffectExecutor<P: Protocol, L> {
     pub(crate) trace: TraceWriter,
     injection: Injection,
     pub(crate) timers: Timers<P::Timer>,
-    /// Steps whose effects wait for the disk, in order: the time and the trace records of each.
+    /// Steps whose effects wait for the disk, in order. Each has the time at which it began to
+    /// wait, and its trace records.
     pub(crate) pending_steps: VecDeque<(Instant, StepRecord)>,
-    /// Commands of the application that the protocol receives next.
+    /// Commands of the application that the driver has not passed to the protocol yet.
     pub(crate) commands: VecDeque<P::Command>,
-    /// Log throttles for lost messages, by peer.
+    /// Log throttles for warnings about lost messages, by receiver.
     loss_logs: BTreeMap<ProcessId, LogThrottle>,
     /// Number of messages sent in this session.
     sent_count: u64,
-    /// Sent messages, if they are collected.
+    /// Messages that were sent since the last action of a scripted run. `None` in other runs.
     pub(crate) sent_messages: Option<Vec<SentMessage>>,
     suspected: Option<Suspected<P>>,
-    /// Peers that the process suspected after its last step.
+    /// Peers that the process suspected after its last step. The next step is compared with them.
     suspicions: ProcessSet,
     pub(crate) membership: Membership,
 }
@@ -123,18 +124,19 @@ where
         self.application.is_shutdown_requested()
     }
 
-    /// Returns the error of the application, if it has one.
+    /// Returns an error if the application was unable to handle an event.
     pub(crate) fn check_application(&self) -> Result<(), Failure> {
         let error = self.application.fatal_error();
         error.map_or(Ok(()), |error| Err(Failure::Application(error.into())))
     }
 
-    /// Reports a failure of the node to the application.
+    /// Tells the application that the node has failed.
     pub(crate) fn on_failure(&mut self, failure: &Failure) {
         self.application.on_failure(failure);
     }
 
-    /// Executes the effects of a step immediately if they need no save. Otherwise holds them back.
+    /// Executes the effects of a step immediately if they need no save. Otherwise holds them back
+    /// until the save.
     pub(crate) fn execute(
         &mut self,
         mut step: Step<'_, P, SystemEnvironment>,
@@ -163,13 +165,15 @@ where
         Ok(())
     }
 
-    /// True if a save has taken longer than [`STUCK_DISK_TIMEOUT`].
+    /// Returns true if a step has waited for its save longer than [`STUCK_DISK_TIMEOUT`].
     fn is_disk_stuck(&self) -> bool {
         self.pending_steps.front().is_some_and(|(since, _)| since.elapsed() > STUCK_DISK_TIMEOUT)
     }
 
-    /// Starts to write a change. Writes the whole state instead if it may replace all changes and
-    /// is hardly longer. A snapshot then becomes the state file directly and is not written twice.
+    /// Starts to write the change that `saving` contains.
+    ///
+    /// If the change is large and `whole` is less than twice as long, it writes `whole` instead. A
+    /// snapshot then directly becomes the state file, and is not written twice.
     pub(crate) fn write_change(
         &mut self,
         saving: &PendingSave<P::Stable>,
@@ -189,14 +193,14 @@ where
         Ok(())
     }
 
-    /// Starts to rewrite the whole state, concurrently with further changes.
+    /// Starts to rewrite the whole state in the background, while further changes are appended.
     pub(crate) fn rewrite(&mut self, whole: P::Stable) -> Result<(), Failure> {
         self.validator.check_state(&whole)?;
         self.disk.submit(Job::Rewrite(Box::new(move || encode(&whole))));
         Ok(())
     }
 
-    /// Releases the effects of the oldest held step.
+    /// Releases the effects of the oldest step that waits for its save.
     pub(crate) fn release_next(&mut self, released: ReleasedEffects<'_, P>) -> Result<(), Failure> {
         let (_, step_record) = self.pending_steps.pop_front().expect("each step has a record");
         self.release(released, step_record, true)
@@ -244,8 +248,8 @@ where
         state.map_or(Ok(()), |state| Ok(self.trace.record(state)?))
     }
 
-    /// Records an external suspicion. From now on it also counts as the opinion of the process's
-    /// own detector.
+    /// Records that `peer` is suspected or trusted by the external failure detector. The process's
+    /// own detector is assumed to have the same opinion from now on.
     pub(crate) fn set_suspected(&mut self, peer: ProcessId, verdict: Verdict) {
         match verdict {
             Verdict::Suspect => self.suspicions.insert(peer),
@@ -254,7 +258,7 @@ where
         self.membership.set_suspected(peer, verdict);
     }
 
-    /// Returns the suspicions that the process's own detector changed in the last step.
+    /// Returns the suspicions that the process's own failure detector changed in the last step.
     fn take_changed_suspicions(&mut self, process: &P) -> Vec<(ProcessId, Verdict)> {
         let Some(suspected) = self.suspected else { return Vec::new() };
         let now = suspected(process);
@@ -285,7 +289,7 @@ where
         }
     }
 
-    /// Returns the number of the next message.
+    /// Returns the sequence number of the next message, and counts the message as sent.
     pub(crate) fn next_message_number(&mut self) -> u64 {
         self.sent_count += 1;
         self.sent_count
@@ -349,7 +353,7 @@ fn encode(stable: &impl Serialize) -> Vec<u8> {
     postcard::to_stdvec(stable).expect("a stable state is serializable")
 }
 
-/// Encodes a state in fewer than `bytes` bytes. Returns `None` as soon as it is longer.
+/// Encodes a state. Returns `None` as soon as the encoding reaches `bytes` bytes.
 fn encode_within(stable: &impl Serialize, bytes: usize) -> Option<Vec<u8>> {
     postcard::serialize_with_flavor(stable, BoundedBuffer { bytes, written: Vec::new() }).ok()
 }
@@ -380,7 +384,7 @@ impl Flavor for BoundedBuffer {
     }
 }
 
-/// Returns the timer that a change affects.
+/// Returns the timer that a change sets or cancels.
 fn timer_of<T>(change: &TimerChange<T>) -> &T {
     match change {
         TimerChange::Set(timer, _) | TimerChange::Cancel(timer) => timer,

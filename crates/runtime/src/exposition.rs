@@ -2,11 +2,11 @@
 
 use std::fmt::{Display, Write};
 
-/// Metrics of one response, in the order in which they are written.
+/// Metrics of one response to Prometheus, in the order in which they are written.
 #[derive(Debug, Default)]
 pub struct Exposition(String);
 
-/// Metric with labels, to which values are added.
+/// Metric with labels. [`Family::set`] adds a value for each combination of labels.
 #[derive(Debug)]
 pub struct Family<'a> {
     name: &'a str,
@@ -24,19 +24,19 @@ impl Exposition {
         self.metric("gauge", name, help, value);
     }
 
-    /// Writes a metric without labels. The kind is `counter` or `gauge`.
+    /// Writes a metric without labels. `kind` is `counter` or `gauge`.
     pub fn metric(&mut self, kind: &str, name: &str, help: &str, value: impl Display) {
         let family = self.family(kind, name, help);
         put(family.out, format_args!("{name} {value}\n"));
     }
 
-    /// Begins a metric with labels. The kind is `counter` or `gauge`.
+    /// Begins a metric with labels. `kind` is `counter` or `gauge`.
     pub fn family<'a>(&'a mut self, kind: &str, name: &'a str, help: &str) -> Family<'a> {
         put(&mut self.0, format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
         Family { name, out: &mut self.0 }
     }
 
-    /// Returns the text.
+    /// Returns all metrics as text.
     pub fn into_text(self) -> String {
         self.0
     }

@@ -19,7 +19,8 @@ pub enum StartError {
         /// Directory of the store.
         directory: String,
     },
-    /// The store holds a state that no process can reach.
+    /// The store holds a state that no process can reach, for instance with a number that is too
+    /// large.
     #[error(
         "the saved state in {directory} is impossible: {why}; it is unchanged, see \"Impossible \
          states\" in docs/wire.md"
@@ -32,7 +33,7 @@ pub enum StartError {
     },
 }
 
-/// Reason why a running node stopped. Its effects since the last saved state were never released.
+/// Reason why a running node stopped. Effects of steps that were not saved were never released.
 #[derive(Debug, Error)]
 pub enum Failure {
     /// The state could not be saved, so effects that depend on it were not released.
@@ -44,10 +45,10 @@ pub enum Failure {
     /// The trace could not be written.
     #[error("the node stops because its trace cannot be written: {0}")]
     Trace(#[from] WriteError),
-    /// Peers reject this node permanently. Its guards are lost and it knows no leader.
+    /// Peers reject this node permanently. Its users have lost their locks, and it knows no leader.
     #[error("the node stops because it was evicted from its group: {0}")]
     Evicted(#[from] Evicted),
-    /// The application could not handle an event. It has handled no later event.
+    /// The application was unable to handle an event. It received no later event.
     #[error("the node stops because of an error in its application: {0}")]
     Application(String),
 }

@@ -1,4 +1,4 @@
-//! Fault injection above the transport.
+//! Fault injection between a node and its transport.
 
 /// Drops and duplicates messages at random before they reach the transport, for tests.
 ///
@@ -10,7 +10,7 @@ pub struct Injection {
     random: fastrand::Rng,
 }
 
-/// Action for one message.
+/// Action to take for one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SendAction {
     Send,
@@ -24,8 +24,8 @@ impl Injection {
         Injection::new(0.0, 0.0, 0)
     }
 
-    /// Drops each message with probability `lose`, and sends each other one twice with probability
-    /// `duplicate`.
+    /// Drops each message with probability `lose`. Sends a message that is not dropped twice with
+    /// probability `duplicate`.
     pub fn new(lose: f64, duplicate: f64, seed: u64) -> Self {
         Injection { lose, duplicate, random: fastrand::Rng::with_seed(seed) }
     }

@@ -1,4 +1,5 @@
-//! Runs a protocol on tokio: TCP transport, durable store, timers and handles.
+//! Runs a protocol on tokio, with a TCP transport, a durable store, timers, and handles for its
+//! users.
 //!
 //! [`start`] drives one process of any [`Protocol`](tenure_core::Protocol). The simulator and the
 //! checker run the same implementation. [`LockApplication`] provides a [`Lock`] and a

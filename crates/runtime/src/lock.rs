@@ -19,21 +19,22 @@ const TRY_ENTER_TIMEOUT: Duration = Duration::from_millis(80);
 /// determines the order between nodes.
 #[derive(Clone, Debug)]
 pub struct Lock {
-    /// Name of the lock, if the node has many.
+    /// Name of the lock. `None` if the node has a single lock.
     name: Option<LockName>,
     try_enter_timeout: Duration,
     requests: mpsc::UnboundedSender<LockRequest>,
 }
 
-/// Possession of a lock. Dropping it releases the lock.
+/// Right to use a lock that is held. Dropping the guard releases the lock.
 #[derive(Debug)]
 #[must_use = "dropping the guard releases the lock at once"]
 pub struct Guard {
     fence: Fence,
     name: Option<LockName>,
-    /// Sequence number of this entry, counted by this node for this lock.
+    /// Number of this entry among all entries of the lock on this node, from 1.
     entry: u64,
-    /// Reason for a loss of the lock. Closed if the node stops without a reason.
+    /// Channel with the reason if the lock is lost. It is closed without a reason if the node
+    /// stops.
     loss: watch::Receiver<Option<Lost>>,
     requests: mpsc::UnboundedSender<LockRequest>,
 }
@@ -45,7 +46,7 @@ pub struct Leadership {
     leader: watch::Receiver<Option<Term>>,
 }
 
-/// Reason for a loss of the lock without a release. Another process may hold it now.
+/// Reason why a lock was lost before its guard was dropped. Another process may hold the lock now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Lost {
     /// The lease expired because it was not renewed in time. This node was paused, or it was cut
@@ -64,12 +65,12 @@ pub enum Lost {
     NodeStopped,
 }
 
-/// The node has stopped. No lock is held through it, and none can be acquired.
+/// Error of a handle whose node has stopped. The handle holds no lock and can acquire none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the node has stopped")]
 pub struct Stopped;
 
-/// Request of a handle to its [`LockApplication`](crate::LockApplication).
+/// Request that a handle sends to its [`LockApplication`](crate::LockApplication).
 #[derive(Debug)]
 pub struct LockRequest(pub(crate) LockRequestKind);
 
@@ -78,10 +79,11 @@ pub(crate) enum LockRequestKind {
     Enter {
         name: Option<LockName>,
         waiter: Waiter,
-        /// True if the request fails immediately when another local user holds or awaits the lock.
+        /// True if the request must fail immediately when another local user holds or awaits the
+        /// lock.
         is_try: bool,
     },
-    /// Releases the entry with this number, unless it has already ended.
+    /// Releases the lock that was acquired by this entry, unless the entry has already ended.
     Exit {
         name: Option<LockName>,
         entry: u64,
@@ -90,7 +92,8 @@ pub(crate) enum LockRequestKind {
     Shutdown,
 }
 
-/// Channel to a waiter. It receives `None` if a try fails because of another local user.
+/// Sender of the guard to a waiting user. It sends `None` if a try fails because of another local
+/// user.
 pub(crate) type Waiter = oneshot::Sender<Option<Guard>>;
 
 impl Lock {
@@ -111,7 +114,7 @@ impl Lock {
         Lock { try_enter_timeout: timeout, ..self }
     }
 
-    /// Returns the name of this lock, if the node has many.
+    /// Returns the name of this lock. `None` if the node has a single lock.
     pub fn name(&self) -> Option<&LockName> {
         self.name.as_ref()
     }
@@ -120,8 +123,8 @@ impl Lock {
     /// progress, for instance without a majority or after a crash that its card excludes.
     ///
     /// Dropping the future gives up the place in the queue. Algorithms cannot withdraw a request
-    /// that was sent, so the lock may still be granted. The next waiter of this process then
-    /// receives it, or it is released immediately.
+    /// that was sent, so this process may still be granted the lock. Then its next waiter receives
+    /// the lock. Without a waiter, the process releases the lock immediately.
     ///
     /// # Errors
     ///
@@ -134,10 +137,11 @@ impl Lock {
     /// Acquires the lock without waiting for another user. Returns `None` if another task or
     /// process holds or awaits it, or if the processes that grant it cannot be reached.
     ///
-    /// If a task of this process holds it, the answer needs no message. Otherwise the answer takes
-    /// at most one round trip: twice `message_ms` of the configuration of a node. A token can be at
-    /// another process although no process holds the lock; then the attempt also fails. Dropping
-    /// the future, and a late grant, have the same effects as with [`Lock::enter`].
+    /// If a task of this process holds the lock, the answer needs no message. Otherwise the attempt
+    /// ends after the time limit, by default 80 ms; see [`Lock::with_try_enter_timeout`]. In an
+    /// algorithm with a token, the attempt may also fail because the token is at another process,
+    /// even if no process holds the lock. Dropping the future, and a late grant, have the same
+    /// effects as with [`Lock::enter`].
     ///
     /// # Errors
     ///
@@ -146,8 +150,9 @@ impl Lock {
         timeout(self.try_enter_timeout, self.request_entry(true)).await.unwrap_or(Ok(None))
     }
 
-    /// Waits until this task holds the lock, for at most `limit`. Returns `None` after that time.
-    /// Dropping the future, and a late grant, have the same effects as with [`Lock::enter`].
+    /// Waits until this task holds the lock, for at most `limit`. Returns `None` if the time has
+    /// passed. Dropping the future, and a late grant, have the same effects as with
+    /// [`Lock::enter`].
     ///
     /// # Errors
     ///
@@ -156,9 +161,9 @@ impl Lock {
         timeout(limit, self.request_entry(false)).await.unwrap_or(Ok(None))
     }
 
-    /// Shuts the node down, even if handles still exist. Messages that were sent are delivered
-    /// first. Waiters receive [`Stopped`], and guards are lost as if this node had crashed. Without
-    /// this call the node stops when the last handle and guard is dropped.
+    /// Shuts the node down, even if handles still exist. Before that, the node delivers the
+    /// messages that it has sent. Waiters receive [`Stopped`], and guards are lost as if this node
+    /// had crashed. Without this call the node stops when the last handle and guard is dropped.
     pub fn stop_node(&self) {
         // The send fails only if the node has already stopped.
         let _ = self.requests.send(LockRequest(LockRequestKind::Shutdown));
@@ -193,16 +198,17 @@ impl Guard {
         self.fence
     }
 
-    /// Resolves when the lock is lost while it is held, and returns the reason. The lease expired,
-    /// the node stopped or failed, or its peers evicted it. The holder must stop using the
-    /// resource. Dropping the future loses nothing, and the method can be called again.
+    /// Waits until the lock is lost, and returns the reason: the lease expired, the node stopped or
+    /// failed, or its peers evicted it. The holder must then stop using the resource.
+    ///
+    /// Dropping the future loses nothing, and the method can be called again.
     pub async fn lost(&self) -> Lost {
         let mut loss = self.loss.clone();
         let reason = loss.wait_for(Option::is_some).await;
         reason.ok().and_then(|reason| *reason).unwrap_or(Lost::NodeStopped)
     }
 
-    /// True if the lock is lost, so that [`Guard::lost`] would resolve immediately.
+    /// Returns true if the lock is lost, so that [`Guard::lost`] would return immediately.
     pub fn is_lost(&self) -> bool {
         self.loss.borrow().is_some() || self.loss.has_changed().is_err()
     }
@@ -226,13 +232,14 @@ impl Leadership {
         Leadership { requests, leader }
     }
 
-    /// Returns the current term, as of the last event. `None` if there is no leader or the node has
-    /// stopped.
+    /// Returns the current term, according to the events so far. `None` if there is no leader or
+    /// the node has stopped.
     pub fn current(&self) -> Option<Term> {
         *self.leader.borrow()
     }
 
-    /// Waits for the next change and returns the term. Changes in quick succession may merge.
+    /// Waits until the leader changes and returns the new term. `None` if there is no leader then.
+    /// If the leader changes several times quickly, the method may return only the last term.
     ///
     /// # Errors
     ///
@@ -242,8 +249,8 @@ impl Leadership {
         Ok(*self.leader.borrow_and_update())
     }
 
-    /// Starts an election. It is needed only without a lock: entering a lock that depends on a
-    /// leader starts one by itself.
+    /// Starts an election. Users of a lock need not call it: entering a lock that depends on a
+    /// leader starts an election by itself.
     ///
     /// # Errors
     ///

@@ -11,10 +11,11 @@ use crate::application::Application;
 use crate::failure::Failure;
 use crate::lock::{Guard, Leadership, Lock, LockRequest, LockRequestKind, Lost, Waiter};
 
-/// A command of a protocol with one lock or with many named locks, and perhaps an election.
+/// A command of a protocol that serves one lock or many named locks. It may also belong to an
+/// election.
 pub trait LockCommand: Sized {
-    /// Wraps a command for the lock with this name, or for the only lock. Returns `None` if the
-    /// protocol has no such lock.
+    /// Wraps a command for the lock `name`, or for the single lock if `name` is `None`. Returns
+    /// `None` if the protocol has no such lock.
     fn for_lock(name: Option<&LockName>, command: mutex::Command) -> Option<Self>;
 
     /// Returns the command that starts an election, if the protocol has one.
@@ -24,12 +25,14 @@ pub trait LockCommand: Sized {
     fn resign() -> Option<Self>;
 }
 
-/// An event of a protocol with one lock or with many named locks, and perhaps an election.
+/// An event of a protocol that serves one lock or many named locks. It may also belong to an
+/// election.
 pub trait LockEvent {
-    /// Returns the event of a lock, with the name of the lock if there are many.
+    /// Returns the event and the name of the lock that it concerns. The name is `None` if the
+    /// protocol has a single lock. Returns `None` if the event concerns no lock.
     fn lock_event(&self) -> Option<(Option<&LockName>, &mutex::Event)>;
 
-    /// Returns the event of the election.
+    /// Returns the event of the election. `None` if the event concerns no election.
     fn election_event(&self) -> Option<&election::Event>;
 }
 
@@ -39,18 +42,18 @@ pub type LockRequestReceiver = mpsc::UnboundedReceiver<LockRequest>;
 /// Application for one lock or many named locks, and for an election if the protocol has one.
 pub struct LockApplication {
     requests: mpsc::WeakUnboundedSender<LockRequest>,
-    /// Queues by lock name. An only lock has no name.
+    /// Wait queues by the name of the lock. The name is `None` if the node has a single lock.
     queues: BTreeMap<Option<LockName>, WaitQueue>,
     leader: watch::Sender<Option<Term>>,
     /// True if the node should shut down.
     is_shutdown_requested: bool,
 }
 
-/// Local users that wait for one lock, and the state of that lock.
+/// Local users that wait for a lock, and the phase of that lock.
 #[derive(Debug, Default)]
 struct WaitQueue {
     waiters: VecDeque<Waiter>,
-    /// Number of entries so far.
+    /// Number of times that this process has acquired the lock.
     entries: u64,
     phase: Phase,
 }
@@ -61,20 +64,21 @@ enum Phase {
     Idle,
     Requested,
     Held {
-        /// Term of the leader at the time of the entry.
+        /// Term at the time of the entry. `None` if there was no leader.
         granted_under: Option<Term>,
-        /// Reports the loss of the lock to its guard.
+        /// Sender that tells the guard that the lock is lost.
         loss: watch::Sender<Option<Lost>>,
-        /// True if the exit has been requested.
+        /// True if the user has requested the exit.
         is_releasing: bool,
     },
 }
 
 impl LockApplication {
-    /// Creates the application, a handle of its only lock, a handle of the leadership, and the
-    /// receiver of their requests. Named locks derive from the lock handle. The application and the
-    /// receiver belong into the [`Parts`](crate::Parts) of a node. The node stops when the last
-    /// handle and guard is dropped.
+    /// Creates the application, a handle of its single lock, a handle of the leadership, and the
+    /// receiver of their requests. [`Lock::named`] derives the named locks.
+    ///
+    /// The application and the receiver belong into the [`Parts`](crate::Parts) of a node. The node
+    /// stops when the last handle and guard is dropped.
     pub fn new() -> (Self, Lock, Leadership, LockRequestReceiver) {
         let (requests, receiver) = mpsc::unbounded_channel();
         let (sender, leader) = watch::channel(None);
@@ -87,7 +91,7 @@ impl LockApplication {
         (application, Lock::new(requests.clone()), Leadership::new(requests, leader), receiver)
     }
 
-    /// Updates the queue of a lock and returns the command that results from it.
+    /// Updates the wait queue of a lock, and returns the command that results from the update.
     fn update_queue<C: LockCommand>(
         &mut self,
         name: Option<LockName>,
@@ -97,7 +101,7 @@ impl LockApplication {
         C::for_lock(name.as_ref(), command)
     }
 
-    /// Passes the lock to the first waiter that still wants it.
+    /// Handles the grant of the lock, and passes the lock to the first waiter that still wants it.
     fn on_entered(&mut self, name: Option<LockName>, fence: Fence) -> Option<mutex::Command> {
         let granted_under = *self.leader.borrow();
         let (loss, receiver) = watch::channel(None);
@@ -132,7 +136,8 @@ impl WaitQueue {
         self.request_next()
     }
 
-    /// Requests the lock if a local user waits for it.
+    /// Returns the command that requests the lock, if a local user waits for the lock and no
+    /// request is pending.
     fn request_next(&mut self) -> Option<mutex::Command> {
         self.waiters.retain(|waiter| !waiter.is_closed());
         if !matches!(self.phase, Phase::Idle) || self.waiters.is_empty() {
@@ -142,7 +147,8 @@ impl WaitQueue {
         Some(mutex::Command::Enter)
     }
 
-    /// Requests the exit from an entry, unless that entry has already ended.
+    /// Returns the command that releases the lock after `entry`, unless that entry has already
+    /// ended.
     fn request_exit(&mut self, entry: u64) -> Option<mutex::Command> {
         match &mut self.phase {
             Phase::Held { is_releasing, .. } if entry == self.entries => {
@@ -153,7 +159,7 @@ impl WaitQueue {
         }
     }
 
-    /// Reports to the guard that the lock is lost, unless its user requested the exit.
+    /// Tells the guard that the lock is lost, unless its user has requested the exit.
     fn notify_lost(&mut self, leader: Option<Term>) {
         if let Phase::Held { granted_under, loss, is_releasing: false } = &self.phase {
             let reason = if *granted_under == leader { Lost::LeaseExpired } else { Lost::Deposed };
@@ -161,7 +167,7 @@ impl WaitQueue {
         }
     }
 
-    /// Records the end of an entry and requests the lock for the next waiter.
+    /// Handles the end of an entry. Returns the command that requests the lock for the next waiter.
     fn on_exited(&mut self, leader: Option<Term>) -> Option<mutex::Command> {
         self.notify_lost(leader);
         self.phase = Phase::Idle;
@@ -263,7 +269,7 @@ where
 }
 
 impl Drop for LockApplication {
-    /// A stopped node has no leader.
+    /// Tells the handles that there is no leader, because the node has stopped.
     fn drop(&mut self) {
         self.leader.send_replace(None);
     }
@@ -303,7 +309,7 @@ impl LockCommand for office::Command {
     }
 }
 
-/// Many named locks, coordinated by a leader.
+/// Commands of many named locks that a leader coordinates.
 impl LockCommand for led::Command<Tagged<LockName, mutex::Command>> {
     fn for_lock(name: Option<&LockName>, inner: mutex::Command) -> Option<Self> {
         name.map(|name| led::Command::Application(Tagged { key: name.clone(), inner }))

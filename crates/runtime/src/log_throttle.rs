@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-/// Maximum number of lines of one kind within [`WINDOW`].
+/// Maximum number of log lines of one kind within [`WINDOW`].
 const MAX_LINES_PER_WINDOW: u32 = 5;
 
-/// Duration of one counting window.
+/// Duration of the window in which lines are counted.
 const WINDOW: Duration = Duration::from_secs(30);
 
-/// Throttle for one kind of line, so that no remote process can fill the disk with log lines.
+/// Throttle for one kind of log line, so that no remote process can fill the disk with such lines.
 #[derive(Debug, Default)]
 pub(crate) struct LogThrottle {
     since: Option<Instant>,
@@ -16,14 +16,14 @@ pub(crate) struct LogThrottle {
     suppressed: u64,
 }
 
-/// Number of lines of the same kind that were suppressed before this one, as a field of its log
-/// line. `None` if there were none.
+/// Number of suppressed lines of the same kind since the last logged line. `None` if there were
+/// none. It becomes a field of the next logged line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Suppressed(pub(crate) Option<u64>);
 
 impl LogThrottle {
-    /// Returns the number of suppressed lines if a line may be logged now. Otherwise counts the
-    /// line and returns `None`.
+    /// Decides whether a line may be logged now. If so, returns the number of lines that were
+    /// suppressed before it. Otherwise counts the line as suppressed and returns `None`.
     pub(crate) fn admit(&mut self) -> Option<Suppressed> {
         self.admit_at(Instant::now())
     }

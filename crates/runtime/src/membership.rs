@@ -3,14 +3,14 @@
 use tenure_core::{ProcessId, ProcessSet, Verdict};
 use tokio::sync::watch;
 
-/// Live session of each process. `None` for this process and for peers that were never connected,
-/// have said goodbye, or are suspected.
+/// Sessions of the live processes, by process. `None` for this process, and for peers that were
+/// never connected, have said goodbye, or are suspected.
 pub type LivePeers = Vec<Option<u64>>;
 
 /// Tracks connections and suspicions, and publishes the [`LivePeers`].
 #[derive(Debug)]
 pub(crate) struct Membership {
-    /// Newest connected session of each peer; 0 before the first.
+    /// Session of the newest connection with each peer; 0 before the first connection.
     newest_sessions: Vec<u64>,
     suspected: ProcessSet,
     live_peers: watch::Sender<LivePeers>,
@@ -32,13 +32,13 @@ impl Membership {
         self.live_peers.borrow().iter().any(Option::is_some)
     }
 
-    /// Records a connection with a session of a peer.
+    /// Records that a session of a peer has connected.
     pub(crate) fn peer_up(&mut self, peer: ProcessId, session: u64) {
         self.newest_sessions[peer.index()] = session;
         self.publish(peer);
     }
 
-    /// Records a suspicion of a peer, or its end.
+    /// Records that a peer is suspected, or is trusted again.
     pub(crate) fn set_suspected(&mut self, peer: ProcessId, verdict: Verdict) {
         match verdict {
             Verdict::Suspect => self.suspected.insert(peer),

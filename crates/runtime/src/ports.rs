@@ -10,11 +10,11 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 /// Number of attempts to get a port that was not reserved before.
 const ATTEMPTS: usize = 16;
 
-/// Loopback ports, each held by a socket that is bound and does not listen.
+/// Loopback ports, each reserved by a socket that is bound but does not listen.
 ///
-/// The sockets allow the address to be reused, as TCP listeners on Unix do. So one process can
-/// listen on a port, also again after a restart, and the system gives the port to no other process.
-/// This works on Linux. Elsewhere the ports are chosen, but not held.
+/// The sockets allow the address to be reused, as TCP listeners on Unix do. So a process can listen
+/// on a reserved port, even after a restart. The system gives the port to no other process. This
+/// works on Linux. Elsewhere the ports are chosen, but not reserved.
 #[derive(Debug)]
 pub struct Ports {
     addresses: Vec<SocketAddr>,
@@ -26,7 +26,8 @@ impl Ports {
     ///
     /// # Errors
     ///
-    /// The error of the system if it gives no socket or no port. No port is held then.
+    /// The error of the operating system if it provides no socket or no port. No port is reserved
+    /// then.
     pub fn reserve(count: u32) -> io::Result<Ports> {
         let (mut addresses, mut held, mut taken) = (Vec::new(), Vec::new(), HashSet::new());
         for _ in 0..count {
@@ -41,7 +42,7 @@ impl Ports {
         Ok(Ports { addresses, _held: held })
     }
 
-    /// Returns the addresses.
+    /// Returns the addresses of the reserved ports.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
@@ -51,7 +52,7 @@ impl Ports {
 ///
 /// # Panics
 ///
-/// If the system gives no port.
+/// If the operating system provides no port.
 pub fn reserved() -> SocketAddr {
     static HELD: Mutex<Vec<Ports>> = Mutex::new(Vec::new());
     let ports = Ports::reserve(1).expect("a port");

@@ -1,13 +1,15 @@
 //! Priority of background threads.
 
-/// Increment of the nice value of a background thread. It receives about a tenth of the processor
-/// time of a normal thread.
+/// Amount by which the nice value of a background thread is higher. Such a thread receives about a
+/// tenth of the processor time of a normal thread.
 #[cfg(target_os = "linux")]
 const NICE_INCREMENT: i32 = 10;
 
-/// Lowers the priority of the calling thread permanently, for long computations in the background.
-/// Does nothing on systems without priorities for threads (other than Linux), or if the system
-/// refuses.
+/// Lowers the priority of the calling thread permanently. It suits long computations in the
+/// background.
+///
+/// Does nothing if the system refuses the change, or if its threads have no priorities of their own
+/// (all systems except Linux).
 pub fn lower_priority() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(NICE_INCREMENT);

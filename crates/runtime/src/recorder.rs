@@ -9,31 +9,33 @@ use tenure_trace::{CreateError, Kind, MessageRecord, Record, Segments, WriteErro
 
 /// Destination of the trace of one process.
 ///
-/// Traces exclude heartbeats because they would outnumber all other records.
+/// Messages of failure detectors, such as heartbeats, are not recorded because they would outnumber
+/// all other records.
 #[derive(Debug)]
 pub struct Recorder {
     writer: Option<Writer>,
-    /// Further files of the trace, if it has segments.
+    /// Source of the next files of the trace. `None` if the trace has a single file.
     segments: Option<Segments>,
     clocks: bool,
-    /// Last recorded states, if the trace includes states.
+    /// States that were recorded last. `None` if the trace does not include states.
     states: Option<States>,
-    /// Channel that also receives each record.
+    /// Channel that receives a copy of each record.
     watcher: Option<Sender<Record>>,
 }
 
 impl Recorder {
-    /// Records nothing.
+    /// Creates a recorder that records nothing.
     pub fn none() -> Self {
         Recorder { writer: None, segments: None, clocks: false, states: None, watcher: None }
     }
 
-    /// Records to `writer`. If `clocks` is true, each record has a vector clock.
+    /// Creates a recorder that writes to `writer`. If `clocks` is true, each record has a vector
+    /// clock.
     pub fn writing_to(writer: Writer, clocks: bool) -> Self {
         Recorder { writer: Some(writer), segments: None, clocks, states: None, watcher: None }
     }
 
-    /// Continues the trace in a new segment whenever a file is full. `writer` must belong to the
+    /// Continues the trace in the next segment whenever a file is full. `writer` must belong to the
     /// current segment.
     #[must_use]
     pub fn with_segments(mut self, segments: Segments) -> Self {
@@ -41,7 +43,7 @@ impl Recorder {
         self
     }
 
-    /// Adds records of the state of the process, one after each step that changed it.
+    /// Also records the state of the process after each step that changed it.
     #[must_use]
     pub fn with_states(mut self) -> Self {
         self.states = Some(States::default());
@@ -71,7 +73,7 @@ impl Recorder {
     }
 }
 
-/// Writer of the trace of one process, with its vector clock.
+/// Writer of the trace of one process, which maintains the vector clock of the process.
 #[derive(Debug)]
 pub(crate) struct TraceWriter {
     recorder: Recorder,
@@ -86,18 +88,18 @@ impl TraceWriter {
         TraceWriter { recorder, me, session, clock }
     }
 
-    /// Returns true if records are written or watched.
+    /// Returns true if records are written to a file or sent to a watcher.
     pub(crate) fn is_enabled(&self) -> bool {
         self.recorder.is_enabled()
     }
 
-    /// Returns a description, but computes it only if recording is enabled: descriptions can be
-    /// long.
+    /// Calls `describe` only if recording is enabled, because a description can be long. Returns
+    /// `None` otherwise.
     pub(crate) fn if_enabled<T>(&self, describe: impl FnOnce() -> T) -> Option<T> {
         self.is_enabled().then(describe)
     }
 
-    /// Records that something happened now.
+    /// Records an event of this kind with the current time.
     pub(crate) fn record(&mut self, kind: Kind) -> Result<(), WriteError> {
         if let Some(clock) = &mut self.clock {
             clock.tick(self.me);
@@ -141,13 +143,14 @@ impl TraceWriter {
         is_recorded.then(|| kind(MessageRecord::of(message, peer, session, number)))
     }
 
-    /// Returns the record of the current state, if states are recorded and it has changed.
+    /// Returns a record of the current state. `None` if states are not recorded or the state has
+    /// not changed.
     pub(crate) fn changed_state(&mut self, state: &impl Debug) -> Option<Kind> {
         let (states, me) = (self.recorder.states.as_mut(), self.me);
         states.and_then(|states| states.changed(me, state))
     }
 
-    /// Merges the vector clock of a received message into the own clock.
+    /// Merges the vector clock of a received message into the clock of this process.
     pub(crate) fn merge_clock(&mut self, theirs: Option<&VectorClock>) {
         if let (Some(mine), Some(theirs)) = (&mut self.clock, theirs) {
             mine.merge(theirs);

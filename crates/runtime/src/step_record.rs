@@ -1,22 +1,24 @@
-//! Trace records of a step, which are written only when its effects are released.
+//! Trace records of a step. They are written only when the effects of the step are released.
 
 use tenure_core::{ProcessId, VectorClock, Verdict};
 use tenure_trace::{Choice, Kind};
 
-/// Trace records of one step. A step that is never saved has no observable effect and no record.
+/// Trace records of one step. A step that is never saved has no observable effect, so it is not
+/// recorded.
 #[derive(Debug, Default)]
 pub(crate) struct StepRecord {
     /// Vector clock of the message that caused the step.
     pub(crate) sender_clock: Option<VectorClock>,
-    /// Cause of the step, unless it was a timer.
+    /// Record of the cause of the step. `None` if the cause was a timer.
     pub(crate) cause: Option<Kind>,
-    /// Name of the timer that caused the step.
+    /// Name of the timer that caused the step. `None` if the cause was another one.
     pub(crate) timer_name: Option<String>,
-    /// Changed suspicions of the process's own failure detector.
+    /// Suspicions that the process's own failure detector changed in this step.
     pub(crate) suspicions: Vec<(ProcessId, Verdict)>,
     /// Random choices of the step.
     pub(crate) choices: Vec<Choice>,
-    /// State after the step, if states are recorded and it has changed.
+    /// Record of the state after the step. `None` if states are not recorded or the state has not
+    /// changed.
     pub(crate) state: Option<Kind>,
 }
 

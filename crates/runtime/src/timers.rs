@@ -4,13 +4,15 @@ use std::time::{Duration, Instant};
 
 use tenure_core::Delay;
 
-/// At most one deadline per timer. Setting a timer again replaces its deadline, and a cancelled
-/// timer never fires. Lookups are linear because a process has only a few timers per peer.
+/// Armed timers, with at most one deadline each. Setting a timer again replaces its deadline, and a
+/// cancelled timer never fires. Lookups are linear, because a process has only a few timers per
+/// peer.
 #[derive(Debug)]
 pub(crate) struct Timers<T> {
     armed: Vec<Armed<T>>,
     set_count: u64,
-    /// Number of unsaved changes of each timer with at least one.
+    /// Number of changes of each timer that wait for a save. Timers without such changes are
+    /// absent.
     unsaved_changes: Vec<(T, usize)>,
 }
 
@@ -18,22 +20,22 @@ pub(crate) struct Timers<T> {
 struct Armed<T> {
     timer: T,
     deadline: Instant,
-    /// Sequence number of the setting, which orders equal deadlines.
+    /// Sequence number of the call that set the timer. It orders timers with equal deadlines.
     set_number: u64,
-    /// Time between setting and deadline.
+    /// Time from the setting of the timer to its first deadline.
     length: Duration,
-    /// Time by which the deadline was moved by [`Timers::defer_late`].
+    /// Total time by which [`Timers::defer_late`] has moved the deadline.
     deferred: Duration,
 }
 
-/// Divisor of a timer's length that gives its shortest first deferral: time for the links to read
-/// pending data. It is 8 ms at the default election timeout of 250 ms.
+/// Divisor of a timer's length. The quotient is the shortest first deferral, which gives the links
+/// time to read pending data. It is 8 ms at the default election timeout of 250 ms.
 const READ_TIME_DIVISOR: u32 = 32;
 
-/// Divisor of a timer's length that gives the lateness that causes another deferral.
+/// Divisor of a timer's length. A timer that is late by the quotient or more is deferred again.
 const LATENESS_DIVISOR: u32 = 16;
 
-/// Divisor of a timer's length that gives the upper bound on all its deferrals together.
+/// Divisor of a timer's length. The quotient is the upper bound on the sum of all its deferrals.
 const MAX_DEFERRAL_DIVISOR: u32 = 2;
 
 impl<T: Clone + Ord> Timers<T> {
@@ -41,7 +43,8 @@ impl<T: Clone + Ord> Timers<T> {
         Timers { armed: Vec::new(), set_count: 0, unsaved_changes: Vec::new() }
     }
 
-    /// Registers a change by an unsaved step. The earlier deadline of the timer never fires.
+    /// Notes that a step that is not saved yet sets or cancels `timer`. Cancels its present
+    /// deadline.
     pub(crate) fn hold_change(&mut self, timer: &T) {
         self.cancel(timer);
         match self.unsaved_changes.iter_mut().find(|(kept, _)| kept == timer) {
@@ -50,8 +53,8 @@ impl<T: Clone + Ord> Timers<T> {
         }
     }
 
-    /// Releases a change whose step is saved. Returns true if it takes effect, or false if a later
-    /// unsaved change overrides it.
+    /// Notes that a step that sets or cancels `timer` is saved. Returns true if this change takes
+    /// effect, or false if a later unsaved change overrides it.
     pub(crate) fn release_change(&mut self, timer: &T) -> bool {
         let Some(index) = self.unsaved_changes.iter().position(|(kept, _)| kept == timer) else {
             return true;
@@ -64,7 +67,8 @@ impl<T: Clone + Ord> Timers<T> {
         is_last
     }
 
-    /// Arms a timer at a random delay within `after`. `draw` returns a number up to its argument.
+    /// Arms a timer to fire after a random time in the range `after`. `draw(x)` returns a random
+    /// number from 0 to `x`.
     pub(crate) fn set(
         &mut self,
         timer: T,
@@ -82,9 +86,9 @@ impl<T: Clone + Ord> Timers<T> {
 
     /// Moves the deadlines of due timers that measure the silence of a peer.
     ///
-    /// Each is deferred once for long enough to read what has arrived. A timer that is late is
-    /// deferred by as much as it is late, as this process was not scheduled for that time. All
-    /// deferrals of a timer together last for at most half of its length.
+    /// Each is first deferred for long enough that the links can read data that has arrived. A
+    /// timer that is late is deferred by as much as it is late, because this process was not
+    /// scheduled for that time. The deferrals of a timer add up to at most half of its length.
     pub(crate) fn defer_late(&mut self, now: Instant, measures_silence: impl Fn(&T) -> bool) {
         for armed in &mut self.armed {
             if armed.deadline > now || !measures_silence(&armed.timer) {
@@ -109,7 +113,7 @@ impl<T: Clone + Ord> Timers<T> {
         }
     }
 
-    /// Returns the next deadline.
+    /// Returns the earliest deadline. `None` if no timer is armed.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         self.armed.iter().map(|armed| armed.deadline).min()
     }

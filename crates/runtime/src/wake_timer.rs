@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use tokio::time::Sleep;
 
-/// Timer of the runtime that is reset instead of recreated. Creating a timer with the earliest
-/// deadline would wake the network thread each time, only to shorten its wait.
+/// Timer of tokio that is reset instead of recreated. A new timer with the earliest deadline would
+/// wake the network thread, only to shorten its wait.
 #[derive(Debug)]
 pub(crate) struct WakeTimer(Pin<Box<Sleep>>);
 
@@ -17,7 +17,7 @@ impl WakeTimer {
         WakeTimer(Box::pin(tokio::time::sleep_until(tokio::time::Instant::now())))
     }
 
-    /// Waits until `due`, or forever if it is `None`.
+    /// Waits until `due`, or forever if `due` is `None`.
     pub(crate) async fn wait_until(&mut self, due: Option<Instant>) {
         let Some(due) = due.map(tokio::time::Instant::from_std) else { return pending().await };
         if self.0.deadline() != due {
@@ -51,7 +51,7 @@ mod tests {
         assert!(is_pending(&mut timer, None).await);
     }
 
-    /// Returns true if the timer does not fire now.
+    /// Returns true if the timer does not fire immediately.
     async fn is_pending(timer: &mut WakeTimer, due: Option<Instant>) -> bool {
         tokio::select! {
             biased;

@@ -30,10 +30,11 @@ const PAGE_BYTES: usize = 512;
 /// Length of the hash behind the pages.
 const HASH_BYTES: usize = 32;
 
-/// Highest revision after a restore. Clients use signed numbers, which end at 2^63.
+/// Highest revision after a restore. Clients read revisions as signed 64-bit numbers, so half of
+/// their range stays free.
 const MAX_REVISION: u64 = 1 << 62;
 
-/// Store as of a revision, read from a file.
+/// Store as of one revision, read from a backup file.
 #[derive(Clone, Debug)]
 pub struct Backup {
     store: Store,
@@ -41,7 +42,7 @@ pub struct Backup {
     hash: [u8; HASH_BYTES],
 }
 
-/// Summary of a backup.
+/// Contents of a backup in numbers, for the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Summary {
     /// First four bytes of the hash, in hexadecimal.
@@ -52,7 +53,7 @@ pub struct Summary {
     pub keys: u64,
     /// Number of leases.
     pub leases: u64,
-    /// Number of locks and elections with claims.
+    /// Number of locks and elections in which a client holds or waits.
     pub locks: u64,
     /// Length of the file, in bytes.
     pub bytes: u64,
@@ -84,7 +85,7 @@ pub enum BackupError {
         /// Path of the file.
         path: PathBuf,
     },
-    /// The raised revision would leave no fencing tokens.
+    /// The raised revision would exceed the highest one, and leave too few fencing tokens.
     #[error(
         "cannot raise revision {revision} by {bump}: the highest revision to begin with is 2^62, \
          raise it by less"
@@ -92,7 +93,7 @@ pub enum BackupError {
     RevisionTooHigh {
         /// Revision of the backup.
         revision: u64,
-        /// Number by which it should be raised.
+        /// Number that the user asked to add to the revision.
         bump: u64,
     },
     /// The data directory is not empty.
@@ -121,7 +122,7 @@ pub enum BackupError {
 }
 
 impl BackupError {
-    /// True if the cause is the environment, and not the backup or the configuration.
+    /// Returns true if the cause is the file system, and not the backup or the configuration.
     pub fn is_environment_error(&self) -> bool {
         matches!(self, BackupError::Open(_) | BackupError::Save(_))
     }
@@ -207,8 +208,8 @@ impl Backup {
     }
 }
 
-/// Creates the data directory of a member whose log begins with a snapshot, completely or not at
-/// all. A member would start empty with an incomplete directory.
+/// Creates the data directory of a member whose log begins with a snapshot. If this fails, the
+/// directory does not exist: a member would start empty with an incomplete one.
 pub(crate) fn restore_into(path: &Path, owner: &Owner, state: Vec<u8>) -> Result<(), BackupError> {
     let Some(name) = path.file_name() else { return write_data(path, owner, state) };
     let part = path.with_file_name([name, OsStr::new(".part")].join(OsStr::new("")));

@@ -1,4 +1,5 @@
-//! Runs long computations in blocking threads, so that they delay neither clients nor the log.
+//! Runs long computations in blocking threads. In an async task they would delay clients and the
+//! log.
 
 use std::time::Duration;
 
@@ -8,33 +9,34 @@ use tokio::time::timeout;
 
 use crate::rpc::error::RpcError;
 
-/// Upper bound on the keys that a task scans itself, in well below a millisecond.
+/// Largest number of keys that an async task scans itself. The scan takes well below a millisecond.
 pub(crate) const MAX_INLINE_KEYS: usize = 1_000;
 
 /// Longest time for which a request waits for a permit.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Limit of concurrent computations of one kind.
+/// Upper bound on concurrent computations of one kind.
 #[derive(Debug)]
 pub(crate) struct ConcurrencyLimit(Semaphore);
 
 impl ConcurrencyLimit {
-    /// Creates a limit of this many concurrent computations.
+    /// Creates a limit: at most `limit` computations run at the same time.
     pub(crate) fn new(limit: usize) -> Self {
         ConcurrencyLimit(Semaphore::new(limit))
     }
 
-    /// Waits for a permit, which is returned when it is dropped.
+    /// Waits for a permit to start a computation. Drop the permit when the computation has ended.
     ///
     /// # Errors
     ///
-    /// [`RpcError::TOO_MANY`] after a timeout.
+    /// [`RpcError::TOO_MANY`] if none is free within 5 s.
     pub(crate) async fn acquire(&self) -> Result<SemaphorePermit<'_>, RpcError> {
         let permit = timeout(ACQUIRE_TIMEOUT, self.0.acquire()).await;
         permit.map_err(|_| RpcError::TOO_MANY)?.map_err(|_| RpcError::STOPPED)
     }
 
-    /// Waits for a permit to scan this many keys. A small scan needs none.
+    /// Waits for a permit to scan this many keys. Returns `None` if the scan is small and needs no
+    /// permit.
     pub(crate) async fn acquire_for_scan(
         &self,
         keys: usize,
@@ -43,7 +45,8 @@ impl ConcurrencyLimit {
     }
 }
 
-/// Runs a scan of this many keys, in a blocking thread if there are many.
+/// Runs a scan of `keys` keys: in the calling task up to [`MAX_INLINE_KEYS`], in a blocking thread
+/// beyond.
 pub(crate) async fn run_scan<T: Send + 'static>(
     keys: usize,
     scan: impl FnOnce() -> T + Send + 'static,

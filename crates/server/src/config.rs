@@ -1,4 +1,4 @@
-//! Configuration of a member, and the plan that results from it.
+//! Configuration of a member, and the validated plan that results from it.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
@@ -43,17 +43,17 @@ pub struct Config {
     pub dial_peers: Option<String>,
     /// Name of the cluster. Members of another cluster are rejected.
     pub initial_cluster_token: String,
-    /// Whether the cluster is new, or this member replaces a removed one.
+    /// Whether the cluster is new, or this member replaces a removed member of an existing cluster.
     pub initial_cluster_state: ClusterState,
     /// Time between two heartbeats of a leader, in milliseconds.
     pub heartbeat_interval: u64,
     /// Shortest time without a heartbeat after which a member starts an election, in milliseconds.
     /// The longest is 1.5 times as long.
     pub election_timeout: u64,
-    /// Number of entries after which a snapshot replaces the head of the log. With 0 only the bytes
-    /// of the entries decide, from 64 MiB on.
+    /// Number of log entries after which the member makes a snapshot and removes the entries from
+    /// the log. With 0 only their size decides: 64 MiB.
     pub snapshot_count: u64,
-    /// Number of entries before a snapshot that are kept for members that lag a little.
+    /// Number of entries before a snapshot that the log keeps, for members that lag a little.
     pub snapshot_catchup_entries: u64,
     /// PEM file with the certificate chain for `https`.
     pub cert_file: Option<PathBuf>,
@@ -80,15 +80,15 @@ pub struct Config {
     pub max_request_bytes: u64,
     /// Upper bound on the operations of a transaction.
     pub max_txn_ops: usize,
-    /// Time after which an idle watcher that asks for progress notifications receives one, as Go
-    /// writes durations: `10m`.
+    /// Time without events after which a watcher receives a progress notification, if it has asked
+    /// for them. The format is that of durations in Go: `10m`.
     #[serde(alias = "experimental-watch-progress-notify-interval")]
     pub watch_progress_notify_interval: String,
     /// True if the server may listen beyond this machine without authentication.
     pub insecure: bool,
 }
 
-/// Peer URL of a single member that was given none. It does not listen there.
+/// Peer URL of a single member without a configured one. The member does not listen there.
 const DEFAULT_PEER_URL: &str = "http://127.0.0.1:2380";
 
 impl Default for Config {
@@ -154,7 +154,7 @@ pub enum ConfigError {
         /// Malformed item of the list.
         item: String,
     },
-    /// The name is not usable as the name of a directory, and no directory was given.
+    /// The name cannot be the name of a directory, and `--data-dir` is not set.
     #[error(
         "--name '{0}' is not usable as a directory name: set --data-dir, or choose another name"
     )]
@@ -170,7 +170,7 @@ pub enum ConfigError {
         /// Names in the list.
         members: String,
     },
-    /// A listener would be reachable without authentication.
+    /// A listener would serve other machines without authentication.
     #[error(
         "{option}: {url} is reachable from other machines without authentication: listen on \
          127.0.0.1, {remedy}, or set --insecure if all who can reach it are trusted"
@@ -227,10 +227,10 @@ pub enum ConfigError {
     },
 }
 
-/// Validated configuration. It is the same on all members, except `me` and the addresses.
+/// Validated configuration. Only `me` and the addresses differ between members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// All members, ordered by name. A member's index is the number of its process.
+    /// All possible members, ordered by name. The index of a member is the number of its process.
     pub members: Vec<Member>,
     /// Index of this member.
     pub me: usize,
@@ -386,8 +386,8 @@ impl Config {
         urls(text).map_err(|why| ConfigError::Url { option, why })
     }
 
-    /// Parses peer URLs. Members authenticate each other by keys of their own, so `https` requires
-    /// those keys.
+    /// Parses peer URLs. Rejects `https` without peer keys: members authenticate each other by
+    /// those keys, and not by certificates.
     fn peer_urls(&self, option: &'static str, text: &str) -> Result<Vec<Url>, ConfigError> {
         let urls = self.urls(option, text)?;
         if urls.iter().any(Url::is_tls) && !self.is_single_member() && !self.has_peer_keys()? {
@@ -399,7 +399,7 @@ impl Config {
         Ok(urls)
     }
 
-    /// True if no other member is named.
+    /// Returns true if the configuration names no other member.
     pub fn is_single_member(&self) -> bool {
         let others = self.initial_cluster.iter().flat_map(|all| all.split(','));
         others.filter(|item| !item.trim().is_empty()).count() <= 1
@@ -432,7 +432,8 @@ impl Config {
         }
     }
 
-    /// Resolves the addresses of listeners, and rejects those that would be exposed.
+    /// Resolves the addresses of listeners. Rejects addresses that other machines could reach
+    /// without authentication.
     fn listen_addresses(
         &self,
         option: &'static str,
@@ -503,7 +504,8 @@ impl Config {
         Ok(urls.iter().map(Url::to_string).collect())
     }
 
-    /// Returns the address at which to dial a member, if it differs from its URL.
+    /// Returns the address of a member in `dial_peers`; `None` if members dial the URL of that
+    /// member.
     fn dial_address(&self, name: &str) -> Result<Option<String>, ConfigError> {
         for item in self.dial_peers.iter().flat_map(|all| all.split(',')) {
             let reason = "invalid --dial-peers: expected NAME=HOST:PORT, separated by commas";
@@ -527,7 +529,7 @@ impl Config {
     }
 }
 
-/// Hashes words to an ID, which is never 0.
+/// Hashes words to an ID of 64 bits, which is never 0.
 fn hash_id(words: &[&str]) -> u64 {
     let mut hash = Sha256::new();
     for word in words {
@@ -543,7 +545,7 @@ fn is_local(address: IpAddr) -> bool {
     address.is_loopback()
 }
 
-/// True if a directory can have this name with a suffix.
+/// Returns true if a directory can be named `name` plus a suffix.
 fn is_directory_name(name: &str) -> bool {
     !matches!(name, "." | "..") && !name.contains(['/', '\0'])
 }

@@ -21,7 +21,7 @@ macro_rules! all {
     ($bytes:ident: $($kind:ty),+ $(,)?) => { $(round_trip::<$kind>($bytes);)+ };
 }
 
-/// Requests and responses of clients.
+/// Decodes the bytes as each request and response of clients.
 pub fn messages(bytes: &[u8]) {
     all!(bytes:
         rpc::RangeRequest, rpc::PutRequest, rpc::DeleteRangeRequest, rpc::TxnRequest,
@@ -43,7 +43,7 @@ pub fn json(bytes: &[u8]) {
     assert_eq!(one, two, "the result depends on the input only");
 }
 
-/// Messages between members, and contents of log entries.
+/// Decodes the bytes as messages between members, and as contents of log entries.
 pub fn members(bytes: &[u8]) {
     fn round_trip<T>(bytes: &[u8])
     where
@@ -65,7 +65,7 @@ pub fn members(bytes: &[u8]) {
     round_trip::<Released>(bytes);
 }
 
-/// Decodes a snapshot, from another member or from the disk.
+/// Decodes the bytes as a snapshot, which a member reads from another member or from the disk.
 pub fn snapshot(bytes: &[u8]) {
     // With and without the header, so that more inputs get past it.
     let whole = [&[0][..], b"tnstore\x04", bytes].concat();
@@ -77,7 +77,7 @@ pub fn snapshot(bytes: &[u8]) {
     }
 }
 
-/// Decodes the token of a user.
+/// Decodes the bytes as the token of a user.
 pub fn token(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let store = tenure_store::Store::default();

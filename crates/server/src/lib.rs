@@ -1,6 +1,6 @@
 //! Replicated lock and election server for clients of etcd.
 //!
-//! The crate provides sockets and clocks. All decisions are made by the log (`relayed-log`, driven
+//! The crate provides sockets and clocks. The decisions are made by the log (`relayed-log`, driven
 //! by `tenure-runtime`), the store (`tenure-store`), and the lease rules (`tenure-session`).
 //!
 //! ```no_run

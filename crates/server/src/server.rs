@@ -1,4 +1,4 @@
-//! A whole member: its log, its store, and its listeners for clients.
+//! A complete member: its log, its store, and its listeners for clients.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -16,7 +16,7 @@ use crate::member::{Member, ServeError};
 use crate::net::listener::{self, CLOSE_TIMEOUT, Scope};
 use crate::net::tls::Tls;
 
-/// Listener, with its TLS configuration if it serves TLS.
+/// Listener, with its TLS configuration. `None`: it serves without TLS.
 type BoundListener = (TcpListener, Option<Arc<Tls>>);
 
 async fn bind_all(
@@ -31,7 +31,7 @@ async fn bind_all(
     Ok(listeners)
 }
 
-/// Member that has started.
+/// Started member, whose clients are served by [`Server::run`].
 #[derive(Debug)]
 pub struct Server {
     member: Arc<Member>,
@@ -42,16 +42,16 @@ pub struct Server {
     addresses: Vec<SocketAddr>,
 }
 
-/// Leader and term as a member knows them.
+/// Leader and term that a member knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeaderStatus {
-    /// Name of the leader; none if no leader is known.
+    /// Name of the leader; `None` if the member knows no leader.
     pub leader: Option<String>,
     /// Latest term that the member knows.
     pub term: u64,
 }
 
-/// Receiver of changes of the leader.
+/// Receiver that is notified when the leader or the term changes.
 #[derive(Debug)]
 pub struct LeaderWatch {
     leader_status: watch::Receiver<state::LeaderStatus>,
@@ -59,8 +59,8 @@ pub struct LeaderWatch {
 }
 
 impl LeaderWatch {
-    /// Waits for the next change and returns the new status; none once the member has stopped.
-    /// Returns the current status at the first call.
+    /// Waits for the next change and returns the new status; `None` once the member has stopped.
+    /// The first call returns the current status.
     pub async fn next(&mut self) -> Option<LeaderStatus> {
         self.leader_status.changed().await.ok()?;
         let state::LeaderStatus { leader, term } = *self.leader_status.borrow_and_update();
@@ -154,7 +154,7 @@ impl Server {
     }
 }
 
-/// Returns the result of a task, or continues its panic.
+/// Returns the result of a finished task. Panics if the task panicked.
 fn task_result<E>(ended: Result<Result<(), E>, JoinError>) -> Result<(), E> {
     match ended.map_err(JoinError::try_into_panic) {
         Ok(result) => result,
@@ -166,7 +166,8 @@ fn task_result<E>(ended: Result<Result<(), E>, JoinError>) -> Result<(), E> {
 
 /// Serves all listeners until the returned set is dropped.
 ///
-/// This is not a part of an `async fn`, whose code is compiled in the crate that polls it.
+/// This is a separate function to compile it in this crate: the code of an `async fn` is compiled
+/// in the crate that polls it.
 fn serve_all(listeners: Vec<(BoundListener, Scope)>, member: &Arc<Member>) -> JoinSet<Infallible> {
     let mut serving = JoinSet::new();
     for ((listener, tls), scope) in listeners {
@@ -175,7 +176,7 @@ fn serve_all(listeners: Vec<(BoundListener, Scope)>, member: &Arc<Member>) -> Jo
     serving
 }
 
-/// Returns the URLs with the ports that the system chose for port 0.
+/// Returns the URLs, with port 0 replaced by the port that the system chose.
 fn with_chosen_ports(urls: &[String], addresses: &[SocketAddr]) -> Vec<String> {
     let both = urls.iter().zip(addresses);
     both.map(|(url, address)| match url.strip_suffix(":0") {

@@ -25,7 +25,7 @@ use crate::rpc::router;
 /// Longest time in which a test waits for a response.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Single member of a cluster. Its log ends with the runtime of the test.
+/// Single member of a cluster. Its log ends when the runtime of the test does.
 pub(crate) struct TestMember {
     pub(crate) member: Arc<Member>,
     _log: LogTask,
@@ -63,7 +63,7 @@ impl TestMember {
     }
 }
 
-/// gRPC call with any number of requests and responses.
+/// gRPC call in progress, with any number of requests and responses.
 pub(crate) struct Call<R> {
     requests: Option<mpsc::Sender<Result<Frame<Bytes>, Status>>>,
     response: Option<tokio::task::JoinHandle<http::Response<Body>>>,
@@ -85,7 +85,7 @@ impl<R: Message + Default> Call<R> {
         self.requests = None;
     }
 
-    /// Returns the next response, or none at the end of the stream.
+    /// Returns the next response; `None` at the end of the stream.
     pub(crate) async fn next(&mut self) -> Result<Option<R>, Status> {
         if let Some(response) = self.response.take() {
             let response = timeout(RESPONSE_TIMEOUT, response).await.expect("a response in time");

@@ -14,7 +14,8 @@ const LEASES: u64 = 100_000;
 /// TTL of each lease, in seconds.
 const TTL: u64 = 10;
 
-/// Returns names as random as those of clients.
+/// Returns the name of the lease with this number. The names are as widely spread as the random
+/// names of clients.
 fn name(place: u64) -> u64 {
     (place + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }

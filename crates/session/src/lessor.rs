@@ -37,12 +37,12 @@ impl LeaseParts {
     }
 }
 
-/// Whether a renewal can be confirmed at once, later, or never.
+/// Outcome of a request to renew a lease: confirmed at once, later, or never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Renewal {
     /// The renewal can be confirmed. The timer of the lease restarts.
     Accepted {
-        /// Length of the first part.
+        /// Length of the first part of the lease, until the timer fires.
         part: u64,
     },
     /// The renewal can be confirmed once an entry has recorded the full TTL; the caller proposes
@@ -57,17 +57,18 @@ pub enum Renewal {
     NotFound,
 }
 
-/// Entry to propose when the timer of a lease fires.
+/// Entry that the caller proposes to the log when the timer of a lease fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LeaseProposal {
-    /// Record the remaining time. The timer of the next part starts now.
+    /// Record the remaining time of the lease. The timer of the next part starts now.
     Checkpoint {
         /// Remaining time of the lease.
         left: u64,
         /// Length of the next part.
         part: u64,
     },
-    /// End the lease, or propose its end again. It cannot be renewed until that is decided.
+    /// End the lease, or propose its end again. The lease cannot be renewed until the log has
+    /// decided on its end.
     Expire,
     /// Nothing: the lease does not exist.
     None,
@@ -75,7 +76,7 @@ pub enum LeaseProposal {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct LeaseState {
-    /// Time left at the start of the running part.
+    /// Remaining time at the start of the running part.
     left: u64,
     /// Remaining time from which a new leader would count.
     checkpointed: u64,
@@ -86,7 +87,7 @@ struct LeaseState {
     pending_expiry: Option<u64>,
 }
 
-/// The leases that a leader counts, by their names.
+/// The leases whose remaining time a leader tracks, by their names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lessor<L> {
     parts: LeaseParts,
@@ -99,9 +100,10 @@ impl<L: Ord + Copy> Lessor<L> {
         Lessor { parts, leases: BTreeMap::new() }
     }
 
-    /// Records that a lease begins, was found by a new leader, or has a newly recorded remaining
-    /// time. Returns the length of the part whose timer starts now; `None` if the lessor already
-    /// counts at most that much.
+    /// Sets the remaining time of a lease that begins, that a new leader has found, or for which an
+    /// entry has recorded a new time. Returns the length of the part whose timer starts now.
+    /// Returns `None` if `left` is below the TTL and not below the time recorded before. The
+    /// running timer then continues.
     pub fn set_remaining(&mut self, lease: L, left: u64, ttl: u64) -> Option<u64> {
         let state = self.leases.get(&lease);
         if left < ttl && state.is_some_and(|state| state.checkpointed <= left) {
@@ -130,12 +132,12 @@ impl<L: Ord + Copy> Lessor<L> {
         self.leases.remove(&lease);
     }
 
-    /// Records that an entry did not end a lease, so the full TTL is left. Returns the length of
-    /// its first part, whose timer starts now.
+    /// Records that an entry to end a lease was applied without effect, because the lease had been
+    /// renewed. The full TTL is left. Returns the length of the first part, whose timer starts now.
     ///
     /// `seen` is the argument of [`Lessor::on_timer`] for which the entry was proposed. Returns
-    /// `None` if a later end was proposed, or none is pending. Then the lease has been renewed and
-    /// counted since, or the later end may still take effect.
+    /// `None` if a later end was proposed, which may still take effect. Also returns `None` if no
+    /// end is pending, because the lease was renewed since.
     pub fn on_expiry_rejected(&mut self, lease: L, seen: u64) -> Option<u64> {
         let state = self.leases.get_mut(&lease)?;
         if state.pending_expiry != Some(seen) {
@@ -145,7 +147,8 @@ impl<L: Ord + Copy> Lessor<L> {
         Some(self.parts.next(state.ttl, state.ttl))
     }
 
-    /// Renews a lease. A majority must have confirmed this leader after the renewal arrived.
+    /// Decides on a request to renew a lease. A majority must have confirmed this leader after the
+    /// request arrived.
     pub fn renew(&mut self, lease: L) -> Renewal {
         let Some(state) = self.leases.get_mut(&lease) else { return Renewal::NotFound };
         let ttl = state.ttl;
@@ -159,9 +162,9 @@ impl<L: Ord + Copy> Lessor<L> {
         Renewal::Accepted { part: self.parts.next(ttl, ttl) }
     }
 
-    /// Handles the timer of a lease: a part has passed, or its end must be proposed again. `seen`
-    /// is the number of the last entry that renewed the lease. If a later entry renews the lease
-    /// before the proposed end is applied, the end has no effect.
+    /// Handles the timer of a lease: a part of the lease has passed, or the end of the lease must
+    /// be proposed again. `seen` is the number of the last entry that renewed the lease. If a later
+    /// entry renews the lease before the proposed end is applied, the end has no effect.
     pub fn on_timer(&mut self, lease: L, seen: u64) -> LeaseProposal {
         let Some(state) = self.leases.get_mut(&lease) else { return LeaseProposal::None };
         let LeaseState { left, ttl, .. } = *state;
@@ -175,7 +178,8 @@ impl<L: Ord + Copy> Lessor<L> {
         LeaseProposal::Checkpoint { left: state.left, part: self.parts.next(state.left, ttl) }
     }
 
-    /// Returns the time that will be left of a lease after the running part.
+    /// Returns the time that will be left of a lease when its running part ends. `None` if the
+    /// lease does not exist.
     pub fn remaining_after_part(&self, lease: L) -> Option<u64> {
         let LeaseState { left, ttl, .. } = *self.leases.get(&lease)?;
         Some(left - self.parts.next(left, ttl))

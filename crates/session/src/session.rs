@@ -10,7 +10,8 @@ use alloc::vec::Vec;
 
 use crate::times::SessionTimes;
 
-/// One of two deadline timers: one runs for the confirmed renewal, and one for the pending renewal.
+/// Name of a deadline timer. One of the two timers runs for the confirmed renewal, and the other
+/// for the pending renewal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Side {
     /// The first timer.
@@ -22,8 +23,8 @@ pub enum Side {
 /// The timers of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The renewal of this side no longer confirms the session. The caller must handle this timer
-    /// before all events that have arrived.
+    /// The validity of the renewal of this side has ended. The caller must handle this timer before
+    /// all other events that have arrived.
     Deadline(Side),
     /// The next renewal is due.
     Renewal,
@@ -34,14 +35,15 @@ pub enum Timer {
 pub enum Action {
     /// Request the lease or its renewal.
     Renew {
-        /// Number by which the response is recognised.
+        /// Number of the request, which the response repeats.
         round: u64,
     },
-    /// Arm a timer for a duration, starting now. It replaces a timer of the same name.
+    /// Arm a timer for a duration, in the unit of the TTL, that starts now. It replaces a timer of
+    /// the same name.
     Arm(Timer, u64),
     /// Disarm a timer.
     Disarm(Timer),
-    /// The session is alive.
+    /// The session is established: its first request was confirmed.
     Alive,
     /// The session has ended. Other clients may acquire its locks at any moment.
     Lost(LossReason),
@@ -58,17 +60,17 @@ pub enum LossReason {
     Closed,
 }
 
-/// State of a session at its owner.
+/// State of a session, from the view of its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Session {
-    /// Number of rounds until their numbers repeat. A response that is late by this many rounds is
-    /// taken for a new one.
+    /// Number of requests after which request numbers repeat. A response that is late by this many
+    /// requests is mistaken for the response to a new one.
     round_count: u64,
-    /// Number of the last request.
+    /// Number of the last request, below `round_count`.
     round: u64,
-    /// Side of the last request, until its response arrives or its deadline passes.
+    /// Deadline timer of the last request, until its response arrives or its deadline passes.
     pending: Option<Side>,
-    /// Side of the renewal that confirms the session.
+    /// Deadline timer of the renewal that confirms the session; `None` if the session is not alive.
     confirmed: Option<Side>,
     ended: Option<LossReason>,
 }
@@ -80,17 +82,17 @@ impl Session {
         Session { round_count, round: 0, pending: None, confirmed: None, ended: None }
     }
 
-    /// True if the session is established and has not ended.
+    /// Returns true if the session is established and has not ended.
     pub const fn is_alive(&self) -> bool {
         self.confirmed.is_some()
     }
 
-    /// Returns the side whose deadline timer limits the session.
+    /// Returns the side whose deadline timer ends the session; `None` if the session is not alive.
     pub const fn deadline_side(&self) -> Option<Side> {
         self.confirmed
     }
 
-    /// Returns the reason why the session has ended, if it has.
+    /// Returns the reason why the session has ended; `None` if it has not ended.
     pub const fn ended(&self) -> Option<LossReason> {
         self.ended
     }
@@ -100,13 +102,13 @@ impl Session {
         self.round
     }
 
-    /// True if a response to the last request would still count.
+    /// Returns true if the session still accepts a response to the last request.
     pub const fn has_pending_request(&self) -> bool {
         self.pending.is_some()
     }
 
-    /// Requests the lease or its renewal. To be called at the start, when the renewal is due, and
-    /// after a reconnection.
+    /// Requests the lease or its renewal. The caller calls this at the start, when the renewal is
+    /// due, and after a reconnection.
     pub fn renew(&mut self, times: &SessionTimes) -> Vec<Action> {
         if self.ended.is_some() {
             return Vec::new();
@@ -121,8 +123,8 @@ impl Session {
         ]
     }
 
-    /// Handles a confirmation of the service. A response to an earlier request than the last one is
-    /// ignored, because it does not tell how long the lease lasts.
+    /// Handles the response to the request with number `round`. A response to any but the last
+    /// request is ignored, because it does not tell how long the lease lasts.
     pub fn on_response(&mut self, round: u64) -> Vec<Action> {
         let Some(side) = self.pending.take_if(|_| round == self.round) else { return Vec::new() };
         match self.confirmed.replace(side) {
@@ -136,12 +138,12 @@ impl Session {
         self.end(LossReason::LeaseEnded)
     }
 
-    /// Closes the session. The caller should inform the service; the message may get lost.
+    /// Closes the session. The caller should also inform the service; that message may be lost.
     pub fn close(&mut self) -> Vec<Action> {
         self.end(LossReason::Closed)
     }
 
-    /// Handles a timer.
+    /// Handles a timer that has fired.
     pub fn on_timer(&mut self, timer: Timer, times: &SessionTimes) -> Vec<Action> {
         match timer {
             Timer::Renewal => self.renew(times),

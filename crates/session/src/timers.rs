@@ -31,17 +31,18 @@ impl<K: Ord + Copy, T: Ord + Copy> Timers<K, T> {
         }
     }
 
-    /// Returns the time when a timer is due, if it runs.
+    /// Returns the time when a timer is due; `None` if it does not run.
     pub fn due_at(&self, timer: K) -> Option<T> {
         self.at.get(&timer).copied()
     }
 
-    /// Returns the time when the first timer is due.
+    /// Returns the time when the first timer is due; `None` if no timer runs.
     pub fn next_due(&self) -> Option<T> {
         self.due.first().map(|(at, _)| *at)
     }
 
-    /// Removes the first timer if it is due, and returns it with the time when it was due.
+    /// Removes the timer that is due first, and returns it with the time when it was due. Returns
+    /// `None` if no timer is due at `now`.
     pub fn pop_due(&mut self, now: T) -> Option<(K, T)> {
         let (at, timer) = *self.due.first()?;
         if at > now {

@@ -5,9 +5,10 @@
 pub struct SessionTimes {
     /// TTL of the lease at the service.
     pub ttl: u64,
-    /// Time for which a confirmed renewal is valid for the client, from when it was sent.
+    /// Time for which a confirmed renewal is valid for the client, from the moment when the client
+    /// sent it.
     pub validity: u64,
-    /// Time between renewals.
+    /// Time from one renewal request to the next.
     pub renewal_interval: u64,
 }
 

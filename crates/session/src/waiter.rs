@@ -15,7 +15,7 @@
 /// View of a queue, from one read that includes the waiter's own key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct QueueView<K> {
-    /// Revision of the store.
+    /// Revision of the store at which the queue was read.
     pub revision: u64,
     /// Creation revision of the waiter's key; `None` if the key does not exist.
     pub own: Option<u64>,
@@ -23,19 +23,21 @@ pub struct QueueView<K> {
     pub predecessor: Option<K>,
 }
 
-/// Position of a waiter.
+/// Position of a waiter in its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Position<K> {
-    /// The queue was not read yet, or has changed since.
+    /// The waiter does not know its position: it has not read the queue, or the queue has changed
+    /// since.
     Unknown {
-        /// Revision of the change; 0 if it is not known.
+        /// Revision of the change; 0 if the waiter has not read the queue or does not know the
+        /// revision.
         since: u64,
     },
     /// The waiter has a predecessor.
     Waiting {
         /// Key of the predecessor, which is watched.
         key: K,
-        /// First revision of the watch.
+        /// First revision that the watch reports.
         from: u64,
         /// Creation revision of the waiter's key.
         own: u64,
@@ -47,7 +49,7 @@ pub enum Position<K> {
     },
 }
 
-/// Action for the caller.
+/// Action that the caller performs for a waiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WaiterAction<K> {
     /// Read the queue.
@@ -55,11 +57,11 @@ pub enum WaiterAction<K> {
         /// Oldest revision that suffices; 0 for the current one.
         since: u64,
     },
-    /// Watch a key for its deletion.
+    /// Watch a key until it is deleted.
     Watch {
         /// Key to watch.
         key: K,
-        /// First revision of the watch.
+        /// First revision that the watch reports.
         from: u64,
     },
     /// The waiter has acquired the lock.
@@ -83,12 +85,12 @@ impl<K: Clone + PartialEq> Waiter<K> {
         Waiter { position: Position::Unknown { since: 0 } }
     }
 
-    /// Returns the position.
+    /// Returns the position of the waiter.
     pub const fn position(&self) -> &Position<K> {
         &self.position
     }
 
-    /// Returns the fencing token if the waiter holds the lock.
+    /// Returns the fencing token; `None` if the waiter does not hold the lock.
     pub const fn fence(&self) -> Option<u64> {
         match self.position {
             Position::Holding { fence } => Some(fence),
@@ -96,8 +98,8 @@ impl<K: Clone + PartialEq> Waiter<K> {
         }
     }
 
-    /// Handles a view of the queue. A view that is older than the change that caused the read is
-    /// ignored.
+    /// Handles a view of the queue. If the view is older than the change that caused the read, the
+    /// waiter reads the current queue.
     pub fn on_queue_view(&mut self, view: QueueView<K>) -> Option<WaiterAction<K>> {
         if matches!(self.position, Position::Unknown { since } if view.revision < since) {
             return Some(WaiterAction::ReadQueue { since: 0 });
@@ -122,7 +124,7 @@ impl<K: Clone + PartialEq> Waiter<K> {
         }
     }
 
-    /// Handles the deletion of a key in this revision or before.
+    /// Handles the deletion of a key, in `revision` or before.
     pub fn on_deleted(&mut self, key: &K, revision: u64) -> Option<WaiterAction<K>> {
         match &self.position {
             Position::Waiting { key: watched, .. } if watched == key => {
@@ -132,7 +134,8 @@ impl<K: Clone + PartialEq> Waiter<K> {
         }
     }
 
-    /// Handles the release of a lock by the holder of a key, if the waiter's own key existed then.
+    /// Handles the news that the holder of `key` has released the lock. The waiter's own key must
+    /// have existed at that time.
     pub fn on_released(&mut self, key: &K) -> Option<WaiterAction<K>> {
         match self.position {
             Position::Waiting { key: ref watched, own: fence, .. } if watched == key => {
@@ -154,7 +157,7 @@ impl<K: Clone + PartialEq> Waiter<K> {
         }
     }
 
-    /// Handles a watch that failed because its first revision was compacted.
+    /// Handles the failure of a watch whose first revision was compacted.
     pub fn on_compacted(&mut self) -> Option<WaiterAction<K>> {
         match &self.position {
             Position::Waiting { .. } => Some(self.read_queue(0)),

@@ -1,12 +1,12 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 
-/// Runs a job for each number below `jobs` on several threads, and passes the results to `take` in
-/// order of the numbers, whatever order they finish in.
+/// Runs a job for each number below `jobs` on several threads. Passes the results to `take` in the
+/// order of the numbers, whichever job finishes first.
 ///
-/// Results depend on the number alone, so they are the same for any number of threads: `take`
-/// receives the results of a plain loop. At most a few results per thread wait for their turn.
-/// `threads` is the maximum number of threads, 0 for the number of processors.
+/// If a result depends only on its number, `take` receives the same results as in a plain loop, for
+/// any number of threads. At most a few results per thread wait for `take`. `threads` is the
+/// maximum number of threads, 0 for the number of processors.
 ///
 /// ```
 /// let mut squares = Vec::new();
@@ -49,7 +49,7 @@ pub fn run_parallel<T: Send>(
     })
 }
 
-/// Queue of job numbers, and of results that wait for their turn.
+/// Numbers of the jobs that remain, and results that wait until `take` receives earlier ones.
 struct WorkQueue<T> {
     next: AtomicUsize,
     closed: AtomicBool,
@@ -59,7 +59,8 @@ struct WorkQueue<T> {
 }
 
 struct State<T> {
-    /// Results from `taken` on, by number modulo the window.
+    /// Results that wait until the collector has received all earlier ones. The collector
+    /// receives that of job `taken` next. The result of job `i` is at the index `i % window`.
     ready: Vec<Option<T>>,
     taken: usize,
 }
@@ -119,7 +120,7 @@ impl<T> WorkQueue<T> {
     }
 }
 
-/// Wakes all threads if one side returns early.
+/// Closes the queue and wakes all threads if a worker panics or the collector returns early.
 struct CloseOnDrop<'a, T>(&'a WorkQueue<T>, bool);
 
 impl<T> Drop for CloseOnDrop<'_, T> {

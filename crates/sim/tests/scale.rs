@@ -1,4 +1,4 @@
-//! Large groups, and no allocation after the start of a run.
+//! Runs of large groups. Tests also check that a run allocates no memory after its start.
 
 #[path = "sim/common/mod.rs"]
 mod common;
@@ -17,7 +17,7 @@ use tenure_sim::{
 };
 use tenure_trace::Recorded;
 
-/// Returns the allocations of a run of this many events, including its report.
+/// Returns the allocations of a run with this number of events. They include those of its report.
 fn allocated<P: Recorded>(config: P::Config, settings: &Settings, events: u64) -> AllocationInfo {
     let mut settings = settings.clone();
     settings.limits.events = Some(events);
@@ -104,7 +104,7 @@ fn large_ring_matches_theory() {
     assert_eq!(report.failures().next(), None);
 }
 
-/// The initial requests send as many messages as there are pairs.
+/// The first requests send a message for each pair of processes.
 #[test]
 fn stop_flag_interrupts_initial_requests() {
     let settings = Settings { workload: Workload::entries(1), ..Settings::new(1_000) };
@@ -114,7 +114,7 @@ fn stop_flag_interrupts_initial_requests() {
     assert_eq!((report.ended, report.metrics.sent), (EndReason::Stopped, 0));
 }
 
-/// A group with a replicated log whose first process leads. Messages are delivered in order.
+/// A group with a replicated log whose first process leads. Links deliver messages in order.
 struct Keepers {
     processes: Vec<RaftLog>,
     batch: Batch<RaftLog, ConstantEnvironment>,
@@ -154,8 +154,8 @@ impl Keepers {
     }
 }
 
-/// An entry allocates a list in each message, its content, and room in each log for 64 entries at a
-/// time.
+/// Each entry allocates a list in each message and its content. Each log allocates room for 64
+/// entries at a time.
 #[test]
 fn log_allocates_only_for_entries() {
     for size in [3, 5] {

@@ -8,10 +8,10 @@ use std::time::Instant;
 use allocation_counter::{AllocationInfo, measure};
 use tenure_store::{Command, Enqueue, Limits, LockMode, LogPosition, Put, Span, Store, Watchers};
 
-/// Number of keys, leases, claims and watchers each.
+/// Number of keys, of leases, of claims and of watchers that are measured.
 const COUNT: u64 = 100_000;
 
-/// A minimal log.
+/// A store to which commands are applied as if they came from a log.
 struct Log {
     store: Store,
     at: LogPosition,
@@ -41,7 +41,7 @@ fn report(subject: &str, info: &AllocationInfo) {
     );
 }
 
-/// Prints the time of an operation, the fastest of five, and the memory of its result.
+/// Prints the shortest of five durations of an operation, and the memory of its result.
 fn time<T>(subject: &str, mut make: impl FnMut() -> T) {
     let mut values = Vec::new();
     let info = measure(|| values.push(make()));

@@ -1,5 +1,6 @@
-//! A store that speaks the JSON of etcd's gateway, line by line: it reads `{"call": "kv/put",
-//! "body": {…}}` and prints the response. `tests/etcd/differential.py` compares it with an etcd.
+//! Store that is driven by the JSON of etcd's gateway. It reads a line such as `{"call": "kv/put",
+//! "body": {…}}` and prints the response. `tests/etcd/differential.py` compares its responses with
+//! those of an etcd.
 
 #[path = "speak/answers.rs"]
 mod answers;

@@ -1,8 +1,8 @@
-//! Alarms: conditions that restrict what the store accepts until an operator clears them.
+//! Alarms. An active alarm restricts what the store accepts until an operator clears it.
 
 use alloc::collections::BTreeSet;
 
-/// A condition that a member reports.
+/// Kind of an alarm that a member raises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Alarm {
@@ -11,36 +11,36 @@ pub enum Alarm {
     NoSpace,
 }
 
-/// Activates or clears the alarm of one member.
+/// Change that activates or clears an alarm of one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AlarmChange {
-    /// Number of the member that the alarm belongs to.
+    /// Number of the member that the alarm concerns.
     pub member: u64,
-    /// Condition of the alarm.
+    /// Kind of the alarm.
     pub alarm: Alarm,
     /// True to activate the alarm, false to clear it.
     pub is_active: bool,
 }
 
-/// Active alarms, each with the number of its member.
+/// Active alarms, each with the number of the member that it concerns.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Alarms(BTreeSet<(u64, Alarm)>);
 
 impl Alarms {
-    /// Applies a change and returns true if it changed something.
+    /// Applies a change. Returns true if the state of the alarm has changed.
     pub(crate) fn change(&mut self, change: AlarmChange) -> bool {
         let alarm = (change.member, change.alarm);
         if change.is_active { self.0.insert(alarm) } else { self.0.remove(&alarm) }
     }
 
-    /// Returns the active alarms, by the number of their member.
+    /// Returns the active alarms, in the order of their members.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (u64, Alarm)> {
         self.0.iter().copied()
     }
 
-    /// True if the store accepts nothing that makes it larger.
+    /// Returns true if an alarm is active that makes the store reject additions.
     pub(crate) fn is_full(&self) -> bool {
         self.0.iter().any(|(_, alarm)| *alarm == Alarm::NoSpace)
     }

@@ -1,4 +1,4 @@
-//! Keys and values.
+//! Immutable bytes, which keys and values consist of.
 
 use core::borrow::Borrow;
 use core::fmt;
@@ -7,12 +7,12 @@ use core::ops::Deref;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-/// Immutable bytes of a key or a value. Clones share them.
+/// Immutable bytes of a key or a value. Cheap to clone; all clones share the bytes.
 #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Bytes(Arc<[u8]>);
 
 impl Bytes {
-    /// Creates a value from bytes.
+    /// Creates a key or value that contains these bytes.
     pub fn new(bytes: impl Into<Arc<[u8]>>) -> Self {
         Bytes(bytes.into())
     }

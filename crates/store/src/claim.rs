@@ -1,9 +1,10 @@
-//! Claims on locks and elections, encoded in the names of keys.
+//! Claims on locks and elections. Each claim is a key whose name contains the lock and the lease.
 //!
-//! The claim of a lease on the lock `name` is the key `name/HEX`, attached to the lease. `HEX` is
-//! the id of the lease in lower-case hexadecimal digits without leading zeros. Clients of etcd
-//! create such keys themselves, so the form of a key decides whether it is a claim. A suffix
-//! selects a shared mode: `name/HEX.shared`, `name/HEX.slots-3`.
+//! The claim of a lease on the lock `name` is the key `name/HEX`, which is attached to the lease.
+//! `HEX` is the id of the lease in lower-case hexadecimal digits without leading zeros. A suffix
+//! selects a shared mode: `name/HEX.shared` or `name/HEX.slots-3`.
+//!
+//! Clients of etcd create such keys themselves, so the form of a key decides whether it is a claim.
 
 use core::fmt::Write;
 
@@ -13,7 +14,7 @@ use crate::bytes::Bytes;
 use crate::kv::KeyValue;
 use crate::lease::LeaseId;
 
-/// A claim on a lock or an election.
+/// A claim on a lock or an election. It holds the lock or waits for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Claim {
@@ -21,29 +22,32 @@ pub struct Claim {
     pub name: Bytes,
     /// Key of the claim.
     pub key: Bytes,
-    /// Lease of the claim.
+    /// Lease that the claim belongs to. The claim ends with the lease.
     pub lease: LeaseId,
     /// Mode of the claim.
     pub mode: LockMode,
-    /// Creation revision: the place in the queue, and the fencing token.
+    /// Revision in which the key was created. It is the place of the claim in the queue, and its
+    /// fencing token.
     pub fence: u64,
 }
 
-/// Mode in which a lock is claimed. In all modes, earlier claims of the queue come first.
+/// Mode in which a claim holds a lock. In every mode, earlier claims of the queue come first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum LockMode {
-    /// No other holder: a mutex, a writer, a leader.
+    /// No other claim may hold the lock: a mutex, a writer or a leader.
     #[default]
     Exclusive,
-    /// Together with other shared holders: a reader.
+    /// Other shared claims may hold the lock at the same time: a reader.
     Shared,
-    /// Together with other holders of slots, up to this number in total: a semaphore.
+    /// Other claims with slots may hold the lock at the same time. The number is the maximum of
+    /// holders in total: a semaphore.
     Slots(u32),
 }
 
 impl LockMode {
-    /// True if a claim in this mode can join `holders` holders of the mode `kind`.
+    /// Returns true if a claim in this mode may hold the lock together with `holders` holders in
+    /// the mode `kind`. `None` means that there is no holder.
     pub fn can_join(self, holders: u64, kind: Option<LockMode>) -> bool {
         match (self, kind) {
             (LockMode::Slots(slots), None) => slots > 0,
@@ -74,8 +78,8 @@ pub(crate) struct ClaimKey<'a> {
     pub(crate) mode: LockMode,
 }
 
-/// Parses the key of a claim. The key represents a claim only if it is attached to the lease that
-/// it names. Each claim has exactly one key.
+/// Parses the key of a claim. Returns `None` if the key has another form. The key is a claim only
+/// if it is attached to the lease in its name. Each claim has exactly one spelling.
 pub(crate) fn parse_claim_key(key: &[u8]) -> Option<ClaimKey<'_>> {
     let slash = key.iter().rposition(|byte| *byte == b'/')?;
     let (name, last) = (&key[..slash], core::str::from_utf8(&key[slash + 1..]).ok()?);
@@ -94,14 +98,14 @@ pub(crate) fn parse_claim_key(key: &[u8]) -> Option<ClaimKey<'_>> {
     Some(ClaimKey { name, lease, mode })
 }
 
-/// Parses a positive number without sign and leading zeros.
+/// Parses a positive number. Returns `None` if it has a sign or leading zeros.
 fn number(digits: &str, radix: u32) -> Option<u64> {
     let is_digit = |byte: u8| byte.is_ascii_digit() || radix > 10 && matches!(byte, b'a'..=b'f');
     let is_canonical = !digits.starts_with('0') && digits.bytes().all(is_digit);
     u64::from_str_radix(digits, radix).ok().filter(|_| is_canonical)
 }
 
-/// Returns the claim that a key represents, if any.
+/// Returns the claim that a key represents. `None` if the key is not a claim.
 pub fn claim_of(kv: &KeyValue) -> Option<Claim> {
     let ClaimKey { name, lease, mode } =
         parse_claim_key(&kv.key).filter(|parsed| parsed.lease == kv.lease)?;

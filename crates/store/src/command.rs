@@ -1,4 +1,4 @@
-//! Commands that log entries contain, and that change the store.
+//! Commands in log entries, which change the store.
 
 use alloc::vec::Vec;
 
@@ -10,7 +10,7 @@ use crate::lease::LeaseId;
 use crate::range::Range;
 use crate::span::Span;
 
-/// A command of a log entry. Nothing else changes the store.
+/// Command in a log entry. Nothing but such a command changes the store.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
@@ -20,7 +20,7 @@ pub enum Command {
     Delete(Delete),
     /// Runs a transaction.
     Txn(Txn),
-    /// Discards the history before a revision.
+    /// Discards the history before a revision, so that earlier revisions can no longer be read.
     Compact {
         /// Oldest revision to keep.
         revision: u64,
@@ -30,30 +30,31 @@ pub enum Command {
         /// Id of the lease, chosen before the command was proposed: the store must be
         /// deterministic.
         lease: LeaseId,
-        /// TTL in seconds; raised to the minimum.
+        /// Time to live, in seconds. It is raised to the minimum if necessary.
         ttl: u64,
     },
-    /// Ends a lease and deletes its keys, on behalf of its owner.
+    /// Ends a lease and deletes its keys, because its owner requests that.
     Revoke {
         /// Id of the lease.
         lease: LeaseId,
     },
     /// Ends leases that have expired and deletes their keys.
     Expire {
-        /// Term of the leader that detected the expiry. If the entry has another term, the command
-        /// has no effect.
+        /// Term of the leader that detected the expiry. The command has no effect if its log entry
+        /// has another term.
         term: u64,
         /// Leases that have expired.
         leases: Vec<LeaseExpiry>,
     },
-    /// Records the remaining times of leases, so that a new leader does not restart them.
+    /// Records the remaining times of leases. Without it, a new leader would count the full time
+    /// again.
     Checkpoint {
-        /// Term of the leader, as in [`Command::Expire`].
+        /// Term of the leader that proposed the command, as in [`Command::Expire`].
         term: u64,
         /// Remaining times of some leases.
         leases: Vec<LeaseCheckpoint>,
     },
-    /// Adds a claim to the queue of a lock or an election, unless it is there.
+    /// Adds a claim to the queue of a lock or an election. Does nothing if the claim exists.
     Enqueue(Enqueue),
     /// Changes users and roles.
     Access(AccessChange),
@@ -61,18 +62,20 @@ pub enum Command {
     Alarm(AlarmChange),
 }
 
-/// A lease that has expired.
+/// A lease that has expired, in a [`Command::Expire`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LeaseExpiry {
     /// Id of the lease.
     pub lease: LeaseId,
-    /// Value of [`Lease::renewal_index`](crate::Lease::renewal_index) when the expiry was detected.
-    /// If it is larger when the entry is applied, the lease lives.
+    /// Value of [`Lease::renewal_index`](crate::Lease::renewal_index) when the leader detected the
+    /// expiry. If the lease has a larger value when the entry is applied, it was renewed and does
+    /// not end.
     pub renewal_index: u64,
 }
 
-/// Remaining time of a lease. The full TTL renews it.
+/// Remaining time of a lease, in a [`Command::Checkpoint`]. If the time equals the TTL, the
+/// checkpoint renews the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LeaseCheckpoint {
@@ -80,12 +83,13 @@ pub struct LeaseCheckpoint {
     pub lease: LeaseId,
     /// Remaining time, in seconds.
     pub left: u64,
-    /// Value of [`Lease::renewal_index`](crate::Lease::renewal_index) when the time was read. If it
-    /// is larger when the entry is applied, only a full TTL is recorded.
+    /// Value of [`Lease::renewal_index`](crate::Lease::renewal_index) when the leader read the
+    /// time. If the lease has a larger value when the entry is applied, the time is recorded only
+    /// if it is the full TTL.
     pub renewal_index: u64,
 }
 
-/// Writes a key.
+/// Command that writes a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Put {
@@ -93,39 +97,40 @@ pub struct Put {
     pub key: Bytes,
     /// New value of the key.
     pub value: Bytes,
-    /// Lease to attach the key to; 0 for none.
+    /// Lease to which the key is attached; 0 for none.
     pub lease: LeaseId,
-    /// True to return the previous key and value.
+    /// True if the result must contain the previous key and value.
     pub prev_kv: bool,
-    /// True to keep the present value.
+    /// True if the key keeps its present value. `value` must then be empty.
     pub ignore_value: bool,
-    /// True to keep the present lease.
+    /// True if the key keeps its present lease. `lease` must then be 0.
     pub ignore_lease: bool,
 }
 
-/// Deletes all keys of a span.
+/// Command that deletes all keys of a span.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Delete {
     /// Keys to delete.
     pub span: Span,
-    /// True to return the deleted keys and values.
+    /// True if the result must contain the deleted keys and values.
     pub prev_kv: bool,
 }
 
-/// A transaction: comparisons, and operations that depend on them. All changes share one revision.
+/// A transaction: comparisons, and the operations that run if they hold or fail. All changes of a
+/// transaction share one revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Txn {
-    /// Comparisons, which must all hold for success.
+    /// Comparisons. The operations in `success` run if all of them hold.
     pub compare: Vec<Compare>,
-    /// Operations if all comparisons hold.
+    /// Operations that run if all comparisons hold.
     pub success: Vec<Operation>,
-    /// Operations if a comparison fails.
+    /// Operations that run if a comparison fails.
     pub failure: Vec<Operation>,
 }
 
-/// An operation of a transaction. Reads see the writes before them in the transaction.
+/// An operation in a transaction. A read sees the writes that precede it in the transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Operation {
@@ -135,23 +140,23 @@ pub enum Operation {
     Put(Put),
     /// Deletes all keys of a span.
     Delete(Delete),
-    /// Runs a nested transaction. It compares with the state before the outermost transaction.
+    /// Runs a nested transaction. Its comparisons use the state before the outermost transaction.
     Txn(Txn),
 }
 
-/// A comparison, which must hold for each key of a span.
+/// A comparison in a transaction. It holds if it holds for each key of a span.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Compare {
     /// Keys to compare.
     pub span: Span,
-    /// Relation between the present and the given value.
+    /// Required relation of the present value to the given one.
     pub relation: Relation,
-    /// Attribute to compare, and the given value.
+    /// Attribute of the keys that is compared, with the given value.
     pub target: Target,
 }
 
-/// Relation between two values.
+/// Relation of the present value of an attribute to the given value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Relation {
@@ -166,16 +171,16 @@ pub enum Relation {
     NotEqual,
 }
 
-/// Attribute of a key, and the value to compare it with. The protocol allows negative numbers. For
-/// a missing key all numbers are 0, and comparisons of its value fail.
+/// Attribute of a key, with the value that it is compared with. The protocol allows negative
+/// numbers. If the key does not exist, all its numbers are 0, and a comparison of its value fails.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Target {
-    /// Number of writes since the creation.
+    /// Number of writes since the key was created.
     Version(i64),
     /// Revision in which the key was created.
     Create(i64),
-    /// Revision of the last change.
+    /// Revision in which the key was last changed.
     Mod(i64),
     /// Value of the key.
     Value(Bytes),
@@ -189,7 +194,7 @@ pub enum Target {
 pub struct Enqueue {
     /// Name of the lock or election.
     pub name: Bytes,
-    /// Lease of the claim, which is renewed.
+    /// Lease that the claim belongs to. The command also renews it.
     pub lease: LeaseId,
     /// Mode of the claim.
     pub mode: LockMode,

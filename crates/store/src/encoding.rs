@@ -7,10 +7,10 @@ use alloc::vec::Vec;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
 
-/// First bytes of a snapshot: name and version of the format.
+/// First bytes of a snapshot. They contain the name and the version of the format.
 const MAGIC: &[u8; 8] = b"tnstore\x04";
 
-/// First bytes of the previous version, which has no alarms at its end.
+/// First bytes of a snapshot in the previous version, which contains no alarms.
 const WITHOUT_ALARMS: &[u8; 8] = b"tnstore\x03";
 
 /// Error for bytes that are not a snapshot, or a snapshot of an unknown version.
@@ -32,7 +32,7 @@ impl Snapshot {
     }
 }
 
-/// Decodes a store; fails if bytes remain.
+/// Decodes a store from all bytes. Fails if bytes remain.
 fn whole(body: &[u8]) -> Result<Store, DamagedSnapshot> {
     let (store, rest) = postcard::take_from_bytes(body).map_err(|_| DamagedSnapshot)?;
     if rest.is_empty() { Ok(store) } else { Err(DamagedSnapshot) }

@@ -1,24 +1,24 @@
-//! Errors of the store, with the messages of etcd.
+//! Errors of the store. Their messages are those of etcd.
 
 use core::fmt;
 
-/// Error of a command or a read. It has changed nothing.
+/// Error of a command or a read, which then has changed nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Error {
-    /// The key is empty.
+    /// The key in the request is empty.
     EmptyKey,
-    /// A value was given, although the present one should be kept.
+    /// The command has a value, although the key should keep its present one.
     ValueProvided,
-    /// A lease was given, although the present one should be kept.
+    /// The command has a lease, although the key should keep its present one.
     LeaseProvided,
-    /// The key whose value or lease should be kept does not exist.
+    /// The key that should keep its value or lease does not exist.
     KeyNotFound,
-    /// A transaction writes a key twice.
+    /// A transaction writes the same key twice.
     DuplicateKey,
     /// A transaction has too many operations.
     TooManyOperations,
-    /// The revision was compacted.
+    /// The requested revision was compacted, so it can no longer be read.
     Compacted,
     /// The revision does not exist yet.
     FutureRevision,
@@ -26,9 +26,9 @@ pub enum Error {
     LeaseNotFound,
     /// A lease with this id exists.
     LeaseExists,
-    /// The TTL is too large.
+    /// The TTL of the lease is too large.
     TtlTooLarge,
-    /// The store has reached its quota, and the command would add to it.
+    /// The store has reached its quota, and the command would make it larger.
     NoSpace,
     /// Authentication is not enabled.
     AccessDisabled,
@@ -46,24 +46,24 @@ pub enum Error {
     RoleNotFound,
     /// The user does not have the role.
     RoleNotGranted,
-    /// The role does not have the permission.
+    /// The role does not have the permission that should be revoked.
     PermissionNotGranted,
-    /// The principal lacks the permission.
+    /// The principal lacks the permission for the request.
     PermissionDenied,
-    /// There is no root user, so authentication could not be disabled again.
+    /// There is no root user, so authentication cannot be enabled: it could not be disabled again.
     RootUserMissing,
-    /// The root user does not have the root role.
+    /// The root user lacks the root role, so authentication cannot be enabled.
     RootRoleMissing,
     /// The change would take rights from root while authentication is enabled.
     AccessWouldBeLost,
 }
 
-/// Status code of gRPC for an error.
+/// gRPC status code of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
     /// The request is invalid in any state.
     InvalidArgument,
-    /// The subject of the request does not exist.
+    /// The user, role, lease or key of the request does not exist.
     NotFound,
     /// The state does not allow the request.
     FailedPrecondition,
@@ -76,7 +76,7 @@ pub enum Code {
 }
 
 impl Error {
-    /// All errors, for tests of their messages and codes.
+    /// All errors, in the order of their declaration, for tests of their messages and codes.
     pub const ALL: [Error; 25] = [
         Error::EmptyKey,
         Error::ValueProvided,
@@ -105,7 +105,7 @@ impl Error {
         Error::AccessWouldBeLost,
     ];
 
-    /// Returns the message of etcd, which clients compare.
+    /// Returns the message of the error. It equals that of etcd, because clients compare it.
     pub const fn message(self) -> &'static str {
         match self {
             Error::EmptyKey => "etcdserver: key is not provided",

@@ -1,4 +1,4 @@
-//! Recent events, for watches from a past revision and reads of one.
+//! Recent events. They serve watches that start at a past revision, and reads of past revisions.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -6,20 +6,20 @@ use alloc::vec::Vec;
 use crate::error::Error;
 use crate::kv::Event;
 
-/// Limits of a store. They are constant and equal on all members.
+/// Limits of a store. They never change and are equal on all members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Limits {
-    /// Upper bound on the events of the history; the last revision is always kept.
+    /// Maximum number of events in the history. The last revision is kept even if it has more.
     pub max_events: usize,
-    /// Upper bound on the bytes of the history, with previous values and overhead; the last
-    /// revision is always kept.
+    /// Maximum size of the history in bytes, with previous values and overhead. The last revision
+    /// is kept even if it is larger.
     pub max_bytes: usize,
-    /// Upper bound on the revisions of the history.
+    /// Maximum number of revisions in the history.
     pub max_revisions: u64,
-    /// Lower bound on the TTL of a lease, in seconds.
+    /// Minimum TTL of a lease, in seconds.
     pub min_ttl: u64,
-    /// Upper bound on the operations of a transaction.
+    /// Maximum number of operations in a transaction.
     pub max_operations: usize,
 }
 
@@ -36,30 +36,31 @@ impl Default for Limits {
     }
 }
 
-/// Events from some revision on, in order.
+/// Events from some revision on, in the order of their revisions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct History {
     events: VecDeque<Event>,
-    /// Oldest revision that can be read or watched. All events of it and of later ones are in
-    /// `events`.
+    /// Oldest revision that can be read or watched. `events` contains all events of this and later
+    /// revisions.
     first: u64,
-    /// Size of the events.
+    /// Size of the events, in bytes.
     #[cfg_attr(feature = "serde", serde(skip))]
     bytes: usize,
 }
 
-/// Bytes that an event takes in addition to keys and values.
+/// Size of an event in addition to its keys and values, in bytes.
 const EVENT_OVERHEAD: usize = 128;
 
-/// Returns the size of an event, including the previous value, which only the event may keep alive.
+/// Returns the size of an event, in bytes. It includes the previous value, which may be kept in
+/// memory only by the event.
 fn event_size(event: &Event) -> usize {
     let prev = event.prev.as_ref().map_or(0, |prev| prev.size());
     EVENT_OVERHEAD + event.kv.size() + prev
 }
 
 impl History {
-    /// Creates the empty history of a store that begins at a revision.
+    /// Creates an empty history, for a store whose first revision is `first`.
     pub(crate) fn starting_at(first: u64) -> Self {
         History { events: VecDeque::new(), first, bytes: 0 }
     }
@@ -79,14 +80,14 @@ impl History {
         self.bytes
     }
 
-    /// Computes the size, which is not part of a snapshot.
+    /// Computes the size of the events, because snapshots do not contain it.
     #[cfg(feature = "serde")]
     pub(crate) fn with_recomputed_size(mut self) -> Self {
         self.bytes = self.events.iter().map(event_size).sum();
         self
     }
 
-    /// Adds the events of the next revision, and discards old ones beyond the limits.
+    /// Adds the events of the next revision. Discards old events if a limit is exceeded.
     pub(crate) fn push(&mut self, revision: u64, events: &[Event], limits: &Limits) {
         self.events.extend(events.iter().cloned());
         let last: usize = events.iter().map(event_size).sum();
@@ -116,7 +117,7 @@ impl History {
         }
     }
 
-    /// Checks that the state of a revision is known; `now` is the current revision.
+    /// Checks that the state of a revision can be read. `now` is the current revision.
     pub(crate) fn check_revision(&self, revision: u64, now: u64) -> Result<(), Error> {
         match revision {
             0 => Ok(()),
@@ -132,8 +133,8 @@ impl History {
         self.events.range(begin..)
     }
 
-    /// Returns the filtered events from a revision on, and the next revision to replay. It stops at
-    /// the end of a revision once there are `max_events`.
+    /// Returns the events from a revision on that match the watch, and the revision at which to
+    /// continue. It stops at the end of a revision after at least `max_events` events.
     pub(crate) fn replay(
         &self,
         from: u64,

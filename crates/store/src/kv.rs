@@ -1,4 +1,4 @@
-//! Keys with their attributes, and events.
+//! Keys with their values and attributes, and events that change them.
 
 use alloc::sync::Arc;
 
@@ -13,11 +13,11 @@ pub struct KeyValue {
     pub key: Bytes,
     /// Value of the key.
     pub value: Bytes,
-    /// Revision in which the key was created: the fencing token of a claim.
+    /// Revision in which the key was created. It is the fencing token if the key is a claim.
     pub create_revision: u64,
-    /// Revision of the last change, or of the deletion.
+    /// Revision in which the key was last written or was deleted.
     pub mod_revision: u64,
-    /// Number of writes since the creation; 0 for a deleted key.
+    /// Number of writes since the key was created; 0 for a deleted key.
     pub version: u64,
     /// Lease to which the key is attached; 0 for none.
     pub lease: LeaseId,
@@ -34,25 +34,25 @@ impl KeyValue {
         KeyValue { value: Bytes::default(), ..self.clone() }
     }
 
-    /// Returns the representation of the key after its deletion in a revision.
+    /// Returns the record that represents the key after it was deleted in `revision`.
     pub(crate) fn tombstone(&self, revision: u64) -> Self {
         KeyValue { key: self.key.clone(), mod_revision: revision, ..KeyValue::default() }
     }
 }
 
-/// An event: a change of a key.
+/// An event: one key was written or deleted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Event {
-    /// Kind of the change.
+    /// Kind of the change: a write or a deletion.
     pub kind: EventKind,
-    /// Key after the change; for a deletion only its name and revision.
+    /// Key after the change. After a deletion it has only the name and the revision.
     pub kv: Arc<KeyValue>,
-    /// Key before the change.
+    /// Key before the change. `None` if the key did not exist.
     pub prev: Option<Arc<KeyValue>>,
 }
 
-/// Kind of a change.
+/// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum EventKind {
@@ -63,7 +63,7 @@ pub enum EventKind {
 }
 
 impl Event {
-    /// Returns the revision of the change.
+    /// Returns the revision in which the key was changed.
     pub fn revision(&self) -> u64 {
         self.kv.mod_revision
     }

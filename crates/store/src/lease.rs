@@ -4,24 +4,25 @@ use alloc::collections::{BTreeMap, BTreeSet};
 
 use crate::bytes::Bytes;
 
-/// Id of a lease; 0 for none.
+/// Id of a lease. 0 means no lease.
 pub type LeaseId = u64;
 
-/// Upper bound on the TTL of a lease, in seconds.
+/// Maximum TTL of a lease, in seconds.
 pub const MAX_TTL: u64 = 9_000_000_000;
 
-/// A lease. The store has no clock: the leader counts the time and proposes commands.
+/// A lease. The store has no clock: the leader counts the time of leases, and proposes a command
+/// when one expires.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Lease {
-    /// TTL, in seconds.
+    /// Time to live, in seconds.
     pub ttl: u64,
-    /// Seconds from which a new leader counts: the TTL, or the last checkpoint. A renewal of a
-    /// lease with less than the TTL must be recorded before it is confirmed.
+    /// Remaining time from which a new leader counts, in seconds: the TTL, or the last checkpoint.
+    /// If it is less than the TTL, a renewal must be recorded before it is confirmed.
     pub left: u64,
     /// Index of the log entry that granted or last renewed the lease.
     pub renewal_index: u64,
-    /// Attached keys. Snapshots omit them, because each key has its lease.
+    /// Keys that are attached to the lease. Snapshots omit them, because each key names its lease.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub keys: BTreeSet<Bytes>,
 }
@@ -44,7 +45,7 @@ impl Leases {
         self.0.contains_key(&lease)
     }
 
-    /// Moves a key from one lease to another; 0 for none.
+    /// Detaches a key from one lease and attaches it to another. 0 means no lease.
     pub(crate) fn move_key(&mut self, key: &Bytes, from: LeaseId, to: LeaseId) {
         if from == to {
             return;

@@ -3,7 +3,7 @@
 //!
 //! Start with [`Store::apply`]. It applies the entries of a log in order and returns the outcome of
 //! each: the result for the client, the events for watchers, and the locks that were granted.
-//! [`Store::range`] and [`Store::replay`] read; they need no entry.
+//! [`Store::range`] and [`Store::replay`] read the store without a log entry.
 //!
 #![doc = include_str!("../README.md")]
 #![no_std]

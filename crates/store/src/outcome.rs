@@ -1,4 +1,4 @@
-//! Outcomes of commands.
+//! Outcomes of commands: results, and notifications.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -17,22 +17,22 @@ pub struct Outcome {
     pub revision: u64,
     /// Result for the client that sent the command.
     pub result: Result<CommandResult, Error>,
-    /// Events for watchers, in order, all of one revision.
+    /// Events for watchers, in order. All have the same revision.
     pub events: Vec<Event>,
-    /// Claims that acquired their locks, in the order of their queues. Their waiters are to be
-    /// notified.
+    /// Claims that have acquired their locks, in the order of their queues. The caller must notify
+    /// their waiters.
     pub granted: Vec<Claim>,
-    /// Claims that ended, held or waiting. Clients that still wait are to be notified that the
-    /// session has ended.
+    /// Claims that have ended, whether they held the lock or waited. The caller must tell waiting
+    /// clients that their session has ended.
     pub ended: Vec<Claim>,
-    /// Changes of leases.
+    /// Changes of leases, for the leader that counts their time.
     pub leases: Vec<LeaseChange>,
 }
 
-/// Change of a lease, for the leader that counts its time.
+/// Change of a lease. The leader, which counts the time of leases, must handle it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LeaseChange {
-    /// The lease starts, or its remaining time was recorded.
+    /// The lease was granted, or its remaining time was recorded.
     Remaining {
         /// Id of the lease.
         lease: LeaseId,
@@ -44,18 +44,19 @@ pub enum LeaseChange {
         /// Id of the lease.
         lease: LeaseId,
     },
-    /// The lease did not end, because it was renewed or another leader took over.
+    /// The lease did not end, because it was renewed or because another leader has taken over.
     ExpiryRejected {
         /// Id of the lease.
         lease: LeaseId,
         /// Term of the leader that detected the expiry.
         term: u64,
-        /// The [`LeaseExpiry::renewal_index`](crate::LeaseExpiry::renewal_index) of the entry.
+        /// Value of [`LeaseExpiry::renewal_index`](crate::LeaseExpiry::renewal_index) in the log
+        /// entry.
         renewal_index: u64,
     },
 }
 
-/// Result of a command.
+/// Result of a command for its client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CommandResult {
     /// A key was written.
@@ -70,17 +71,17 @@ pub enum CommandResult {
     Granted {
         /// Id of the lease.
         lease: LeaseId,
-        /// TTL, in seconds.
+        /// Time to live of the lease, in seconds.
         ttl: u64,
     },
     /// A lease was revoked.
     Revoked,
     /// Leases have expired.
     Expired {
-        /// Number of leases that have ended.
+        /// Number of leases that this command has ended.
         leases: u64,
     },
-    /// Remaining times were recorded, for the leases that exist.
+    /// The remaining times of those leases that exist were recorded.
     Checkpointed,
     /// The claim is in its queue.
     Enqueued {
@@ -93,7 +94,7 @@ pub enum CommandResult {
     AccessChanged,
     /// An alarm was activated or cleared, or was in the requested state already.
     Alarm {
-        /// True if the alarm was in another state before.
+        /// True if the command has changed the state of the alarm.
         has_changed: bool,
     },
 }
@@ -103,7 +104,7 @@ pub enum CommandResult {
 pub struct PutResult {
     /// Revision of the write.
     pub revision: u64,
-    /// Previous key and value, if requested.
+    /// Key and value before the write. `None` if there was no key or they were not requested.
     pub prev: Option<Arc<KeyValue>>,
 }
 
@@ -115,7 +116,7 @@ pub struct DeleteResult {
     pub revision: u64,
     /// Number of deleted keys.
     pub count: u64,
-    /// Deleted keys and values, if requested.
+    /// Deleted keys and values. Empty if they were not requested.
     pub prev: Vec<Arc<KeyValue>>,
 }
 
@@ -124,9 +125,9 @@ pub struct DeleteResult {
 pub struct TxnResult<R = RangeResult> {
     /// Revision of the store after the transaction.
     pub revision: u64,
-    /// True if all comparisons held.
+    /// True if all comparisons held, so that the operations in `success` were run.
     pub succeeded: bool,
-    /// Results of the operations.
+    /// Results of the operations that were run, in order.
     pub results: Vec<OperationResult<R>>,
 }
 
@@ -144,7 +145,7 @@ pub enum OperationResult<R = RangeResult> {
 }
 
 impl TxnResult<PendingRead> {
-    /// Returns the number of keys and events that [`TxnResult::finish`] has to process.
+    /// Returns the number of keys and events that [`TxnResult::finish`] must process.
     pub fn len(&self) -> usize {
         let len = |result: &OperationResult<PendingRead>| match result {
             OperationResult::Range(read) => read.len(),
@@ -154,12 +155,12 @@ impl TxnResult<PendingRead> {
         self.results.iter().map(len).sum()
     }
 
-    /// True if there is nothing to process.
+    /// Returns true if [`TxnResult::finish`] has nothing to process.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Finishes the reads.
+    /// Finishes the reads. This needs no access to the store.
     pub fn finish(self) -> TxnResult {
         let finish = |result| match result {
             OperationResult::Range(read) => OperationResult::Range(PendingRead::finish(read)),

@@ -8,8 +8,9 @@ use crate::bytes::Bytes;
 
 /// Returns the entries whose keys are prefixes of `key`, the longest first.
 ///
-/// The number of lookups is bounded by the number of such entries and of those between them. A key
-/// may be as long as a request, so one lookup for each of its prefixes would be too expensive.
+/// The number of lookups depends on the number of such entries and of the entries between them. It
+/// does not depend on the length of `key`: a key may be as long as a request, so a lookup for each
+/// prefix would be too expensive.
 pub(crate) fn prefixes<'a, V>(
     map: &'a BTreeMap<Bytes, V>,
     key: &'a [u8],

@@ -25,30 +25,30 @@ pub(crate) struct Queues(BTreeMap<Bytes, Queue>);
 /// The queue of a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Queue {
-    /// Entries by creation revision; those of one revision are ordered by key.
+    /// Entries by creation revision and key.
     entries: BTreeMap<(u64, Bytes), QueueEntry>,
-    /// Number of claims on the name.
+    /// Number of entries that are claims on the name of the queue.
     claims: usize,
-    /// Number of holders.
+    /// Number of entries that hold the lock.
     holders: u64,
-    /// Last entry that holds the lock.
+    /// Place of the last entry that holds the lock. `None` if there is no holder.
     last_holder: Option<(u64, Bytes)>,
 }
 
-/// An entry of a queue. Its mode is part of its key and does not change.
+/// Entry of a queue. Its mode is part of its key, so it never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct QueueEntry {
-    /// Lease, if the entry is a claim on the name of the queue; otherwise 0.
+    /// Lease of the claim. 0 if the entry is not a claim on the name of the queue.
     lease: u64,
     mode: LockMode,
 }
 
-/// Changes of queues by a command.
+/// Changes of the queues that a command has caused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct QueueUpdate {
     pub(crate) granted: Vec<Claim>,
     pub(crate) ended: Vec<Claim>,
-    /// Names of the changed queues.
+    /// Names of the queues that the command has changed.
     changed_names: Vec<Bytes>,
 }
 
@@ -66,7 +66,8 @@ impl Queues {
         self.0.iter()
     }
 
-    /// Applies a change of a key. `below` returns the keys of a span after the change.
+    /// Applies an event to the queues that contain its key. `below` returns the keys of a span
+    /// after the event.
     pub(crate) fn apply_event<'a, I: Iterator<Item = &'a Arc<KeyValue>>>(
         &mut self,
         Event { kind, kv, prev }: &Event,
@@ -111,7 +112,7 @@ impl Queues {
 }
 
 impl Queue {
-    /// Returns the claims in order, each with true if it holds the lock.
+    /// Returns the claims in the order of the queue, each with true if it holds the lock.
     pub fn claims<'a>(&'a self, name: &'a Bytes) -> impl Iterator<Item = (Claim, bool)> + 'a {
         let claims = self.entries.iter().filter(|(_, entry)| entry.lease != 0);
         claims.map(|(place, entry)| (claim(name, place, *entry), self.is_holder_at(place)))
@@ -127,7 +128,8 @@ impl Queue {
         self.entries.is_empty()
     }
 
-    /// Returns the keys up to a creation revision (0: all), in the order of their creation.
+    /// Returns the keys with a creation revision up to `max_revision` (0: all), in the order of
+    /// their creation.
     pub(crate) fn keys(&self, max_revision: u64) -> impl DoubleEndedIterator<Item = &Bytes> {
         let end = match max_revision.checked_add(1).filter(|_| max_revision > 0) {
             Some(end) => Excluded((end, Bytes::default())),
@@ -136,7 +138,7 @@ impl Queue {
         self.entries.range((Unbounded, end)).map(|((_, key), _)| key)
     }
 
-    /// True if a key is a holder.
+    /// Returns true if a key holds the lock.
     pub(crate) fn is_holder(&self, kv: &KeyValue) -> bool {
         self.is_holder_at(&(kv.create_revision, kv.key.clone()))
     }
@@ -145,7 +147,7 @@ impl Queue {
         self.last_holder.as_ref().is_some_and(|last| place <= last)
     }
 
-    /// Handles a written key, which is added or keeps its place.
+    /// Handles a write of a key. A new key is added, and an existing one keeps its place.
     fn put(&mut self, name: &Bytes, kv: &KeyValue, changes: &mut QueueUpdate) {
         let place = (kv.create_revision, kv.key.clone());
         let parsed = parse_claim_key(&kv.key).filter(|parsed| parsed.name == &name[..]);
@@ -168,7 +170,7 @@ impl Queue {
         }
     }
 
-    /// Handles a deleted key.
+    /// Handles the deletion of a key.
     fn delete(&mut self, name: &Bytes, previous: &KeyValue, changes: &mut QueueUpdate) {
         let place = (previous.create_revision, previous.key.clone());
         let Some(entry) = self.entries.remove(&place) else { return };
@@ -209,7 +211,7 @@ impl Queue {
     }
 }
 
-/// Returns the claim of an entry.
+/// Returns the claim that an entry of the queue represents.
 fn claim(name: &Bytes, place: &(u64, Bytes), entry: QueueEntry) -> Claim {
     let (fence, key) = place.clone();
     Claim { name: name.clone(), key, lease: entry.lease, mode: entry.mode, fence }

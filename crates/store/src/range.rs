@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::kv::KeyValue;
 use crate::span::Span;
 
-/// A read. By default it returns all keys of the span at the current revision, in order.
+/// A read of a span of keys. By default it returns all keys at the current revision, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Range {
@@ -14,47 +14,48 @@ pub struct Range {
     pub span: Span,
     /// Revision to read at; 0 for the current one.
     pub revision: u64,
-    /// Upper bound on the number of keys; 0 for none.
+    /// Maximum number of keys in the result; 0 for no limit.
     pub limit: u64,
     /// Order of the result.
     pub order: SortOrder,
-    /// Attribute to sort by.
+    /// Attribute by which the result is sorted.
     pub target: SortTarget,
     /// True to omit the values.
     pub keys_only: bool,
-    /// True to return only the number of keys.
+    /// True to return only the number of keys in the span.
     pub count_only: bool,
-    /// Lower bound on the revision of the last change; 0 for none.
+    /// Minimum revision of a key's last change; 0 for no bound.
     pub min_mod_revision: u64,
-    /// Upper bound on the revision of the last change; 0 for none.
+    /// Maximum revision of a key's last change; 0 for no bound.
     pub max_mod_revision: u64,
-    /// Lower bound on the creation revision; 0 for none.
+    /// Minimum creation revision of a key; 0 for no bound.
     pub min_create_revision: u64,
-    /// Upper bound on the creation revision; 0 for none.
+    /// Maximum creation revision of a key; 0 for no bound.
     pub max_create_revision: u64,
 }
 
-/// Order of a result.
+/// Order of the keys in a result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SortOrder {
-    /// Ascending by the target, without a scan of the whole span.
+    /// Ascending by the target. With a limit and without bounds on revisions, only the first keys
+    /// of the span are read and sorted.
     #[default]
     None,
-    /// Ascending by the target, after a full scan.
+    /// Ascending by the target. All keys of the span are read before the limit applies.
     Ascend,
-    /// Descending by the target, after a full scan.
+    /// Descending by the target. All keys of the span are read before the limit applies.
     Descend,
 }
 
-/// Attribute to sort by.
+/// Attribute by which a result is sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SortTarget {
     /// Name of the key.
     #[default]
     Key,
-    /// Number of writes.
+    /// Number of writes since the key was created.
     Version,
     /// Revision in which the key was created.
     Create,
@@ -67,9 +68,10 @@ pub enum SortTarget {
 /// Result of a read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RangeResult {
-    /// Current revision of the store, for the header; not the one that was read.
+    /// Current revision of the store, for the header of the response. It may differ from the
+    /// revision that was read.
     pub revision: u64,
-    /// Keys; their values are empty if they were omitted.
+    /// Keys of the result. Their values are empty if the read omits them.
     pub kvs: Vec<Arc<KeyValue>>,
     /// True if the limit left out keys.
     pub more: bool,
@@ -101,9 +103,9 @@ impl Range {
             && within(kv.create_revision, self.min_create_revision, self.max_create_revision)
     }
 
-    /// Builds the result from the keys of the span, in order. If no full scan is needed, these may
-    /// be only the first keys, one more than the limit; as in etcd, they are then sorted among
-    /// themselves.
+    /// Builds the result from the keys of the span, which are in order. If no full scan is needed,
+    /// `kvs` may contain only the first keys, one more than the limit. As in etcd, only these are
+    /// then sorted.
     pub(crate) fn build_result(
         &self,
         mut kvs: Vec<Arc<KeyValue>>,
@@ -134,8 +136,8 @@ impl Range {
         RangeResult { kvs, ..found }
     }
 
-    /// Sorts keys; equal ones by name. With a limit, keeps that many and one more, if there are
-    /// more.
+    /// Sorts keys by the target, and by name if they are equal. With a limit, keeps only that many
+    /// keys and one more, to show that there are more.
     fn sort(&self, kvs: &mut Vec<Arc<KeyValue>>, limit: usize) {
         let rank = |a: &KeyValue, b: &KeyValue| match self.target {
             SortTarget::Key => a.key.cmp(&b.key),

@@ -20,24 +20,25 @@ pub struct PendingRead {
     /// Current revision of the store.
     revision: u64,
     kvs: Vec<Arc<KeyValue>>,
-    /// Number of keys in the span.
+    /// Number of keys in the span of the read.
     count: usize,
-    /// Events after the requested revision, if it is a past one.
+    /// Events after the requested revision, which must be undone. `None` for a read of the current
+    /// revision.
     later: Option<Vec<Event>>,
 }
 
 impl PendingRead {
-    /// Returns the number of keys and events that [`PendingRead::finish`] has to process.
+    /// Returns the number of keys and events that [`PendingRead::finish`] must process.
     pub fn len(&self) -> usize {
         self.kvs.len() + self.later.as_ref().map_or(0, Vec::len)
     }
 
-    /// True if there is nothing to process.
+    /// Returns true if [`PendingRead::finish`] has nothing to process.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Finishes the read.
+    /// Finishes the read. This needs no access to the store.
     pub fn finish(self) -> RangeResult {
         let PendingRead { range, revision, kvs, count, later } = self;
         let Some(later) = later else { return range.build_result(kvs, count, revision) };
@@ -47,7 +48,7 @@ impl PendingRead {
     }
 }
 
-/// Returns the keys before some events.
+/// Returns the keys as they were before the events in `changes`.
 fn undo_events(kvs: &[Arc<KeyValue>], changes: &[Event]) -> Vec<Arc<KeyValue>> {
     let mut keys: BTreeMap<&Bytes, &Arc<KeyValue>> = kvs.iter().map(|kv| (&kv.key, kv)).collect();
     for event in changes.iter().rev() {
@@ -65,14 +66,14 @@ impl Store {
         self.begin_range(range).map(PendingRead::finish)
     }
 
-    /// Starts a read: the part that needs the store.
+    /// Starts a read: performs the part that needs access to the store.
     pub fn begin_range(&self, range: &Range) -> Result<PendingRead, Error> {
         range.validate()?;
         self.history.check_revision(range.revision, self.revision)?;
         Ok(self.read(range, &[]))
     }
 
-    /// Returns a key, if it exists.
+    /// Returns a key with its value. `None` if the key does not exist.
     pub fn get(&self, key: &[u8]) -> Option<&Arc<KeyValue>> {
         self.keys.get(key)
     }
@@ -86,7 +87,8 @@ impl Store {
         bounds.map(|bounds| keys.range::<[u8], _>(bounds)).into_iter().flatten().map(|(_, kv)| kv)
     }
 
-    /// Reads keys while a revision is built; `own` are its events so far.
+    /// Reads keys in the middle of a command that changes the store. `own` contains the events of
+    /// the command so far.
     pub(crate) fn read(&self, range: &Range, own: &[Event]) -> PendingRead {
         let revision = self.revision + u64::from(!own.is_empty());
         let span = || Store::span(&self.keys, &range.span);
@@ -111,8 +113,8 @@ impl Store {
         PendingRead { range: range.clone(), revision, kvs, count, later: None }
     }
 
-    /// Reads the oldest or the newest keys of a queue. All waiters send this request, so it must
-    /// not scan the whole queue.
+    /// Reads the oldest or the newest keys of a queue. Every waiter sends such a request, so it
+    /// must not scan the whole queue. Returns `None` for any other read.
     fn read_queue(&self, range: &Range, revision: u64) -> Option<PendingRead> {
         let Range { limit, order, max_create_revision, .. } = range;
         let queue = self.queue_for_range(range)?;
@@ -125,7 +127,7 @@ impl Store {
         Some(PendingRead { range: range.clone(), revision, kvs, count: queue.len(), later: None })
     }
 
-    /// Returns the queue for a read of its oldest or newest keys.
+    /// Returns the queue whose oldest or newest keys are read. Returns `None` for any other read.
     pub(crate) fn queue_for_range(&self, range: &Range) -> Option<&Queue> {
         let Range { span, limit, order, target, .. } = range;
         let others = [range.min_mod_revision, range.max_mod_revision, range.min_create_revision];
@@ -136,8 +138,8 @@ impl Store {
     }
 }
 
-/// Returns the first keys up to a limit, and those with the same creation revision as the last one.
-/// The result orders these by name, in both directions.
+/// Returns the first keys up to a limit, and further keys with the same creation revision as the
+/// last one. A result orders keys of one revision by name, so all of them are needed.
 fn first_with_ties<'a>(
     all: impl Iterator<Item = &'a Arc<KeyValue>>,
     limit: usize,

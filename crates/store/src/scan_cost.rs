@@ -1,4 +1,4 @@
-//! Cost of reads: the number of keys to scan, known before the scan.
+//! Cost of reads: the number of keys that must be scanned. It is computed before the scan.
 
 use crate::command::{Operation, Txn};
 use crate::range::Range;
@@ -20,7 +20,7 @@ impl Txn {
 }
 
 impl Store {
-    /// Returns the number of keys and events that a read scans, at most `max`.
+    /// Returns the number of keys and events that a read must scan, but at most `max`.
     pub fn range_scan_cost(&self, range: &Range, max: usize) -> usize {
         let limit = usize::try_from(range.limit).unwrap_or(usize::MAX).saturating_add(1);
         match self.queue_for_range(range).filter(|_| range.revision == 0) {

@@ -1,11 +1,12 @@
-//! Size of a store, as a quota counts it: an estimate of the memory of its keys, leases and queues.
+//! Size of a store as its quota counts it: an estimate of the memory of its keys, leases and
+//! queues.
 //!
-//! The history is not counted. [`Limits`](crate::Limits) bound it, so it cannot fill a member, and
-//! deleting keys reduces the size immediately.
+//! The history does not count. [`Limits`](crate::Limits) bound its size, so it cannot fill the
+//! memory of a member. Deleting keys therefore reduces the size immediately.
 //!
-//! The constants are upper estimates of what `examples/footprint.rs` measures, with the overhead of
-//! an allocator: a member's resident memory grew by 349 bytes for a key of 13 bytes with a value
-//! of 24, which count as 357.
+//! The constants are upper bounds on what `examples/footprint.rs` measures, plus the overhead of an
+//! allocator. For example, the resident memory of a member grew by 349 bytes for a key of 13 bytes
+//! with a value of 24 bytes. The constants count 357 bytes for this key.
 
 use crate::claim::claim_key;
 use crate::command::{Command, Enqueue, Operation, Put, Txn};
@@ -15,33 +16,33 @@ use crate::store::Store;
 /// Bytes of a key in addition to its name and its value.
 const KEY_BYTES: usize = 320;
 
-/// Bytes that a key with a lease takes in addition.
+/// Counted bytes of the attachment of a key to a lease.
 const ATTACHMENT_BYTES: usize = 256;
 
-/// Bytes of a lease.
+/// Counted bytes of a lease, in addition to its keys.
 const LEASE_BYTES: usize = 192;
 
 /// Bytes of the queue of a lock or an election, in addition to its claims.
 const QUEUE_BYTES: usize = 640;
 
-/// Returns the counted bytes of a key.
+/// Returns the counted bytes of a key, with its name, value and attachment to a lease.
 pub(crate) fn key_size(kv: &KeyValue) -> usize {
     KEY_BYTES + kv.size() + if kv.lease == 0 { 0 } else { ATTACHMENT_BYTES }
 }
 
 impl Store {
-    /// Returns the counted bytes of all keys, leases and queues.
+    /// Returns the counted bytes of all keys, leases and queues in the store.
     pub fn size(&self) -> usize {
         self.key_bytes + self.leases.0.len() * LEASE_BYTES + self.queues.len() * QUEUE_BYTES
     }
 }
 
 impl Command {
-    /// Returns the most bytes by which the command makes the store larger. It is 0 for commands
-    /// that only remove something.
+    /// Returns the maximum number of bytes by which the command makes the store larger. It is 0 for
+    /// commands that only remove something.
     ///
-    /// A put counts in full, although it may replace a value. Of the two branches of a transaction
-    /// the larger one counts.
+    /// A put counts in full, although it may replace a value. For a transaction, the larger one of
+    /// its two branches counts.
     pub fn added_bytes(&self) -> usize {
         match self {
             Command::Put(put) => put.added_bytes(),

@@ -1,4 +1,4 @@
-//! Snapshots, which new and lagging members receive instead of the log.
+//! Snapshots of a store. New and lagging members receive a snapshot instead of the log.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -15,8 +15,9 @@ use crate::queue::{QueueUpdate, Queues};
 use crate::size::key_size;
 use crate::store::{LogPosition, Store};
 
-/// A snapshot of a store. It shares keys and events with the store and omits all derived state.
-/// With many leases it takes a tenth of the time of a copy.
+/// A snapshot of a store. It shares keys and events with the store, and omits all state that can be
+/// derived from them. With many leases, taking a snapshot takes a tenth of the time that a copy of
+/// the store takes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Snapshot {
     limits: Limits,
@@ -24,22 +25,22 @@ pub struct Snapshot {
     revision: u64,
     keys: Vec<Arc<KeyValue>>,
     history: History,
-    /// Leases without their keys: each key has its lease.
+    /// Leases without their keys. They are derived, because each key names its lease.
     leases: Vec<(LeaseId, Lease)>,
     access: Arc<AccessControl>,
-    /// Last, because snapshots of version 3 end before it.
+    /// Active alarms. This must be the last field, because snapshots of version 3 do not have it.
     alarms: Alarms,
 }
 
 impl Snapshot {
-    /// Returns the revision of the store.
+    /// Returns the revision of the store in this snapshot.
     pub fn revision(&self) -> u64 {
         self.revision
     }
 }
 
 impl Store {
-    /// Takes a snapshot.
+    /// Takes a snapshot of the store.
     pub fn snapshot(&self) -> Snapshot {
         let leases = self.leases();
         Snapshot {

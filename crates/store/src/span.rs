@@ -1,17 +1,17 @@
-//! Spans of keys: one key, a half-open range, or all keys from one on.
+//! Spans of keys: a single key, the keys from one key to another, or all keys from one key on.
 
 use core::ops::Bound;
 
 use crate::bytes::Bytes;
 
-/// A span of keys, encoded as in etcd. An empty `end` means the single key. An `end` of one zero
-/// byte means all keys from `key` on. Otherwise `end` is the exclusive end.
+/// A span of keys, encoded as in etcd. If `end` is empty, the span is the single key. If `end` is
+/// one zero byte, the span contains all keys from `key` on. Otherwise `end` is the exclusive end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Span {
-    /// First key of the span.
+    /// First key of the span, or its only key.
     pub key: Bytes,
-    /// The `range_end` of etcd.
+    /// End of the span; the `range_end` of etcd.
     pub end: Bytes,
 }
 
@@ -33,17 +33,17 @@ impl Span {
         Span { key: Bytes::from(b"\0"), end: Bytes::from(b"\0") }
     }
 
-    /// True if the span is a single key, whether or not it exists.
+    /// Returns true if the span is a single key. The key need not exist.
     pub fn is_single(&self) -> bool {
         self.end.is_empty()
     }
 
-    /// True if the span is all keys with the prefix [`Span::key`].
+    /// Returns true if the span contains exactly the keys with the prefix [`Span::key`].
     pub fn is_prefix(&self) -> bool {
         !self.is_single() && successor(&self.key) == self.end
     }
 
-    /// True if the span contains a key.
+    /// Returns true if the span contains this key.
     pub fn contains(&self, key: &[u8]) -> bool {
         match &self.end[..] {
             b"" => key == &self.key[..],
@@ -63,10 +63,11 @@ impl Span {
     }
 }
 
-/// Lower and upper bound.
+/// Lower and upper bound of a lookup in an ordered map.
 type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
-/// Returns the first key after all keys with a prefix; one zero byte if there is none.
+/// Returns the first key after all keys with a prefix. Returns one zero byte if there is no such
+/// key, which means all keys from the prefix on.
 fn successor(prefix: &[u8]) -> Bytes {
     let kept = prefix.iter().rposition(|byte| *byte < 0xff);
     match kept {

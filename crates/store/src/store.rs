@@ -28,8 +28,8 @@ pub struct LogPosition {
     pub term: u64,
 }
 
-/// The replicated state: keys with revisions, recent events, leases, and the queues of locks and
-/// elections. Equal commands at equal positions produce equal stores.
+/// Replicated state: keys with revisions, recent events, leases, and the queues of locks and
+/// elections. Stores that apply equal commands at equal positions are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",
@@ -42,14 +42,15 @@ pub struct Store {
     pub(crate) applied: LogPosition,
     pub(crate) revision: u64,
     pub(crate) keys: BTreeMap<Bytes, Arc<KeyValue>>,
-    /// Counted bytes of `keys`; derived.
+    /// Counted size of `keys`, in bytes. It is derived from them.
     pub(crate) key_bytes: usize,
     pub(crate) history: History,
     pub(crate) leases: Leases,
-    /// Shared, because it rarely changes and stores are often copied.
+    /// Users and roles. Shared between copies of the store, because they rarely change and stores
+    /// are often copied.
     pub(crate) access: Arc<AccessControl>,
     pub(crate) alarms: Alarms,
-    /// Derived from the keys.
+    /// Queues of locks and elections. They are derived from the keys.
     pub(crate) queues: Queues,
 }
 
@@ -60,7 +61,7 @@ impl Default for Store {
 }
 
 impl Store {
-    /// Creates an empty store, at its first revision.
+    /// Creates an empty store with its first revision.
     pub fn new(limits: Limits) -> Self {
         Store {
             limits,
@@ -76,7 +77,7 @@ impl Store {
         }
     }
 
-    /// Applies the command of a log entry with all permissions.
+    /// Applies the command of a log entry. The command has all permissions.
     ///
     /// # Panics
     ///
@@ -86,12 +87,12 @@ impl Store {
     }
 
     /// Applies the command of a log entry, if the principal has the permission at this position of
-    /// the log.
+    /// the log. Otherwise the outcome is an error.
     ///
     /// # Panics
     ///
-    /// If the entry is not later than the last applied one: the caller applies each entry once, in
-    /// order.
+    /// If the entry is not later than the last applied one. The caller must apply each entry once,
+    /// in order.
     pub fn apply_as(
         &mut self,
         at: LogPosition,
@@ -126,7 +127,7 @@ impl Store {
         self.access.authorize_command(principal, command, &self.leases)
     }
 
-    /// Rejects a command that adds to the store while it is full.
+    /// Rejects a command that would make the store larger, if the store has reached its quota.
     fn check_quota(&self, command: &Command) -> Result<(), Error> {
         if self.is_full() && command.added_bytes() > 0 { Err(Error::NoSpace) } else { Ok(()) }
     }
@@ -136,12 +137,12 @@ impl Store {
         self.alarms.is_full()
     }
 
-    /// Returns the active alarms, each with the number of its member.
+    /// Returns the active alarms, each with the number of the member that it concerns.
     pub fn alarms(&self) -> impl ExactSizeIterator<Item = (u64, Alarm)> {
         self.alarms.iter()
     }
 
-    /// Sets the upper bound on the operations of a transaction. It must be equal on all members.
+    /// Sets the maximum number of operations in a transaction. It must be equal on all members.
     pub fn set_max_operations(&mut self, operations: usize) {
         self.limits.max_operations = operations;
     }
@@ -166,7 +167,7 @@ impl Store {
         self.keys.len()
     }
 
-    /// True if there are no keys.
+    /// Returns true if the store contains no key.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
@@ -186,17 +187,18 @@ impl Store {
         &self.access
     }
 
-    /// Returns the limits.
+    /// Returns the limits of the store.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Returns a lease, if it exists.
+    /// Returns a lease. `None` if it does not exist.
     pub fn lease(&self, lease: LeaseId) -> Option<&Lease> {
         self.leases.0.get(&lease)
     }
 
-    /// Checks that a principal may renew a lease: every attached key must be writable.
+    /// Checks that a principal may renew a lease. It must be able to write every key that is
+    /// attached to the lease.
     ///
     /// # Errors
     ///
@@ -206,7 +208,8 @@ impl Store {
         self.access.authorize_lease_end(principal, lease, &self.leases)
     }
 
-    /// Checks that a principal may list all leases: every attached key must be readable.
+    /// Checks that a principal may list all leases. It must be able to read every key that is
+    /// attached to a lease.
     ///
     /// # Errors
     ///
@@ -237,8 +240,8 @@ impl Store {
         kv.zip(queue).is_some_and(|(kv, queue)| queue.is_holder(kv))
     }
 
-    /// Returns the events that a watcher has missed from a revision on. It stops at the end of a
-    /// revision once there are `max_events`.
+    /// Returns the events from a revision on that a watcher has missed. It stops at the end of a
+    /// revision after at least `max_events` events.
     pub fn replay(
         &self,
         watch: &Watch,
@@ -255,8 +258,9 @@ impl Store {
         Ok(Replay { events, next_revision: next.max(from) })
     }
 
-    /// Restarts the numbering of entries, as for a new log. For model checking, to which a growing
-    /// number would make every state new. No expiry may be pending.
+    /// Sets the index of the last applied entry and the renewal indexes of all leases to 0, as for
+    /// a new log. Model checkers need this, because a growing index would make every state new. No
+    /// expiry may be pending.
     pub fn reset_index(&mut self) {
         self.applied.index = 0;
         self.leases.0.values_mut().for_each(|lease| lease.renewal_index = 0);
@@ -348,7 +352,7 @@ impl RevisionBuilder<'_> {
         Ok(CommandResult::Granted { lease, ttl })
     }
 
-    /// Ends a lease, if it exists, and deletes its keys.
+    /// Ends a lease and deletes its keys. Returns false if the lease does not exist.
     fn end_lease(&mut self, lease: LeaseId, changes: &mut Vec<LeaseChange>) -> bool {
         let Some(ended) = self.store.leases.0.remove(&lease) else { return false };
         for key in &ended.keys {
@@ -360,7 +364,8 @@ impl RevisionBuilder<'_> {
         true
     }
 
-    /// Ends a lease that has expired. Returns true if it has ended.
+    /// Ends a lease that has expired. Returns false if the lease does not exist, was renewed
+    /// meanwhile, or another leader has taken over.
     fn expire(
         &mut self,
         at: LogPosition,
@@ -376,7 +381,8 @@ impl RevisionBuilder<'_> {
         false
     }
 
-    /// Records the remaining time of a lease, unless the lease was renewed since.
+    /// Records the remaining time of a lease. Ignores a time that was read before the last renewal,
+    /// unless it is the full TTL.
     fn apply_checkpoint(
         &mut self,
         at: LogPosition,

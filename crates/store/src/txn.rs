@@ -1,4 +1,5 @@
-//! Writes and transactions: the changes of one command, which share a revision.
+//! Writes and transactions: the changes that one command makes to the keys. All of them have the
+//! same revision.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -13,7 +14,7 @@ use crate::read::PendingRead;
 use crate::size::key_size;
 use crate::store::Store;
 
-/// A revision while it is built.
+/// Builder of the next revision, to which the changes of one command are added.
 #[derive(Debug)]
 pub(crate) struct RevisionBuilder<'a> {
     pub(crate) store: &'a mut Store,
@@ -26,12 +27,13 @@ impl<'a> RevisionBuilder<'a> {
         RevisionBuilder { store, events: Vec::new(), queue_changes: QueueUpdate::default() }
     }
 
-    /// Returns the revision of the store after the changes so far.
+    /// Returns the revision that the store has after the changes so far.
     pub(crate) fn now(&self) -> u64 {
         self.store.revision + u64::from(!self.events.is_empty())
     }
 
-    /// Finishes the revision. If there were no changes, there is no new revision.
+    /// Finishes the revision and returns its changes. Without changes, the store keeps its
+    /// revision.
     pub(crate) fn finish(mut self) -> (Vec<Event>, QueueUpdate) {
         self.store.queues.grant_waiting(&mut self.queue_changes);
         if !self.events.is_empty() {
@@ -48,7 +50,7 @@ impl<'a> RevisionBuilder<'a> {
         self.events.push(event);
     }
 
-    /// Writes a key. The put must have been checked.
+    /// Writes a key. The caller must have checked the put.
     pub(crate) fn put(&mut self, put: &Put) -> PutResult {
         let revision = self.store.revision + 1;
         let prev = self.store.keys.get(&put.key).cloned();
@@ -82,7 +84,7 @@ impl<'a> RevisionBuilder<'a> {
         DeleteResult { revision: self.now(), count, prev }
     }
 
-    /// Deletes a key that exists.
+    /// Deletes a key, which must exist.
     pub(crate) fn delete_one(&mut self, was: &Arc<KeyValue>) {
         let kv = Arc::new(was.tombstone(self.store.revision + 1));
         self.store.leases.move_key(&was.key, was.lease, 0);
@@ -121,7 +123,7 @@ impl<'a> RevisionBuilder<'a> {
 }
 
 impl Store {
-    /// Starts a read-only transaction: the part that needs the store.
+    /// Starts a read-only transaction: performs the part that needs access to the store.
     ///
     /// # Panics
     ///
@@ -148,13 +150,14 @@ impl Store {
     }
 }
 
-/// Returns the operations of a branch.
+/// Returns the operations that a transaction runs, depending on whether its comparisons hold.
 pub(crate) fn branch(txn: &Txn, succeeded: bool) -> &[Operation] {
     if succeeded { &txn.success } else { &txn.failure }
 }
 
-/// Evaluates the comparisons of a transaction, and of the nested ones in the branches taken, in
-/// that order. All compare with the state before the transaction.
+/// Evaluates the comparisons of a transaction, and then those of the nested transactions that it
+/// runs. All of them use the state before the transaction. Adds a result per transaction to
+/// `outcomes`.
 pub(crate) fn evaluate_compares(store: &Store, txn: &Txn, outcomes: &mut Vec<bool>) {
     let succeeded = txn.compare.iter().all(|compare| holds(store, compare));
     outcomes.push(succeeded);
@@ -165,7 +168,8 @@ pub(crate) fn evaluate_compares(store: &Store, txn: &Txn, outcomes: &mut Vec<boo
     }
 }
 
-/// Checks the leases and kept keys of all writes in the branches taken.
+/// Checks all writes that a transaction runs. Their leases must exist, and also the keys whose
+/// present value or lease is kept.
 fn check_puts(
     store: &Store,
     txn: &Txn,
@@ -184,7 +188,7 @@ fn check_puts(
     Ok(())
 }
 
-/// Checks the revisions of all reads in the branches taken.
+/// Checks that the revisions of all reads that a transaction runs can be read.
 pub(crate) fn check_ranges(
     store: &Store,
     txn: &Txn,
@@ -202,13 +206,13 @@ pub(crate) fn check_ranges(
     Ok(())
 }
 
-/// Checks that the lease of a write exists, if there is one.
+/// Checks that the lease of a write exists. A write without a lease passes.
 pub(crate) fn check_lease_exists(store: &Store, put: &Put) -> Result<(), Error> {
     let has = put.lease == 0 || store.leases.exists(put.lease);
     if has { Ok(()) } else { Err(Error::LeaseNotFound) }
 }
 
-/// Checks that the key exists, if its value or lease is to be kept.
+/// Checks that the key exists, if the write keeps its value or its lease.
 pub(crate) fn check_kept_key_exists(store: &Store, put: &Put) -> Result<(), Error> {
     let keeps = put.ignore_value || put.ignore_lease;
     let there = !keeps || store.keys.contains_key(&put.key);

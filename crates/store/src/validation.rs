@@ -1,4 +1,4 @@
-//! Validation of commands that does not depend on the state.
+//! Validation of commands, as far as it does not depend on the state of the store.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -8,14 +8,16 @@ use crate::error::Error;
 use crate::range::Range;
 use crate::span::Span;
 
-/// Factor by which the operations of all branches may exceed the limit for one branch. Without it,
-/// nested transactions could have as many operations as fit into a request, and each is compared
-/// with the others.
+/// Factor by which the operations of all branches of a transaction may exceed the limit for one
+/// branch.
+///
+/// Without this bound, nested transactions could have as many operations as fit into a request. The
+/// cost would be high, because each operation is compared with all others.
 const MAX_NESTED_FACTOR: usize = 8;
 
 impl Command {
-    /// Checks that the command is valid in some state. A server validates before it proposes a
-    /// command; the store validates again.
+    /// Checks that the command is valid in some state. A server calls this before it proposes a
+    /// command. The store calls it again when it applies the command.
     pub fn validate(&self, max_operations: usize) -> Result<(), Error> {
         match self {
             Command::Put(put) => put.validate(),
@@ -50,7 +52,7 @@ impl Put {
 }
 
 impl Txn {
-    /// Checks that the transaction is valid in some state.
+    /// Checks that the transaction is valid in some state of the store.
     pub fn validate(&self, max_operations: usize) -> Result<(), Error> {
         if self.size() > MAX_NESTED_FACTOR * max_operations {
             return Err(Error::TooManyOperations);
@@ -69,7 +71,8 @@ impl Txn {
         self.compare.len() + self.success.iter().chain(&self.failure).map(size).sum::<usize>()
     }
 
-    /// Checks the limit for each branch, including nested transactions.
+    /// Checks that no branch has too many operations, including the branches of nested
+    /// transactions.
     fn check_sizes(&self, max_operations: usize) -> Result<(), Error> {
         let size = self.compare.len().max(self.success.len()).max(self.failure.len());
         let left = max_operations.checked_sub(size).ok_or(Error::TooManyOperations)?;
@@ -93,10 +96,10 @@ type Writes<'a> = (BTreeSet<&'a [u8]>, Vec<&'a Span>);
 
 /// Returns the writes of some operations.
 ///
-/// Rejects a key that is put twice, or put and deleted, wherever the two operations are nested and
-/// whichever comes first: all operations of a transaction share one revision. Only one of the two
-/// branches of a nested transaction runs, so one branch may put a key that the other one puts or
-/// deletes.
+/// Rejects a key that is put twice, or put and deleted, because all operations of a transaction
+/// share one revision. The order of the two operations and their nesting do not matter. Only one of
+/// the two branches of a nested transaction runs. So both branches may put the same key, or one
+/// branch may put it and the other branch delete it.
 fn writes(operations: &[Operation]) -> Result<Writes<'_>, Error> {
     let deleted = operations.iter().filter_map(|operation| match operation {
         Operation::Delete(delete) => Some(&delete.span),
@@ -128,7 +131,7 @@ fn writes(operations: &[Operation]) -> Result<Writes<'_>, Error> {
     Ok((written, deleted))
 }
 
-/// True if the span contains one of the keys.
+/// Returns true if the span contains at least one of the keys.
 fn contains_any(span: &Span, keys: &BTreeSet<&[u8]>) -> bool {
     span.bounds().is_some_and(|bounds| keys.range::<[u8], _>(bounds).next().is_some())
 }

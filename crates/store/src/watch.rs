@@ -1,4 +1,4 @@
-//! Watches: the events for a watcher, and the watchers of a key.
+//! Watches: filters of events, and an index of the watchers of each key.
 
 use alloc::collections::BTreeMap;
 use alloc::collections::BTreeSet;
@@ -9,33 +9,33 @@ use crate::kv::{Event, EventKind};
 use crate::prefixes::prefixes;
 use crate::span::Span;
 
-/// Filter of a watcher: the keys and the kinds of events that it receives.
+/// Filter of a watcher. It selects the keys and the kinds of events that the watcher receives.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Watch {
     /// Keys to watch.
     pub span: Span,
-    /// First revision of events; 0 for the next revision.
+    /// First revision whose events the watcher receives. 0 stands for the next revision.
     pub start_revision: u64,
-    /// True to include the previous key and value.
+    /// True if events must contain the previous key and value.
     pub prev_kv: bool,
-    /// True to omit writes.
+    /// True if the watcher does not receive writes.
     pub no_put: bool,
-    /// True to omit deletions.
+    /// True if the watcher does not receive deletions.
     pub no_delete: bool,
 }
 
-/// Past events for a watcher, or a part of them.
+/// Past events for a watcher, possibly only the first part of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Replay {
-    /// Events in order; revisions are complete.
+    /// Events in order. All events of a revision are included, or none.
     pub events: Vec<Event>,
-    /// Revision from which to continue. If it is larger than that of the store, the watcher has
-    /// caught up.
+    /// Revision at which to continue. If it is larger than the revision of the store, the watcher
+    /// has received all past events.
     pub next_revision: u64,
 }
 
-/// Error for a watch from a revision that was compacted.
+/// Error of a watch that starts at a compacted revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HistoryCompacted {
     /// Oldest revision that can be watched: the `compact_revision` of the response.
@@ -43,7 +43,8 @@ pub struct HistoryCompacted {
 }
 
 impl Watch {
-    /// Returns the event as the watcher sees it; `None` if it does not match.
+    /// Returns the event in the form that the watcher receives. Returns `None` if the filter
+    /// excludes it.
     pub fn filter_event(&self, event: &Event) -> Option<Event> {
         let hidden = match event.kind {
             EventKind::Put => self.no_put,
@@ -54,13 +55,14 @@ impl Watch {
     }
 }
 
-/// Index of watchers by their keys. It is not part of the store: each server has its own watchers.
+/// Index of watchers by the keys that they watch. It is not part of the store, because each server
+/// has its own watchers.
 #[derive(Clone, Debug)]
 pub struct Watchers<W> {
     single_keys: BTreeMap<Bytes, BTreeSet<W>>,
-    /// Watchers of prefixes, by prefix.
+    /// Watchers of all keys with a prefix, by the prefix.
     prefixes: BTreeMap<Bytes, BTreeSet<W>>,
-    /// Watchers of other spans, which are few.
+    /// Watchers of other spans. There are few of them.
     ranges: BTreeMap<Span, BTreeSet<W>>,
 }
 
@@ -110,7 +112,8 @@ impl<W: Ord + Clone> Watchers<W> {
         }
     }
 
-    /// Returns the watchers of a key. A watcher with several matching spans occurs once for each.
+    /// Returns the watchers of a key. A watcher that watches the key through several spans occurs
+    /// once for each.
     pub fn watching<'a>(&'a self, key: &'a [u8]) -> impl Iterator<Item = &'a W> {
         let single_keys = self.single_keys.get(key);
         let prefixes = prefixes(&self.prefixes, key).map(|(_, set)| set);
@@ -118,7 +121,7 @@ impl<W: Ord + Clone> Watchers<W> {
         single_keys.into_iter().chain(prefixes).chain(ranges.map(|(_, set)| set)).flatten()
     }
 
-    /// True if there are no watchers.
+    /// Returns true if the index contains no watchers.
     pub fn is_empty(&self) -> bool {
         self.single_keys.is_empty() && self.prefixes.is_empty() && self.ranges.is_empty()
     }

@@ -1,6 +1,6 @@
 //! Alignment of two sequences by their longest common subsequence.
 
-/// Position of an item in the aligned sequences.
+/// Occurrence of an item in the aligned sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// The item occurs in both, at these indices of the first and the second.
@@ -11,11 +11,13 @@ pub(crate) enum Place {
     Second(usize),
 }
 
-/// Upper bound on the table of comparisons between the common prefix and suffix. Larger differences
-/// are not aligned, because the table would not fit in memory.
+/// Maximum number of entries of the comparison table between the common prefix and suffix.
+/// Sequences with a larger difference are not aligned, because the table would need too much
+/// memory.
 const MAX_COMPARISONS: usize = 25_000_000;
 
-/// Aligns two sequences. Where they differ, the items of the first come before those of the second.
+/// Aligns two sequences. In a part that differs, the items of the first sequence come before those
+/// of the second.
 pub(crate) fn align<T: Eq>(first: &[T], second: &[T]) -> Vec<Place> {
     let begins = first.iter().zip(second).take_while(|(one, other)| one == other).count();
     let (one, other) = (&first[begins..], &second[begins..]);

@@ -14,32 +14,34 @@ use crate::format::{
 use crate::plain::Plain;
 use crate::state::Shown;
 
-/// Formats the records of a trace as text.
+/// Formats the records of a trace as lines of text, with filters.
 #[derive(Clone, Debug, Default)]
 pub struct RecordFormatter {
-    /// Shows only records about these subjects; all if empty.
+    /// Subjects whose records are formatted. Empty means all.
     pub processes: Vec<Subject>,
-    /// Shows only records of these kinds, or about messages of these names; all if empty.
+    /// Names of record kinds, or of messages, whose records are formatted. Empty means all.
     pub kinds: Vec<String>,
-    /// If true, includes the contents of messages.
+    /// True if lines include the contents of messages.
     pub contents: bool,
-    /// If true, includes the state of a process after each step. Naming the kind `state` has the
-    /// same effect.
+    /// True if lines show the state of a process after each step. The name `state` in `kinds` has
+    /// the same effect.
     pub states: bool,
-    /// Time that is displayed as 0.
+    /// Time that is displayed as 0, in ticks. `None` before the first record.
     start: Option<u64>,
 }
 
 impl RecordFormatter {
-    /// Creates a formatter for the trace with this header. It omits message contents and states.
-    /// Virtual time is displayed unchanged, real time relative to the first record.
+    /// Creates a formatter for the trace with this header. It omits the contents of messages, and
+    /// states.
+    ///
+    /// Virtual times are displayed as they are. Real times are relative to the first record.
     pub fn new(header: &Header) -> Self {
         let start = (header.clock == ClockUnit::Tick).then_some(0);
         RecordFormatter { start, ..RecordFormatter::default() }
     }
 
-    /// Formats a record: its time in units (in milliseconds for real time) and a description.
-    /// Returns `None` if a filter excludes the record.
+    /// Formats a record as its time and a description. The time is in units or, for real time, in
+    /// milliseconds. Returns `None` if a filter excludes the record.
     pub fn line(&mut self, record: &Record) -> Option<String> {
         let start = *self.start.get_or_insert(record.time);
         if !self.wants(record) {
@@ -70,7 +72,7 @@ impl RecordFormatter {
     }
 }
 
-/// Formats ticks in units, with up to three decimals and no trailing zeros.
+/// Formats ticks as a number of units, with up to three decimals and no trailing zeros.
 pub(crate) fn units(ticks: u64) -> String {
     let thousandths = ticks / 1_000;
     let text = format!("{}.{:03}", thousandths / 1_000, thousandths % 1_000);
@@ -233,12 +235,12 @@ fn json(data: &impl Serialize) -> Value {
     serde_json::to_value(data).unwrap_or_default()
 }
 
-/// Formats a term as ` (term 2)`, or as an empty string for elections without terms.
+/// Formats a term as ` (term 2)`. Returns an empty string for elections without terms.
 pub(crate) fn in_term(term: Term) -> String {
     if term.number == 0 { String::new() } else { format!(" (term {})", term.number) }
 }
 
-/// Formats the sides of a partition: `P1 P2 | P3`.
+/// Formats the sides of a partition, as `P1 P2 | P3`.
 pub(crate) fn splits(sides: &[Vec<ProcessId>]) -> String {
     let names =
         |side: &Vec<ProcessId>| side.iter().map(ProcessId::to_string).collect::<Vec<_>>().join(" ");

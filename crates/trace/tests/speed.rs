@@ -1,5 +1,6 @@
-//! Performance with a million events. Run it with `cargo test --release -p tenure-trace --test
-//! speed -- --ignored --nocapture`.
+//! Measures the performance with a million events.
+//!
+//! Run it with `cargo test --release -p tenure-trace --test speed -- --ignored --nocapture`.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -15,8 +16,8 @@ use tenure_trace::{
 const PROCESSES: u32 = 5;
 const EVENTS: u64 = 1_000_000;
 
-/// Records a million events: processes enter in turn, each after requests to all others and their
-/// replies.
+/// Passes the records of a million events to `write`. Processes enter in turn, each after requests
+/// to all others and their replies.
 fn record_all(mut write: impl FnMut(ProcessId, Record)) {
     let mut time = 0;
     let mut note = |at: ProcessId, kind| {
@@ -59,7 +60,7 @@ fn verified(what: &str, paths: &[PathBuf]) -> Verification {
     verified
 }
 
-/// Lays out a late window with clocks, which depend on all earlier records.
+/// Lays out a window at the end of the run. Its clocks depend on all earlier records.
 fn windowed(what: &str, paths: &[PathBuf]) -> String {
     let started = Instant::now();
     let window = Window { events: Some(900_001..=900_400), ..Window::default() };

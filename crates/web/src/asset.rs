@@ -2,7 +2,8 @@ use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 
-/// A static file that is compiled into the program. It is public: no token is required.
+/// A static file that is compiled into the program. Everyone may read it, because it requires no
+/// token.
 #[derive(Clone, Copy, Debug)]
 pub struct Asset {
     path: &'static str,

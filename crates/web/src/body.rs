@@ -1,4 +1,4 @@
-//! Limits on request bodies: size, time, and number at a time.
+//! Limits on request bodies: their size, the time until they arrive, and their number at a time.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use tokio::time::timeout;
 
 use crate::http_error::HttpError;
 
-/// Upper bound on a request body, in bytes.
+/// Maximum size of a request body, in bytes.
 const MAX_BODY_BYTES: usize = 16 << 20;
 
-/// Default time for a body to arrive, including the wait for a slot.
+/// Default time limit for the arrival of a body. It includes the wait for a slot.
 pub(crate) const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Number of bodies that are received at a time, over all servers of the process.
+/// Maximum number of bodies that are received at the same time, by all servers of the process.
 static BODY_SLOTS: Semaphore = Semaphore::const_new(8);
 
 /// Receives the whole body before the request is handled.

@@ -21,31 +21,31 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-/// Upper bound on open connections: enough for several browsers, and few of the file descriptors of
-/// the process, which has other uses for them.
+/// Maximum number of open connections. It is enough for several browsers. It uses few of the file
+/// descriptors of the process, which are also needed for other purposes.
 const MAX_CONNECTIONS: usize = 32;
 
-/// Time for the head of a request to arrive, and for a kept-alive connection to send the next
-/// request.
+/// Time limit for the head of a request to arrive. A connection that is kept alive must also send
+/// its next request within this time.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time for sent data to be acknowledged, if the system supports it.
+/// Time limit for the peer to acknowledge sent data, on systems that support it.
 #[cfg(target_os = "linux")]
 const UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Upper bound on the buffer of a connection, in bytes.
+/// Maximum size of the buffer of a connection, in bytes.
 const MAX_BUFFER_BYTES: usize = 64 << 10;
 
-/// Delay after the system had no resources for another connection.
+/// Delay before the next accept, after the system had no resources for a connection.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// Time for pending responses to complete when the server stops.
+/// Time limit for pending responses when the server stops.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// An open connection.
 struct Connection {
     task: AbortHandle,
-    /// True once a complete request head has arrived.
+    /// True once a complete request head has arrived on this connection.
     has_sent_request: Arc<AtomicBool>,
 }
 
@@ -54,8 +54,9 @@ struct Connection {
 struct Connections(VecDeque<Connection>);
 
 impl Connections {
-    /// Returns true if there is room for one more connection. If necessary, closes the oldest one
-    /// that has sent no request: a browser sends one immediately.
+    /// Makes room for one more connection. If necessary, it closes the oldest connection without a
+    /// request, because a browser sends one immediately. Returns false if there is no such
+    /// connection.
     fn make_room(&mut self) -> bool {
         self.0.retain(|connection| !connection.task.is_finished());
         if self.0.len() < MAX_CONNECTIONS {
@@ -68,7 +69,8 @@ impl Connections {
     }
 }
 
-/// Serves connections until `stop` resolves. Pending responses then have half a second to complete.
+/// Serves connections until `stop` resolves. After that, pending responses have
+/// [`SHUTDOWN_TIMEOUT`] to complete.
 pub(crate) async fn serve(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
     let mut stop = pin!(stop);
     let (stopping, stopped) = watch::channel(false);
@@ -121,7 +123,8 @@ async fn serve_connection(
     let _ = connection.await;
 }
 
-/// Sends small responses without delay, and limits how long a peer may leave data unread.
+/// Configures a connection: small responses are sent without delay, and the time for which a peer
+/// may leave data unread is limited.
 fn configure(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     #[cfg(target_os = "linux")]

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 pub struct HttpError {
     /// Status of the response.
     pub status: StatusCode,
-    /// Description of the problem.
+    /// Description of the problem, which the body contains.
     pub message: String,
 }
 

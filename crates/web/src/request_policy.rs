@@ -1,4 +1,4 @@
-//! Rules for requests, and security headers of responses.
+//! Rules that a request must obey, and security headers of responses.
 
 use std::net::IpAddr;
 
@@ -16,7 +16,7 @@ use crate::token::Token;
 pub(crate) struct RequestPolicy {
     /// Address that the server is bound to.
     pub(crate) bound: IpAddr,
-    /// Required token, if the server listens beyond loopback.
+    /// Token that requests must contain. `None` if the server listens on loopback only.
     pub(crate) token: Option<Token>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) async fn check_origin(
     response
 }
 
-/// Rejects requests without the token, if one is required.
+/// Middleware that rejects requests without the token, if a token is required.
 pub(crate) async fn require_token(
     State(policy): State<RequestPolicy>,
     request: Request,
@@ -88,8 +88,9 @@ impl RequestPolicy {
         Ok(())
     }
 
-    /// True if a `Host` can only mean this server: `localhost` or its address, with any port, since
-    /// ports may be forwarded. A domain name might be under an attacker's control.
+    /// Returns true if the `Host` header of a request can only mean this server. It must be
+    /// `localhost` or the server's IP address. The port may differ, since ports may be forwarded. A
+    /// domain name might be under an attacker's control.
     fn is_own_host(&self, host: &str) -> bool {
         let Some(name) = without_port(host) else { return false };
         if name.eq_ignore_ascii_case("localhost") {
@@ -110,8 +111,7 @@ impl RequestPolicy {
     }
 }
 
-/// True if the browser reports that the request comes from this server's pages or from no page, or
-/// reports nothing.
+/// Returns true unless the browser reports that the request comes from a page of another site.
 fn is_same_site(headers: &HeaderMap) -> bool {
     match headers.get("sec-fetch-site") {
         None => true,
@@ -119,13 +119,13 @@ fn is_same_site(headers: &HeaderMap) -> bool {
     }
 }
 
-/// True if the browser navigates to this page by a link.
+/// Returns true if the browser follows a link to this page.
 fn is_navigation(headers: &HeaderMap) -> bool {
     headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate")
         && headers.get("sec-fetch-dest").is_none_or(|shown| shown == "document")
 }
 
-/// Returns the value of a header that occurs exactly once.
+/// Returns the value of a header. Returns `None` unless the header occurs exactly once.
 fn single_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?.to_str().ok()?;

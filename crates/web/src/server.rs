@@ -14,10 +14,10 @@ use crate::request_policy::{self, RequestPolicy};
 use crate::token::Token;
 use crate::{body, connections};
 
-/// Error while starting a server.
+/// Reason why a server did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum WebError {
-    /// The address cannot be bound.
+    /// The server cannot bind the requested address.
     #[error("cannot listen on {address}: {source}")]
     Bind {
         /// The requested address.
@@ -25,20 +25,20 @@ pub enum WebError {
         /// Error of the system.
         source: std::io::Error,
     },
-    /// The system gave no random bits for the token.
+    /// The operating system provided no random bits for the token.
     #[error("no random bits for a token: {0}")]
     Token(getrandom::Error),
-    /// The file with the token cannot be used.
+    /// The file that contains the token cannot be used.
     #[error("invalid token file {path}: {source}")]
     TokenFile {
         /// Path of the file.
         path: String,
-        /// Error of the system, or the reason why the file is invalid.
+        /// Error of the operating system, or the reason why the content of the file is invalid.
         source: std::io::Error,
     },
 }
 
-/// A server that is bound and does not serve yet.
+/// A server that is bound to an address but does not serve requests yet.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
@@ -48,7 +48,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds a port, or any free one if it is 0. Draws a token if the address is not loopback.
+    /// Binds a port. If `port` is 0, the operating system chooses a free port. Draws a token if the
+    /// address is not a loopback address.
     ///
     /// # Errors
     ///
@@ -57,8 +58,9 @@ impl Server {
         Server::bind_with(to, port, || Token::random().map_err(WebError::Token)).await
     }
 
-    /// Binds a port with a token that survives restarts. If a token is required, it is read from
-    /// this file, which only its owner may read; a missing file is created.
+    /// Binds a port, with a token that survives restarts. If a token is required, it is read from
+    /// this file. Only the owner of the file may be able to read it. If the file does not exist, it
+    /// is created with a new token.
     ///
     /// # Errors
     ///
@@ -86,13 +88,13 @@ impl Server {
         Ok(Server { listener, address, policy, body_timeout: body::BODY_TIMEOUT })
     }
 
-    /// Sets the time for a request body to arrive; 20 s by default.
+    /// Sets the time limit for the arrival of a request body. The default is 20 s.
     #[must_use]
     pub fn with_body_timeout(self, body_timeout: Duration) -> Self {
         Server { body_timeout, ..self }
     }
 
-    /// Returns the bound address.
+    /// Returns the address that the server is bound to.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -105,8 +107,9 @@ impl Server {
         }
     }
 
-    /// Serves `assets` publicly and `routes` by the rules, until `stop` resolves. Pending responses
-    /// then have half a second to complete.
+    /// Serves requests until `stop` resolves. Everyone may read `assets`; requests for `routes`
+    /// must obey the rules of this crate. Pending responses have half a second to complete after
+    /// `stop`.
     ///
     /// # Panics
     ///

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use subtle::ConstantTimeEq;
 
-/// Access token for requests from other machines: 128 random bits.
+/// Token that authorizes requests. It consists of 128 random bits.
 #[derive(Clone)]
 pub(crate) struct Token(String);
 
@@ -17,7 +17,8 @@ impl Token {
         Ok(Token(hex::encode(bytes)))
     }
 
-    /// Reads the token from a file that only its owner may read, or creates the file.
+    /// Reads the token from a file. If the file does not exist, creates it with a new token. Only
+    /// the owner of the file may be able to read it.
     pub(crate) fn load_or_create(path: &Path) -> io::Result<Self> {
         let mut text = String::new();
         match OpenOptions::new().read(true).open(path) {
@@ -50,13 +51,13 @@ impl Token {
         Ok(Token(token.to_owned()))
     }
 
-    /// True if `value` is the token. The comparison takes constant time.
+    /// Returns true if `value` equals the token. The comparison takes constant time.
     pub(crate) fn matches(&self, value: &str) -> bool {
         self.0.as_bytes().ct_eq(value.as_bytes()).into()
     }
 }
 
-/// For the URL that is printed at the start.
+/// Formats the token for the URL that is printed when the server starts.
 impl fmt::Display for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

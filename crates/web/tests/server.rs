@@ -1,4 +1,4 @@
-//! The rules of the server, over real sockets.
+//! Tests of the rules for requests, with real sockets.
 
 mod support;
 
@@ -165,14 +165,14 @@ async fn fetch_metadata_of_browsers_is_checked() {
     }
 }
 
-/// Sends an incomplete request.
+/// Opens a connection and sends an incomplete request.
 fn half_open(to: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(to).expect("the server listens");
     (&stream).write_all(b"GET / HT").expect("the request is sent");
     stream
 }
 
-/// True if the server closes the connection within a duration.
+/// Returns true if the server closes the connection within the duration `soon`.
 fn is_closed(mut stream: &TcpStream, soon: Duration) -> bool {
     stream.set_read_timeout(Some(soon)).unwrap();
     match stream.read(&mut [0; 64]) {

@@ -11,15 +11,16 @@ use tenure::core::service::mutex::{Command, Event};
 use tenure::core::{Effects, Fence, Group, Never, ProcessId, Protocol, Variant, labelled};
 use tenure::serde::{Deserialize, Serialize};
 
-/// One process: a visitor, and the first one also the doorkeeper.
+/// A process that visits. The first process is also the doorkeeper.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Doorkeeper {
     me: ProcessId,
     variants: Variants<Mistake>,
-    /// Processes that have knocked, in order; only used by the doorkeeper.
+    /// Processes that have knocked, in order. Only the doorkeeper uses it.
     waiting: VecDeque<ProcessId>,
     is_key_out: bool,
-    /// Number of times the key was given out: the fencing token of each entry.
+    /// Number of times that the doorkeeper has given out the key. It is the fencing token of the
+    /// entry.
     grants: u64,
 }
 
@@ -27,20 +28,20 @@ pub(crate) struct Doorkeeper {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(crate = "tenure::serde")]
 pub(crate) enum Message {
-    /// Requests the key.
+    /// Asks the doorkeeper for the key.
     Knock,
-    /// Gives out the key, with its fencing token.
+    /// Gives the key to a visitor, with the fencing token of the entry.
     Key(u64),
-    /// Returns the key.
+    /// Returns the key to the doorkeeper.
     Back,
 }
 
 labelled!(Message, Mutex, Knock => "knock", Key => "key", Back => "back");
 
-/// Mistakes of this algorithm.
+/// Deliberate mistakes of this algorithm, which the checker can find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Mistake {
-    /// Each knock gets a key immediately.
+    /// The doorkeeper gives a key to each process that knocks, even if another process has one.
     SecondKey,
 }
 
@@ -100,11 +101,11 @@ impl Protocol for Doorkeeper {
     }
 }
 
-/// The process that keeps the key.
+/// Process that keeps the key.
 const DOORKEEPER: ProcessId = ProcessId(0);
 
 impl Doorkeeper {
-    /// Sends a message; one to itself is handled directly.
+    /// Sends a message. A message to the process itself is handled directly.
     fn send(&mut self, to: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         if to == self.me { self.on_message(to, message, fx) } else { fx.send(to, message) }
     }

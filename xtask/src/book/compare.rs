@@ -1,22 +1,24 @@
-//! Comparison of the output in a page with the actual output. Elisions match anything.
+//! Compares the output that a page shows with the actual output of its commands. An elision `…`
+//! matches any text.
 
-/// Matches any number of lines, or any text within a line.
+/// Mark for omitted output. As a line it matches any number of lines, within a line any text.
 const ELISION: &str = "…";
 
-/// A step of the alignment from the expected to the actual text, with indices into them.
+/// A step of the alignment of the expected with the actual text. The numbers are indices into these
+/// texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Alignment {
-    /// An expected line that matches the actual text.
+    /// The expected line with this index matches the actual text.
     Kept(usize),
-    /// An expected line that is missing.
+    /// The expected line with this index is missing.
     Missing(usize),
-    /// An actual line that was not expected.
+    /// The actual line with this index was not expected.
     Extra(usize),
-    /// The second line replaces the first.
+    /// The actual line with the second index replaces the expected line with the first one.
     Replaced(usize, usize),
 }
 
-/// A line that differs.
+/// A line in which the expected and the actual output differ.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Difference<'a> {
     /// The expected line at this index was not printed.
@@ -43,7 +45,7 @@ pub(super) fn differences<'a>(written: &'a [String], found: &'a [String]) -> Vec
     lines(written, found).into_iter().flat_map(differing).collect()
 }
 
-/// Returns the actual text, elided as the expected text was.
+/// Returns the actual output with the same elisions as in the expected output.
 pub(super) fn updated(written: &[String], found: &[String]) -> Vec<String> {
     let line = |step: Alignment| match step {
         Alignment::Kept(at) => Some(written[at].clone()),
@@ -80,7 +82,7 @@ fn updated_line(written: &str, found: &str) -> String {
     steps.iter().map(word).collect()
 }
 
-/// Splits a line into words and the spaces between them.
+/// Splits a line into words, and the spaces between them.
 fn words(line: &str) -> Vec<&str> {
     line.split_inclusive(char::is_whitespace)
         .flat_map(|word| {
@@ -119,8 +121,8 @@ fn matches_pattern(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Returns the alignment with the fewest differences. Among equal ones, a line replaces a line that
-/// resembles it.
+/// Returns the alignment with the fewest differences. Among several, it prefers one in which a line
+/// replaces a similar line.
 fn align<W, F>(
     written: &[W],
     found: &[F],

@@ -34,9 +34,9 @@ const BOOK: &str = "docs/book/src/";
 struct Options {
     is_check: bool,
     tenure: Option<PathBuf>,
-    /// Directory of the programs that `cargo run` would build.
+    /// Directory with the built programs. `None`: `cargo run` builds them.
     built: Option<PathBuf>,
-    /// Parts of the paths of the pages to run; empty for all pages.
+    /// Parts of paths that select the pages to run; empty for all pages.
     pages: Vec<String>,
 }
 
@@ -63,8 +63,8 @@ impl Options {
 
 /// Runs all commands and writes their output into the pages, or reports the differences.
 ///
-/// Exits with status 1 on a difference, an inconsistent book or a failure to run, and with status 2
-/// on invalid arguments.
+/// Exits with status 1 if an output differs, the book is inconsistent, or a command cannot run.
+/// Exits with status 2 if an argument is invalid.
 pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
     let Some(options) = Options::new(arguments) else {
         eprintln!(
@@ -102,7 +102,7 @@ fn run(root: &Path, options: &Options) -> Result<usize, String> {
     Ok(findings.len() + found?)
 }
 
-/// Runs the commands of a file and returns the number of mismatches.
+/// Runs the commands of a file, and returns the number of commands whose output differs.
 fn run_page(root: &Path, file: &File, tenure: &Path, options: &Options) -> Result<usize, String> {
     let mut page = Page::new(&file.path, &file.text)?;
     if page.commands.is_empty() {
@@ -122,8 +122,8 @@ fn run_page(root: &Path, file: &File, tenure: &Path, options: &Options) -> Resul
     Ok(mismatches.len())
 }
 
-/// Returns true if the commands in a file are run: the book, the README and the documents in
-/// `docs`.
+/// Returns true if the commands in this file are run. This applies to the book, the README and the
+/// documents in `docs`.
 fn has_commands(path: &str) -> bool {
     let document = |path: &str| path.ends_with(".md") && !path.contains('/');
     path == "README.md"
@@ -131,7 +131,8 @@ fn has_commands(path: &str) -> bool {
         || path.strip_prefix("docs/").is_some_and(document)
 }
 
-/// Runs the commands of a page. Updates their output unless `is_check`, and returns the mismatches.
+/// Runs the commands of a page and returns the mismatches. Unless `is_check`, also updates the
+/// output in the page.
 fn run_commands(page: &mut Page, shell: &Shell<'_>, is_check: bool) -> Result<Vec<String>, String> {
     let mut mismatches = Vec::new();
     let mut outputs = Vec::new();
@@ -187,7 +188,7 @@ mod tests {
     use super::shell::Shell;
     use super::{Options, has_commands, run_commands};
 
-    /// Returns the number of mismatches of a page, and its updated text.
+    /// Runs the commands of a page. Returns the number of mismatches, and the updated text.
     fn outcome(text: &str) -> (usize, String) {
         let path = std::path::Path::new("tenure");
         let mut page = Page::new("docs/book/src/a.md", text).unwrap();

@@ -1,4 +1,4 @@
-//! Pages and the commands in them.
+//! Pages, and the commands that they contain.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ pub(super) struct Page {
     pub(super) commands: Vec<Command>,
 }
 
-/// A command for the reader to type.
+/// A command that a reader can type.
 #[derive(Debug)]
 pub(super) struct Command {
     /// Line number of the command, from 1.
@@ -22,12 +22,12 @@ pub(super) struct Command {
     pub(super) text: String,
     /// Expected exit status.
     pub(super) status: i32,
-    /// Indices of the lines of its expected output.
+    /// Indices of the lines with the expected output of the command.
     pub(super) output: Range<usize>,
 }
 
 impl Page {
-    /// Parses a page. An error names the line.
+    /// Parses a page. The error contains the number of the invalid line.
     pub(super) fn new(path: &str, text: &str) -> Result<Page, String> {
         let lines: Vec<String> = text.lines().map(|line| line.trim_end().to_owned()).collect();
         let error = |line: usize, message: &str| Err(format!("{path}:{}: {message}", line + 1));
@@ -63,7 +63,7 @@ impl Page {
         &self.lines[command.output.clone()]
     }
 
-    /// Replaces the output of each command. Elided parts stay elided.
+    /// Replaces the output of each command by its new output. Parts that were elided stay elided.
     pub(super) fn update(&mut self, outputs: &[Vec<String>]) {
         // In reverse order, because a replacement moves the lines below it.
         for (command, output) in self.commands.iter().zip(outputs).rev() {

@@ -1,4 +1,4 @@
-//! Shell for the commands of a page.
+//! Runs the commands of a page in a shell.
 
 use std::borrow::Cow;
 use std::io;
@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-/// A shell in a temporary directory, which is removed with it.
+/// A shell in a temporary directory. The directory is removed when this value is dropped.
 pub(super) struct Shell<'a> {
     root: &'a Path,
-    /// Directory of built programs.
+    /// Directory with the programs that `cargo run` would build. `None`: `cargo run` builds them.
     built: Option<&'a Path>,
     /// Directory that contains only the command `tenure`.
     tools: TempDir,
@@ -26,8 +26,8 @@ pub(super) struct CommandOutput {
 }
 
 impl<'a> Shell<'a> {
-    /// Creates a shell in which `tenure` is the given program. `cargo run` uses the programs in
-    /// `built`, if given.
+    /// Creates a shell in which the command `tenure` runs this program. If `built` is given, `cargo
+    /// run` uses the programs there.
     pub(super) fn new(
         root: &'a Path,
         tenure: &Path,
@@ -41,7 +41,7 @@ impl<'a> Shell<'a> {
         Ok(Shell { root, built, tools, folder })
     }
 
-    /// Runs a command and waits for its end.
+    /// Runs a command, and waits until it ends.
     pub(super) fn run(&self, command: &str) -> io::Result<CommandOutput> {
         let inherited = std::env::var_os("PATH").unwrap_or_default();
         let tools = self.tools.path().to_path_buf();
@@ -65,7 +65,7 @@ impl<'a> Shell<'a> {
     }
 }
 
-/// Replaces `cargo run` by the built program.
+/// Replaces `cargo run` in a command by the program that was built before.
 fn without_build<'c>(command: &'c str, built: &Path) -> Cow<'c, str> {
     let Some(line) = command.strip_prefix("cargo run ") else { return Cow::Borrowed(command) };
     let (options, words) = line.split_once("-- ").unwrap_or((line, ""));

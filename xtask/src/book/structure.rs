@@ -1,11 +1,12 @@
-//! Consistency of the book: the summary lists every page, and every link and picture exists.
+//! Checks the structure of the book: the summary lists every page, and every link and picture
+//! exists.
 
 use std::collections::BTreeSet;
 
 use super::BOOK;
 use crate::tidy::{File, Finding, Tree, links, resolve};
 
-/// List of the pages in order.
+/// File that lists the pages of the book in order.
 const SUMMARY: &str = "docs/book/src/SUMMARY.md";
 /// Directory of the pictures.
 const PICTURES: &str = "docs/book/src/pictures/";
@@ -55,7 +56,7 @@ fn is_page(path: &str) -> bool {
     path.strip_prefix(BOOK).is_some_and(|name| name.ends_with(".md"))
 }
 
-/// Returns the lines outside of code blocks, numbered from 1.
+/// Returns the lines of a page outside of code blocks, with their numbers from 1.
 fn prose(page: &File) -> impl Iterator<Item = (usize, &str)> {
     let mut fenced = false;
     page.lines().filter(move |(_, line)| {
@@ -87,7 +88,7 @@ fn check_target(
     Err(("names no heading of that page", "write the heading in lower case, with `-` for spaces"))
 }
 
-/// Returns the anchor of a heading.
+/// Returns the anchor of a heading; `None` if the line is no heading.
 fn heading(line: &str) -> Option<String> {
     let text = line.strip_prefix('#')?.trim_start_matches('#').strip_prefix(' ')?;
     let letter = |letter: char| match letter {
@@ -121,7 +122,7 @@ mod tests {
     use super::check;
     use crate::tidy::Tree;
 
-    /// Returns the findings in a book with this summary, this page and a picture.
+    /// Returns the findings for a book with this summary, this page and one picture.
     fn found(summary: &str, page: &str) -> Vec<String> {
         let sample = [
             ("docs/book/src/SUMMARY.md", summary),

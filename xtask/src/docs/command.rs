@@ -1,4 +1,4 @@
-//! The command `tenure` as a source of data.
+//! Runs the command `tenure`, from whose output pages are generated.
 
 use std::path::{Path, PathBuf};
 use std::process;
@@ -13,18 +13,18 @@ pub(super) struct Command {
 }
 
 impl Command {
-    /// Builds the command of the repository at `root`.
+    /// Builds the command from the repository at `root`.
     pub(super) fn new(root: &Path) -> Result<Self, String> {
         Ok(Command { program: program::build(root)? })
     }
 
-    /// Uses an existing program.
+    /// Uses an existing program as the command.
     pub(super) fn of(program: PathBuf) -> Self {
         Command { program }
     }
 
-    /// Runs `tenure` with these arguments and returns its JSON output. A reported violation is not
-    /// an error.
+    /// Runs `tenure` with these arguments, and returns its JSON output. A violation that it reports
+    /// is not an error.
     pub(super) fn json(&self, arguments: &str) -> Result<Value, String> {
         let failed = |message: String| format!("tenure {arguments}: {message}");
         let output = process::Command::new(&self.program)

@@ -1,4 +1,5 @@
-//! Generation of `docs/mission.md`: the goals of Tenure, and the commands that show them.
+//! Generates the page `docs/mission.md`: the goals of Tenure, and the commands that demonstrate
+//! them.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +10,7 @@ use super::algorithms::table;
 use super::command::Command;
 use crate::parallel::map_parallel;
 
-/// Path of the list of goals.
+/// Path of the file with the goals.
 const ITEMS: &str = "docs/mission.toml";
 
 const HEAD: &str = "\
@@ -45,7 +46,7 @@ struct Item {
     shows: String,
 }
 
-/// Generates the page. Returns an error that lists all failing commands, if any.
+/// Generates the text of the page. If commands fail, returns an error that lists all of them.
 pub(super) fn page(root: &Path, command: &Command) -> Result<String, String> {
     let text = fs::read_to_string(root.join(ITEMS)).map_err(|error| format!("{ITEMS}: {error}"))?;
     let mission: Mission = toml::from_str(&text).map_err(|error| format!("{ITEMS}: {error}"))?;
@@ -71,7 +72,8 @@ pub(super) fn page(root: &Path, command: &Command) -> Result<String, String> {
     }
 }
 
-/// Runs all commands of an item and returns its verdict, or the failures.
+/// Runs all commands of a goal. Returns the verdict on the goal, or an error that lists the
+/// failures.
 fn verdict(item: &Item, command: &Command) -> Result<String, String> {
     let mut failures = Vec::new();
     for line in &item.commands {
@@ -89,7 +91,7 @@ fn verdict(item: &Item, command: &Command) -> Result<String, String> {
     if failures.is_empty() { Ok("works".to_owned()) } else { Err(failures.join("\n")) }
 }
 
-/// Splits a line into the arguments and the expected exit status.
+/// Splits a line into the arguments of `tenure` and the expected exit status.
 fn read(line: &str) -> Result<(&str, i32), String> {
     match line.split_once(" # exit ") {
         None => Ok((line, 0)),

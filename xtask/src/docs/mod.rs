@@ -1,4 +1,4 @@
-//! `cargo xtask docs`: generates pages from cards and measured runs.
+//! `cargo xtask docs`: generates pages from the cards of algorithms and from measured runs.
 
 mod algorithms;
 mod command;
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use command::Command;
 
-/// Generated pages and their generators.
+/// Path of each generated page, with the function that generates it.
 const PAGES: [(&str, Make); 2] =
     [("docs/mission.md", mission::page), ("docs/algorithms.md", |_, it| algorithms::page(it))];
 
@@ -20,9 +20,9 @@ type Make = fn(&Path, &Command) -> Result<String, String>;
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Options {
     is_check: bool,
-    /// Program to run instead of building one.
+    /// Program to use as `tenure`. `None`: it is built.
     tenure: Option<PathBuf>,
-    /// Part of the path of the pages to generate; `None` for all.
+    /// Part of a path that selects the pages to generate; `None` for all pages.
     part: Option<String>,
 }
 
@@ -44,7 +44,7 @@ impl Options {
 
 /// Writes the pages, or checks that they are current.
 ///
-/// Exits with status 1 if a page is stale or a command failed.
+/// Exits with status 1 if a page is out of date or a command failed.
 pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
     let Some(options) = Options::new(arguments) else {
         eprintln!("usage: cargo xtask docs [--check] [--tenure FILE] [PART-OF-A-PATH]");
@@ -71,7 +71,7 @@ pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
     }
 }
 
-/// Writes a page, or returns an error that names the first different line.
+/// Writes a page. If only checking, returns an error that names the first line that differs.
 fn write_or_compare(root: &Path, page: &str, made: &str, options: &Options) -> Result<(), String> {
     let path = root.join(page);
     let found = fs::read_to_string(&path).unwrap_or_default();

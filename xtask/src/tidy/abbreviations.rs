@@ -1,9 +1,9 @@
-//! Names of types that must be written out.
+//! Check: names of types contain no abbreviations.
 
 use super::source::words;
 use super::{Finding, Tree};
 
-/// Abbreviations and the words that replace them.
+/// Abbreviations, each with the word that replaces it.
 const ABBREVIATIONS: &[(&str, &str)] = &[
     ("Req", "Request"),
     ("Resp", "Reply"),

@@ -1,5 +1,5 @@
-//! Decision records are numbered without gaps, have a status and all sections, fit on a page, and
-//! are listed in the index.
+//! Check of decision records: they are numbered without gaps, have a status and all sections, and
+//! fit on a page. The index lists all of them.
 
 use super::{File, Finding, Tree};
 
@@ -49,7 +49,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Returns the number in `docs/adr/0007-some-words.md`.
+/// Returns the number in a file name such as `docs/adr/0007-some-words.md`.
 fn number_in_name(path: &str) -> Option<usize> {
     let (number, title) = path.strip_prefix(FOLDER)?.strip_suffix(".md")?.split_once('-')?;
     let kebab =

@@ -1,4 +1,4 @@
-//! The tests named in `docs/attacks.md` exist.
+//! Check: the tests that `docs/attacks.md` names exist.
 
 use super::{Finding, Tree};
 
@@ -21,7 +21,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Returns true for a name with at least two underscores, which is the form of test names.
+/// Returns true if a name has at least two underscores, as the names of tests have.
 fn is_a_test(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     name.chars().all(plain) && name.matches('_').count() >= 2

@@ -1,10 +1,10 @@
-//! Every algorithm is in the catalogue.
+//! Check: every algorithm is in the catalogue.
 
 use super::{Finding, Tree};
 
 const ALGORITHMS: &str = "crates/algorithms/src/";
-/// Folders in which every file is an algorithm. Detectors, channels, compositions and reductions
-/// are excluded, because they wrap other algorithms.
+/// Folders in which every file is an algorithm. The folders of detectors, channels, compositions
+/// and reductions are not listed, because those wrap other algorithms.
 const FOLDERS: &[&str] = &["mutex", "election"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -25,8 +25,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Returns the modules in a list of the catalogue with their line numbers: `token_ring` for
-/// `"token-ring" => token_ring::TokenRing;`.
+/// Returns the modules in a list of the catalogue, with their line numbers. For example, it returns
+/// `token_ring` for `"token-ring" => token_ring::TokenRing;`.
 pub(super) fn listed<'a>(tree: &'a Tree, list: &str) -> impl Iterator<Item = (usize, &'a str)> {
     let lines = tree.file(list).into_iter().flat_map(|file| file.lines());
     lines.filter_map(|(line, text)| {
@@ -35,7 +35,7 @@ pub(super) fn listed<'a>(tree: &'a Tree, list: &str) -> impl Iterator<Item = (us
     })
 }
 
-/// Returns the directory and module of an algorithm's file.
+/// Returns the directory and the module of the file of an algorithm; `None` for other files.
 fn algorithm(path: &str) -> Option<(&str, &str)> {
     let (folder, rest) = path.strip_prefix(ALGORITHMS)?.split_once('/')?;
     let name = rest.split_once('/').map_or(rest, |(folder, _)| folder);

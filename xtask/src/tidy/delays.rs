@@ -1,10 +1,10 @@
-//! The table at the head of a lock's file states the same delays as its card.
+//! Check: the table at the beginning of a lock's file states the same delays as the lock's card.
 
 use super::{Finding, Tree};
 
 const LOCKS: &str = "crates/algorithms/src/mutex/";
 
-/// Rows of the table, and the field of the card that they repeat.
+/// Rows of the table, each with the field of the card that states the same delay.
 const ROWS: [(&str, &str); 2] = [
     ("//! | delay to enter, uncontended | ", "["),
     ("//! | delay from exit to the next entry | ", "],"),
@@ -37,7 +37,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Returns the hops in a field of a card in the notation of the table.
+/// Returns the number of hops in a field of a card, in the notation of the table.
 fn words(field: &str) -> &str {
     let known =
         [("Hops::ONE", "1"), ("Hops::TWO", "2"), ("Hops::ring(", "1…N"), ("Hops::tree(", "1…D")];

@@ -1,10 +1,10 @@
-//! Laws on dependencies between crates, and the use of the workspace's lints by every crate.
+//! Checks the dependencies between crates, and that every crate uses the lints of the workspace.
 
 use toml::{Table, Value};
 
 use super::{File, Finding, Tree};
 
-/// Allowed dependencies of each crate on other crates of the workspace.
+/// Dependencies that each crate may have on other crates of the workspace.
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("tenure-core", &[]),
     ("tenure-algorithms", &["tenure-core", "tenure-session", "tenure-store"]),
@@ -74,7 +74,8 @@ const ALL_CRATES: &[&str] = &[
     "tenure",
 ];
 
-/// Crates without access to the outside world. They may use these dependencies if optional.
+/// Crates that do not access the outside world. Below: dependencies that these crates may have only
+/// if they are optional.
 const PURE: &[&str] = &["tenure-core", "tenure-algorithms", "tenure-store", "tenure-session"];
 const OPTIONAL_IN_PURE: &[&str] = &["serde", "postcard"];
 
@@ -169,7 +170,7 @@ fn impurity(name: &str, package: &str, value: &Value) -> Option<String> {
     }
 }
 
-/// Returns the build dependencies of a crate on any target, without dev-dependencies.
+/// Returns the dependencies with which a crate is built on any target, without dev-dependencies.
 fn dependencies(manifest: &Table) -> impl Iterator<Item = (&str, &Value)> {
     const KINDS: &[&str] = &["dependencies", "build-dependencies"];
     let targets = manifest.get("target").and_then(Value::as_table);
@@ -181,7 +182,8 @@ fn dependencies(manifest: &Table) -> impl Iterator<Item = (&str, &Value)> {
         .flat_map(|table| table.iter().map(|(name, value)| (name.as_str(), value)))
 }
 
-/// Returns the first line that begins with `key` or names it in a header, or 1.
+/// Returns the number of the first line that begins with `key` or has it in a table header; 1 if
+/// there is none.
 fn line_of_key(file: &File, key: &str) -> usize {
     let begins = |line: &str| {
         let tail = line.trim_start().strip_prefix(key)?;

@@ -1,4 +1,4 @@
-//! Standard documents of a repository.
+//! Check: the repository has its standard documents.
 
 use super::{Finding, Tree};
 

@@ -1,4 +1,5 @@
-//! Files of a crate import from modules. The re-exports of `lib.rs` are for other crates.
+//! Check: files import items of their own crate from the modules. The re-exports of `lib.rs` are
+//! for other crates.
 
 use super::{File, Finding, Tree};
 
@@ -18,7 +19,7 @@ fn through_lib(file: &File) -> Vec<Finding> {
     lines.map(finding).collect()
 }
 
-/// Returns true if the braces contain a name that is not a module.
+/// Returns true if the braces of an import contain a name that is not a module.
 fn imports_through_root(line: &str) -> bool {
     let Some(names) = line.strip_prefix("use crate::{") else { return false };
     let names = names.trim_end_matches([';', '}']).split(',').map(str::trim);

@@ -1,11 +1,11 @@
-//! Limits on the length of lines and files. Clippy limits the length of functions.
+//! Checks the lengths of lines and files. Clippy checks the length of functions.
 
 use super::{File, Finding, Tree};
 
 const LINE: usize = 100;
 const FILE: usize = 600;
 const ALGORITHM: usize = 400;
-/// First words of a generated file.
+/// Beginning of a generated file.
 const GENERATED: &str = "// This file is @generated";
 const ALGORITHMS: &str = "crates/algorithms/src/";
 

@@ -1,4 +1,4 @@
-//! Relative links in documents have a target.
+//! Check: relative links in documents lead to an existing file.
 
 use super::{File, Finding, Tree};
 
@@ -53,7 +53,8 @@ fn has_target(tree: &Tree, from: &str, link: &str) -> bool {
     resolve(from, target).is_some_and(|path| tree.contains(&path))
 }
 
-/// Resolves the path `target` in the file `from`. Returns `None` if it leaves the repository.
+/// Resolves the path `target`, relative to the file `from`. Returns `None` if it is outside of the
+/// repository.
 pub(crate) fn resolve(from: &str, target: &str) -> Option<String> {
     if target.starts_with('/') {
         return None;

@@ -29,10 +29,10 @@ pub(crate) use links::{links, resolve};
 pub(crate) use prose::lower as lower_prose_limits;
 pub(crate) use tree::{File, Tree};
 
-/// A check of the repository.
+/// Function that checks the repository.
 type Check = fn(&Tree) -> Vec<Finding>;
 
-/// All checks, by the name shown in findings.
+/// All checks, each with the name that its findings show.
 const CHECKS: &[(&str, Check)] = &[
     ("dependencies", dependencies::check),
     ("purity", purity::check),
@@ -50,7 +50,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("prose", prose::check),
 ];
 
-/// A violation of a rule, with its remedy.
+/// A violation of a rule, with advice on how to remove it.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     path: String,
@@ -60,7 +60,7 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    /// Creates a finding in line `line` of `path`, counted from 1.
+    /// Creates a finding for a line of the file `path`. Lines are counted from 1.
     pub(crate) fn new(
         path: &str,
         line: usize,
@@ -104,7 +104,7 @@ pub(crate) fn main(root: &Path) -> ExitCode {
     }
 }
 
-/// Returns the findings of a check in a sample, as text.
+/// Returns the findings of a check in some sample files, as text.
 #[cfg(test)]
 fn findings(check: Check, sample: &[(&str, &str)]) -> Vec<String> {
     let mut findings = check(&Tree::sample(sample));

@@ -1,4 +1,4 @@
-//! Every algorithm of the catalogue has tests of its paper and a golden run.
+//! Check: every algorithm of the catalogue has tests of its paper, and a golden run.
 
 use super::catalogue::listed;
 use super::{Finding, Tree};

@@ -1,14 +1,14 @@
-//! No paths of a developer's machine and no private registries.
+//! Check: no file contains a path of a developer's machine or a private registry.
 
 use super::{File, Finding, Tree};
 
-/// Home directories, split so that this file does not match itself.
+/// Directories of developers. The texts are split, so that this file does not match itself.
 const FOLDERS: &[&str] =
     &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/Us", "ers/")];
 
-/// The only allowed registry, in the notation of lock files.
+/// The only allowed registry, as lock files write it.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
-/// Tables of a cargo configuration that redirect downloads.
+/// Tables of cargo's configuration that would redirect downloads.
 const REDIRECTIONS: &[&str] = &["source", "registries", "registry", "http", "net"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -34,7 +34,7 @@ fn machine_paths(file: &File) -> impl Iterator<Item = Finding> {
     })
 }
 
-/// Returns true if an absolute path in `text` begins with `folder`.
+/// Returns true if `text` contains an absolute path that begins with `folder`.
 fn names(text: &str, folder: &str) -> bool {
     text.match_indices(folder).any(|(at, _)| {
         !text[..at]

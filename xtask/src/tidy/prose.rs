@@ -1,7 +1,7 @@
-//! Counts idioms that make a reader start a sentence again, per area of the repository.
+//! Counts idioms that force a reader to read a sentence twice, per area of the repository.
 //!
 //! `docs/style.md` gives the reasons. The limits in `xtask/prose.toml` are a ratchet: a change may
-//! lower a count and never raise one. `cargo xtask ratchet` writes the lower counts down.
+//! lower a count and never raise one. `cargo xtask ratchet` writes the lower counts to this file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,17 +11,17 @@ use regex::Regex;
 
 use super::{File, Finding, Tree};
 
-/// File of the highest allowed counts.
+/// File with the upper bounds of the counts.
 const LIMITS: &str = "xtask/prose.toml";
 const HEADER: &str = "\
 # Highest allowed counts of each idiom in docs/style.md, per area. `cargo xtask tidy` compares.
 # `cargo xtask ratchet` lowers the counts after an improvement; nothing raises them.
 ";
-/// A doc comment of at most this many words repeats the name that it documents.
+/// A doc comment of at most this many words is assumed to repeat the name of its item.
 const SHORT_DOC_WORDS: usize = 2;
 const SHORT_DOC: &str = "short-doc";
 
-/// Idioms by name. `true`: a question may use the idiom.
+/// Idioms, each with a name and a pattern. `true` means that a question may use the idiom.
 const IDIOMS: &[(&str, &str, bool)] = &[
     ("whoever", r"(?i)\bwho(?:m|se)?ever\b", false),
     ("nobody", r"(?i)\bnobody\b", false),
@@ -41,7 +41,7 @@ const IDIOMS: &[(&str, &str, bool)] = &[
     ("goes-on", r"(?i)\b(?:goes|go|went) on\b", false),
 ];
 
-/// Count of each idiom in each area.
+/// Number of occurrences, by area and idiom.
 type Counts = BTreeMap<String, BTreeMap<String, usize>>;
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -65,7 +65,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Writes the counts of the repository at `root` where they are lower than the limits.
+/// Lowers the limits to the counts of the repository at `root`, where these are lower.
 pub(crate) fn lower(root: &Path) -> ExitCode {
     let result = Tree::read(root).map_err(|error| error.to_string()).and_then(|tree| {
         let old = tree.file(LIMITS).map_or("", |file| file.text.as_str());
@@ -84,7 +84,8 @@ pub(crate) fn lower(root: &Path) -> ExitCode {
     }
 }
 
-/// Returns the counts, each at most its limit. Without limits, the counts become the limits.
+/// Returns the new limits: the lower one of each count and its limit. Without limits, the counts
+/// become the limits.
 fn lowered(mut counts: Counts, limits: &Counts) -> Counts {
     for (area, counts) in &mut counts {
         counts.retain(|idiom, count| {
@@ -126,13 +127,12 @@ fn count(tree: &Tree) -> Counts {
     counts
 }
 
-/// True if `rest` ends the sentence with a question mark.
+/// Returns true if `rest` ends its sentence with a question mark.
 fn is_question(rest: &str) -> bool {
     rest.find(['.', '?', '!']).is_some_and(|at| rest[at..].starts_with('?'))
 }
 
-/// Returns the crate or directory whose counts include a file. Tests of a crate are a separate
-/// area.
+/// Returns the area to which a file belongs: a crate, the tests of a crate, or a directory.
 fn area(path: &str) -> String {
     let parts: Vec<&str> = path.split('/').collect();
     let area = match parts.as_slice() {
@@ -150,7 +150,7 @@ fn is_test(path: &str) -> bool {
     path.split('/').any(|part| ["tests", "benches", "fuzz"].contains(&part))
 }
 
-/// Prose of one file.
+/// Text of one file that people read.
 #[derive(Debug, Default)]
 struct Prose {
     texts: Vec<String>,
@@ -158,8 +158,8 @@ struct Prose {
 }
 
 impl Prose {
-    /// Extracts the comments and messages of Rust files, the strings of TOML files, and Markdown
-    /// outside of code blocks.
+    /// Extracts the text that people read. It takes the comments and messages of Rust files, the
+    /// strings of TOML files, and Markdown without code blocks.
     fn of(file: &File) -> Prose {
         if file.path.ends_with(".rs") {
             Prose::of_rust(&file.text, is_test(&file.path))
@@ -206,7 +206,7 @@ impl Prose {
     }
 }
 
-/// Returns the string literals of three words or more in one line of code.
+/// Returns the string literals in a line of code that have at least three words.
 fn messages(line: &str) -> impl Iterator<Item = String> {
     let word = |word: &&str| word.chars().filter(char::is_ascii_alphabetic).count() >= 2;
     let is_message = move |text: &&str| text.split_whitespace().filter(word).count() >= 3;

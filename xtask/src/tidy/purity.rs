@@ -1,15 +1,15 @@
-//! Clocks, unordered maps, randomness and floats are absent from pure code.
+//! Check: pure code uses no clocks, unordered maps, random numbers or floats.
 
 use super::source::{Source, Word, line_of, words};
 use super::{Finding, Tree};
 
-/// Directories of pure code.
+/// Directories that contain only pure code.
 const PURE: &[&str] =
     &["crates/core/src/", "crates/algorithms/src/", "crates/store/src/", "crates/session/src/"];
-/// Directories of algorithms whose only clock is a timer.
+/// Directories of algorithms that may use timers, and no clock.
 const CLOCKLESS: &[&str] = &["crates/algorithms/src/mutex/", "crates/algorithms/src/election/"];
 
-/// Words excluded from pure code, with their replacements.
+/// Words that pure code must not contain, each with its replacement.
 const IMPURE: &[(&str, &str)] = &[
     ("HashMap", ORDERED),
     ("HashSet", ORDERED),
@@ -64,7 +64,8 @@ fn impure(path: &str, source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Returns true for the first half of `1.5`, but not for that of `pair.1.5`.
+/// Returns true if a number is the first half of a float such as `1.5`. The field access `pair.1.5`
+/// contains none.
 fn is_float(code: &str, found: Word<'_>) -> bool {
     let digits = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
     let tail = &code[found.at + found.word.len()..];

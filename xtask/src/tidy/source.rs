@@ -1,14 +1,14 @@
-//! Rust source text without comments and literals.
+//! Text of Rust files without comments and literals.
 //!
-//! The checks need no full parser. Line numbers are preserved, because removed text is replaced by
-//! spaces.
+//! The checks need no complete parser. Removed text is replaced by spaces, so that line numbers
+//! stay the same.
 
-/// Two views of a Rust file.
+/// Text of a Rust file, in two versions.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// Text without comments and contents of literals.
+    /// Text of the file, without comments and without the contents of literals.
     pub(crate) code: String,
-    /// The code without items under `#[cfg(test)]`.
+    /// Like `code`, also without items under `#[cfg(test)]`.
     pub(crate) production: String,
 }
 
@@ -21,14 +21,14 @@ impl Source {
     }
 }
 
-/// An identifier, keyword or number.
+/// An identifier, keyword or number in the text of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Word<'a> {
     /// Text of the word.
     pub(crate) word: &'a str,
     /// Line number, from 1.
     pub(crate) line: usize,
-    /// Offset in bytes.
+    /// Offset of the word in the text, in bytes.
     pub(crate) at: usize,
 }
 
@@ -54,7 +54,8 @@ pub(crate) fn line_of(code: &str, at: usize) -> usize {
     code[..at].matches('\n').count() + 1
 }
 
-/// Returns the offset of the bracket that closes the one at `at`, or the length of the code.
+/// Returns the offset of the bracket that closes the bracket at `at`; the length of the code if
+/// none does.
 pub(crate) fn closing(code: &str, at: usize) -> usize {
     let mut depth = 0_usize;
     for (offset, letter) in code[at..].char_indices() {
@@ -70,8 +71,8 @@ pub(crate) fn closing(code: &str, at: usize) -> usize {
     code.len()
 }
 
-/// Returns the offset of the body of the item at `at`: the first `{` outside other brackets.
-/// Returns the end of the item as an error if it has no body.
+/// Returns the offset of the body of the item at `at`: the first `{` outside of other brackets. If
+/// the item has no body, returns the end of the item as an error.
 pub(crate) fn body(code: &str, at: usize) -> Result<usize, usize> {
     let mut rest = at;
     while let Some(found) = code[rest..].find(['(', '[', '{', ';', ')', ']', '}']) {
@@ -104,7 +105,7 @@ fn blank_literals(text: &str) -> String {
     code
 }
 
-/// Returns the length of the comment or literal at `at`, or 0.
+/// Returns the length of the comment or literal that begins at `at`; 0 if none does.
 fn hidden_length(letters: &[char], at: usize) -> usize {
     let rest = &letters[at..];
     match rest {
@@ -142,7 +143,8 @@ fn string(rest: &[char]) -> usize {
     at + 1
 }
 
-/// Returns the length of `b"…"`, `c"…"`, `r"…"`, `r#"…"#`, `br"…"` and similar literals, or 0.
+/// Returns the length of a literal with a prefix at the beginning of `rest`, such as `b"…"`,
+/// `r#"…"#` or `br"…"`; 0 if there is none.
 fn prefixed(rest: &[char]) -> usize {
     let letters = rest.iter().take(2).take_while(|c| matches!(c, 'b' | 'c' | 'r')).count();
     let raw = rest[..letters].contains(&'r');

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::source::Source;
 
-/// All files tracked by git or ready to be added.
+/// All files that git tracks, or that are ready to be added.
 #[derive(Debug)]
 pub(crate) struct Tree {
     files: Vec<File>,
@@ -20,7 +20,7 @@ pub(crate) struct File {
     pub(crate) path: String,
     /// Content; empty if it is not text.
     pub(crate) text: String,
-    /// Parsed content of a Rust file.
+    /// Parsed text; `None` if the file is not a Rust file.
     pub(crate) source: Option<Source>,
 }
 
@@ -57,7 +57,7 @@ impl Tree {
         Ok(Tree { files })
     }
 
-    /// Creates a repository for tests.
+    /// Creates a tree of sample files, for tests.
     #[cfg(test)]
     pub(crate) fn sample(files: &[(&str, &str)]) -> Tree {
         let file = |(path, text): &(&str, &str)| File::new((*path).into(), (*text).into());
@@ -74,7 +74,7 @@ impl Tree {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Returns true if there is a file at the path or below it.
+    /// Returns true if a file exists at the path, or below it.
     pub(crate) fn contains(&self, path: &str) -> bool {
         let below = format!("{path}/");
         path.is_empty()
@@ -86,7 +86,7 @@ impl Tree {
         self.files.iter().filter_map(|file| Some((file, file.source.as_ref()?)))
     }
 
-    /// Returns all manifests that parse. Cargo reports the others.
+    /// Returns all Cargo manifests that can be parsed. Cargo reports the others itself.
     pub(crate) fn manifests(&self) -> impl Iterator<Item = (&File, toml::Table)> {
         self.files
             .iter()
@@ -95,8 +95,8 @@ impl Tree {
     }
 }
 
-/// Returns true for entries that git lists but that are not files: deleted files, and links to
-/// directories.
+/// Returns true for the error of a path that git lists but that is no file: a deleted file, or a
+/// link to a directory.
 fn is_no_file(error: io::ErrorKind) -> bool {
     matches!(error, io::ErrorKind::NotFound | io::ErrorKind::IsADirectory)
 }

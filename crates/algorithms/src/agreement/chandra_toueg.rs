@@ -42,39 +42,39 @@ use super::omega::Omega;
 use crate::Variants;
 use crate::variants::switches;
 
-/// State of one process.
+/// One process: a participant in every round, and the coordinator of every N-th round.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChandraToueg {
     group: Group,
     variants: Variants<Switch>,
     detector: Omega,
-    /// `estimate_p` and `ts_p`, once the user has proposed.
+    /// `estimate_p` and `ts_p`; `None` until the user has proposed.
     estimate: Option<Estimate>,
-    /// `r_p`, from 1; 0 before the user has proposed.
+    /// `r_p`: number of the current round, from 1; 0 until the user has proposed.
     round: u64,
     duty: Duty,
-    /// Messages for a later round or a later phase of this one. The key is the round, whether the
-    /// message is a response, and the sender.
+    /// Messages for a later round, or for a later phase of the current round. The key is the round,
+    /// true for a response to a proposal, and the sender.
     early: BTreeMap<(u64, bool, ProcessId), Message>,
     decided: Option<u64>,
 }
 
-/// Duty of this process in its round.
+/// Phase that this process executes in its round.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Duty {
     /// Phase 3: waiting for the coordinator's proposal.
     Follow,
-    /// Phase 2 at the coordinator: collecting estimates, with the best so far.
+    /// Phase 2 at the coordinator: collecting estimates. `best` has the highest stamp so far.
     Gather { of: ProcessSet, best: Estimate },
     /// Phase 4 at the coordinator: collecting responses to the proposal.
     Count { value: u64, answered: ProcessSet, refused: bool },
 }
 
-/// Value that a process would decide, as far as it knows.
+/// Value that a process supports, with the round in which it adopted the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Estimate {
-    /// Round in which it was adopted; 0 for the process's own proposal.
+    /// Round in which the process adopted the value; 0 for its own proposal.
     stamp: u64,
     /// The proposed value.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
@@ -89,10 +89,10 @@ pub enum Message {
     Estimate {
         /// Number of the round.
         round: u64,
-        /// The sender's estimate.
+        /// Estimate of the sender.
         estimate: Estimate,
     },
-    /// Phase 2: the coordinator asks all to adopt a value.
+    /// Phase 2: the coordinator asks all processes to adopt a value.
     Propose {
         /// Number of the round.
         round: u64,
@@ -232,7 +232,7 @@ impl ChandraToueg {
         }
     }
 
-    /// Handles early messages that now apply.
+    /// Handles the messages that arrived early and belong to the current phase.
     fn handle_early(&mut self, fx: &mut impl Effects<Self>) {
         while let Some((&(round, is_response, from), _)) = self.early.first_key_value() {
             let is_due = matches!(self.duty, Duty::Count { .. }) || !is_response;
@@ -275,8 +275,8 @@ impl ChandraToueg {
         self.start_round(fx);
     }
 
-    /// Moves to the next round if this process waits for the proposal of a coordinator that it
-    /// suspects.
+    /// Moves to the next round if this process suspects the coordinator whose proposal it waits
+    /// for.
     fn skip_suspected_coordinator(&mut self, fx: &mut impl Effects<Self>) {
         let coordinator = self.coordinator();
         let waits = self.round > 0 && self.duty == Duty::Follow && self.decided.is_none();
@@ -299,8 +299,8 @@ impl ChandraToueg {
         }
     }
 
-    /// Decides `value`. Forwards a new decision to all processes first, as reliable broadcast
-    /// requires.
+    /// Decides `value`, unless this process has decided already. Sends the decision to all
+    /// processes first, as reliable broadcast requires.
     fn decide(&mut self, value: u64, fx: &mut impl Effects<Self>) {
         if self.decided.is_none() {
             fx.broadcast(&self.group.peers(), Message::Decided { value });
@@ -337,7 +337,7 @@ impl Algorithm for ChandraToueg {
         }
     }
 
-    /// Returns the current round, which has no upper bound.
+    /// Returns the number of the current round, which has no upper bound.
     fn highest_term(&self) -> u64 {
         self.round
     }

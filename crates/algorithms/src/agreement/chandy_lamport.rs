@@ -35,36 +35,37 @@ use tenure_core::{
 
 use crate::variants::{Variants, switches};
 
-/// State of one process.
+/// One process: it exchanges tokens, and takes part in snapshots.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChandyLamport {
     group: Group,
     variants: Variants<Switch>,
-    /// Number of tokens held.
+    /// Number of tokens that this process holds.
     tokens: u64,
     /// Number of snapshots started by this process.
     begun: u64,
     /// Recorded snapshots for which some incoming channel is still open.
     recordings: BTreeMap<Snapshot, Recording>,
-    /// Own snapshots with missing reports, by number.
+    /// Snapshots that this process started and for which reports are missing, by number.
     collections: BTreeMap<u64, Collection>,
-    /// Processes that have not been sent a marker yet; non-empty only in the variant that delays
-    /// markers.
+    /// For each snapshot, the processes to which this process has not sent a marker. Non-empty only
+    /// in the variant that delays markers.
     unmarked: BTreeMap<Snapshot, ProcessSet>,
 }
 
 /// The part of a snapshot that one process records: its state and its incoming channels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Recording {
-    /// Number of tokens that the process held.
+    /// Number of tokens that the process held when it recorded its state.
     tokens: u64,
-    /// Tokens received from each peer since, before its marker.
+    /// Number of tokens received from each peer since the recording and before the marker of the
+    /// peer.
     channels: BTreeMap<ProcessId, u64>,
-    /// Peers whose marker has not arrived.
+    /// Peers whose marker for this snapshot has not arrived.
     open: ProcessSet,
 }
 
-/// Sum of the reports of one snapshot.
+/// Sums of the reports of one snapshot, at its initiator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Collection {
     held: u64,
@@ -76,7 +77,7 @@ struct Collection {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Transfers tokens: the computation.
+    /// Transfers tokens. This is the computation of which snapshots are taken.
     Tokens {
         /// Number of tokens.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
@@ -92,7 +93,7 @@ pub enum Message {
     Report {
         /// Snapshot to which the report contributes.
         snapshot: Snapshot,
-        /// Number of tokens that the sender held.
+        /// Number of tokens that the sender held when it recorded its state.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         held: u64,
         /// Number of tokens in flight to the sender.
@@ -183,9 +184,9 @@ impl Protocol for ChandyLamport {
     }
 }
 
-/// The computation: transfers of tokens.
+/// Transfer of tokens: the computation of which snapshots are taken.
 impl ChandyLamport {
-    /// Returns the number of tokens held.
+    /// Returns the number of tokens that this process holds.
     pub fn tokens(&self) -> u64 {
         self.tokens
     }
@@ -222,7 +223,8 @@ impl ChandyLamport {
 
 /// Recording of snapshots.
 impl ChandyLamport {
-    /// Records the state of this process and sends markers before any other message.
+    /// Records the state of this process, and then sends a marker on every channel before any other
+    /// message.
     fn record(&mut self, snapshot: Snapshot, fx: &mut impl Effects<Self>) {
         let peers = self.group.peers();
         if self.variants.has(Switch::LateMarkers) {
@@ -237,7 +239,7 @@ impl ChandyLamport {
         self.close_if_complete(snapshot, fx);
     }
 
-    /// Completes the recording when the markers of all peers have arrived.
+    /// Completes this process's part of a snapshot, if the markers of all peers have arrived.
     fn close_if_complete(&mut self, snapshot: Snapshot, fx: &mut impl Effects<Self>) {
         let is_complete = |recording: &Recording| recording.open.is_empty();
         if !self.recordings.get(&snapshot).is_some_and(is_complete) {
@@ -255,7 +257,7 @@ impl ChandyLamport {
         }
     }
 
-    /// Adds the report of one process to a snapshot of this process.
+    /// Adds the report of one process to a snapshot that this process started.
     fn collect(
         &mut self,
         of: ProcessId,

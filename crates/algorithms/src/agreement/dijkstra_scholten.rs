@@ -39,13 +39,13 @@ use crate::catalogue_error::CatalogueError;
 use crate::parameters::{Configured, Parameters};
 use crate::variants::{Variants, switches};
 
-/// State of one process.
+/// One process: a node of the tree of each computation in which it takes part.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DijkstraScholten {
     group: Group,
     /// Maximum duration of a piece of work, in ticks.
     work_takes: u64,
-    /// Number of successors that receive new work when a piece of work is done here.
+    /// Number of processes that receive new work from this one when it completes a piece of work.
     share: u32,
     variants: Variants<Switch>,
     /// Computations in which this process takes part, by initiator.
@@ -55,16 +55,17 @@ pub struct DijkstraScholten {
 /// Participation of a process in one computation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Engagement {
-    /// Process that engaged this one and is answered last; `None` at the initiator.
+    /// Process whose message engaged this one. This process answers it last. `None` at the
+    /// initiator.
     parent: Option<ProcessId>,
-    /// Pieces of local work, as the number of generations that may follow; the first is in
-    /// progress.
+    /// Pieces of work at this process, each as the number of generations of work that may follow
+    /// it. The first piece is in progress.
     work: VecDeque<u32>,
-    /// The deficit: number of unanswered messages sent by this process.
+    /// The deficit: number of messages that this process has sent and that no signal has answered.
     unanswered: u32,
 }
 
-/// Timer of a working process: the piece of work is done.
+/// Timer of a process that works. When it fires, the piece of work is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Done {
     /// Initiator of the computation.
@@ -79,7 +80,7 @@ pub enum Message {
     Work {
         /// Initiator of the computation.
         of: ProcessId,
-        /// Number of generations that may follow.
+        /// Number of generations of work that may follow this piece.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         generations: u32,
     },
@@ -105,7 +106,8 @@ impl Labelled for Message {
 pub struct Config {
     /// Maximum duration of a piece of work, in ticks.
     pub work_takes: u64,
-    /// Number of successors that receive new work, by process; two for processes without an entry.
+    /// Number of processes that receive new work from each process, by process. Two for a process
+    /// without an entry.
     pub shares: Vec<u32>,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
@@ -197,7 +199,7 @@ impl DijkstraScholten {
         self.engagements.contains_key(&of)
     }
 
-    /// Queues a piece of work. The first one engages this process to its sender.
+    /// Queues a piece of work. The first piece of a computation engages this process to its sender.
     fn add_work(
         &mut self,
         of: ProcessId,
@@ -219,7 +221,8 @@ impl DijkstraScholten {
         fx.set_timer(Done { of }, Delay { min: 0, max: self.work_takes });
     }
 
-    /// Leaves the tree if no local work and no unanswered message is left.
+    /// Leaves the tree of a computation, if this process has neither work nor unanswered messages.
+    /// Signals the parent, or reports the end at the initiator.
     fn leave_if_done(&mut self, of: ProcessId, fx: &mut impl Effects<Self>) {
         let Some(engagement) = self.engagements.get(&of) else { return };
         let Engagement { parent, ref work, unanswered } = *engagement;
@@ -256,7 +259,8 @@ impl Algorithm for DijkstraScholten {
     }
 }
 
-/// Sends new work to the next `more` processes and returns their number.
+/// Sends a piece of work to each of the next `more` processes on the ring of ids, and returns
+/// `more`.
 fn send_work(
     group: Group,
     more: u32,

@@ -30,17 +30,19 @@ use tenure_core::{
 
 use crate::variants::{Variants, switches};
 
-/// State of one process.
+/// One process: its round, and the signals that it has received.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DisseminationBarrier {
     group: Group,
     variants: Variants<Switch>,
-    /// The round in which this process waits or will arrive next.
+    /// Round in which this process waits. If it does not wait, the round in which it will arrive
+    /// next.
     round: u64,
     phase: Phase,
-    /// Steps of this round whose signal was received, as bits.
+    /// Steps of this round whose signal was received: one bit per step, step 0 in the lowest bit.
     received: u32,
-    /// Steps of the next round whose signal was received, as bits.
+    /// Steps of the next round whose signal was received: one bit per step, step 0 in the lowest
+    /// bit.
     received_next: u32,
 }
 
@@ -58,7 +60,8 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// The sender has arrived, and so have the processes that signalled it in earlier steps.
+    /// The sender has arrived in the round. So have all processes whose signals it received in
+    /// earlier steps.
     Signal {
         /// Number of the round.
         round: u64,
@@ -133,7 +136,8 @@ impl Protocol for DisseminationBarrier {
 }
 
 impl DisseminationBarrier {
-    /// Advances through the steps whose signal was received, and leaves after the last.
+    /// Advances through all steps whose signals were received, and leaves the barrier after the
+    /// last step.
     fn advance(&mut self, fx: &mut impl Effects<Self>) {
         while let Phase::Waiting { step } = self.phase {
             if step == self.steps() {
@@ -165,7 +169,7 @@ impl DisseminationBarrier {
         (self.received, self.received_next) = (self.received_next, 0);
     }
 
-    /// Returns the number of steps to wait for.
+    /// Returns the number of steps of a round.
     fn steps(&self) -> u32 {
         let all = steps(self.group.size());
         if self.variants.has(Switch::LeavesEarly) { all.saturating_sub(1) } else { all }

@@ -25,7 +25,7 @@ impl Omega {
         };
     }
 
-    /// Returns true if a process is suspected.
+    /// Returns true if this process suspects `process`.
     pub(super) fn suspects(&self, process: ProcessId) -> bool {
         self.suspected.contains(process)
     }
@@ -35,7 +35,7 @@ impl Omega {
         (0..me.0).all(|lower| self.suspects(ProcessId(lower)))
     }
 
-    /// Returns all suspected processes.
+    /// Returns all processes that this process suspects.
     pub(super) fn all_suspected(&self) -> impl Iterator<Item = ProcessId> + '_ {
         self.suspected.iter()
     }

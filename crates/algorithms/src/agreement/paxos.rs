@@ -51,12 +51,13 @@ pub struct Paxos {
     memory: Memory,
 }
 
-/// Progress of this process's own ballot.
+/// Progress of the ballot that this process started.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Proposing {
     /// No ballot is in progress.
     Idle,
-    /// Phase 1: collecting promises, with the newest accepted value among them.
+    /// Phase 1: collecting promises. `newest` is the accepted proposal with the highest ballot
+    /// among them.
     Preparing { ballot: Term, promised: ProcessSet, newest: Option<Accepted> },
     /// Phase 2: collecting acceptances.
     Accepting { ballot: Term, value: u64, accepted: ProcessSet },
@@ -68,9 +69,9 @@ enum Proposing {
 pub struct Memory {
     /// Value proposed by the local user.
     proposal: Option<u64>,
-    /// `maxBal`: the highest ballot seen; older ballots are refused.
+    /// `maxBal`: the highest ballot seen. This process refuses older ballots.
     promised: Option<Term>,
-    /// `maxVBal`, `maxVal`: the proposal accepted last.
+    /// `maxVBal`, `maxVal`: the proposal that this process accepted last.
     accepted: Option<Accepted>,
     /// The decided value, if known.
     decided: Option<u64>,
@@ -100,12 +101,12 @@ pub enum Message {
     Promise {
         /// Ballot of the request.
         ballot: Term,
-        /// The proposal accepted last, if any.
+        /// Proposal that the sender accepted last; `None` if it has accepted none.
         accepted: Option<Accepted>,
     },
     /// Phase 2a: asks to accept a proposal.
     Accept {
-        /// Ballot and value.
+        /// Proposal to accept: its ballot and its value.
         proposal: Accepted,
     },
     /// Phase 2b: the proposal was accepted.
@@ -115,9 +116,9 @@ pub enum Message {
     },
     /// The ballot is older than one that the sender promised.
     Refused {
-        /// The refused ballot.
+        /// Ballot that the sender refuses.
         ballot: Term,
-        /// The newer ballot.
+        /// Newer ballot that the sender has promised.
         promised: Term,
     },
     /// A majority accepted this value.
@@ -126,7 +127,7 @@ pub enum Message {
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         value: u64,
     },
-    /// Sent after a restart, to ask for pending requests and the decision.
+    /// The sender has restarted. It asks the receiver to repeat pending requests or the decision.
     Back,
 }
 
@@ -246,7 +247,7 @@ impl Paxos {
         if self.variants.has(Switch::HalfQuorum) { 2 * some >= all } else { 2 * some > all }
     }
 
-    /// Returns this process's ballot in progress.
+    /// Returns the ballot that this process has in progress, or `None`.
     fn ballot(&self) -> Option<Term> {
         match &self.proposing {
             Proposing::Idle => None,
@@ -256,8 +257,8 @@ impl Paxos {
         }
     }
 
-    /// Acts as the leader, if this process is one: announces the decision, or starts a ballot above
-    /// all that it has seen.
+    /// Does nothing unless this process is the leader. Otherwise announces the decision, or starts
+    /// a ballot above all ballots that it has seen.
     fn act_as_leader(&mut self, fx: &mut impl Effects<Self>) {
         if !self.is_leader() {
             return;
@@ -279,8 +280,8 @@ impl Paxos {
         self.on_promise(me, ballot, newest, fx);
     }
 
-    /// Promises to refuse ballots older than `ballot`. Returns the promised ballot if that is
-    /// newer.
+    /// Promises to refuse ballots older than `ballot`. Returns an error with the ballot promised
+    /// before, if that is newer than `ballot`.
     fn promise(&mut self, ballot: Term) -> Result<(), Term> {
         match self.memory.promised {
             Some(promised) if promised > ballot => Err(promised),
@@ -291,7 +292,8 @@ impl Paxos {
         }
     }
 
-    /// Accepts a proposal. Returns the promised ballot if that is newer.
+    /// Accepts a proposal. Returns an error with the promised ballot, if that is newer than the
+    /// ballot of the proposal.
     fn accept(&mut self, proposal: Accepted) -> Result<(), Term> {
         self.promise(proposal.ballot)?;
         self.memory.accepted = Some(proposal);

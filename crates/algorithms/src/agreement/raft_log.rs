@@ -76,9 +76,9 @@ pub struct RaftLog {
     voted_for: Option<ProcessId>,
     /// `log[]`: the entries of this process.
     log: Log,
-    /// Snapshot that replaces the compacted prefix of the log.
+    /// Snapshot that replaces the first entries of the log; `None` if no entry was compacted.
     snapshot: Option<Arc<Snapshot>>,
-    /// Snapshot that a leader is sending, received in part.
+    /// Snapshot of which this process has received a part from a leader.
     incoming: Option<IncomingSnapshot>,
     /// Latest membership in the log, committed or not.
     membership: Membership,
@@ -90,7 +90,7 @@ pub struct RaftLog {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Role {
     Follower {
-        /// The leader of this term, if known and not yet suspected.
+        /// Leader of this term; `None` if this process knows none or suspects it.
         leader: Option<ProcessId>,
     },
     /// Asks the other processes whether they would elect it, before it starts a new term.
@@ -101,11 +101,11 @@ enum Role {
     Candidate {
         /// Processes that granted their vote, including this one.
         votes: ProcessSet,
-        /// The saved term and vote, if votes are requested before the own vote is saved.
+        /// Saved term and vote, if this process requests votes before it has saved its own vote.
         saved: Option<(u64, Option<ProcessId>)>,
     },
     Leader(Leadership),
-    /// Does not participate any more, because it lost entries that it had acknowledged.
+    /// Takes no further part, because it lost entries that it had acknowledged.
     Disabled,
 }
 
@@ -118,16 +118,17 @@ struct Leadership {
     responded: ProcessSet,
     /// Number of entries at the end of the log that were sent but not yet persisted.
     ahead: u64,
-    /// True if the commit index advanced since the last combined send.
+    /// True if the commit index advanced since the last firing of [`Timer::Send`].
     has_unannounced_commit: bool,
-    /// Entries whose outcome the user awaits, oldest first, as (index, ticket).
+    /// Proposals that wait for commitment, oldest first, as (index of the entry, ticket).
     proposed: VecDeque<(u64, u64)>,
     reads: Reads,
     /// The leadership transfer in progress.
     handover: Option<Handover>,
     /// The membership change in progress.
     change: Option<Box<Change>>,
-    /// Final entry of a membership change and the ticket of its request, until it is committed.
+    /// Final entry of a membership change, as (index, ticket of the request), until it is
+    /// committed.
     final_change: Option<(u64, u64)>,
 }
 
@@ -139,9 +140,10 @@ pub enum Timer {
     Election,
     /// The next heartbeat is due.
     Heartbeat,
-    /// Send the entries proposed since the last send, and the commit index.
+    /// Send the entries that were proposed since the last send, and the commit index.
     Send,
-    /// Persist entries that were already sent; at a candidate, its vote.
+    /// Persist entries that this process has sent before it persisted them. At a candidate, persist
+    /// its vote.
     Store,
 }
 
@@ -275,7 +277,7 @@ impl Protocol for RaftLog {
 
     /// Returns false for heartbeats and their responses. A heartbeat only states that its sender
     /// led a term when it sent it. The response only states that its sender had seen no later term.
-    /// Both remain true after a crash.
+    /// Both statements remain true after a crash.
     fn requires_save(message: &Message) -> bool {
         !matches!(message, Message::Heartbeat { .. } | Message::HeartbeatResponse { .. })
     }
@@ -305,8 +307,8 @@ impl RaftLog {
         matches!(self.role, Role::PreCandidate { .. } | Role::Candidate { .. })
     }
 
-    /// Abandons the current role and becomes a follower without a leader. Reports the outcome of
-    /// pending requests as unknown or declined.
+    /// Leaves the current role, and becomes a follower that knows no leader. Reports pending
+    /// requests of the user as unknown, declined or handed over.
     fn become_follower(&mut self, fx: &mut impl Effects<Self>) {
         self.finish_persisting(fx);
         let was = core::mem::replace(&mut self.role, Role::Follower { leader: None });
@@ -358,8 +360,8 @@ impl RaftLog {
         fx.emit(Event::Stored { index, entry });
     }
 
-    /// Removes all entries from an index on. The previous membership applies again if its entry
-    /// remains.
+    /// Removes all entries from index `from` on. If this removes the latest membership entry, the
+    /// membership before it applies again.
     fn truncate_log(&mut self, from: u64, fx: &mut impl Effects<Self>) {
         self.log.truncate_from(from);
         if self.membership.at >= from {

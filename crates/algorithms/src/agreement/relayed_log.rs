@@ -44,23 +44,23 @@ pub use config::{Config, Switch};
 pub use message::Message;
 use message::{Kind, Outcome, Request};
 
-/// State of one process.
+/// One process: its replicated log, and the requests that it forwards or executes for others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RelayedLog {
     me: ProcessId,
     config: SharedConfig<Config>,
     log: RaftLog,
-    /// The leader, as the log reported it last.
+    /// Leader according to the last report of the log.
     leader: Option<ProcessId>,
-    /// Forwarded requests of the local user, by ticket.
+    /// Requests of the local user that wait for an answer of the leader, by ticket.
     forwarded: BTreeMap<u64, Forwarded>,
-    /// Completed requests that are reported once the local log has reached their index.
+    /// Executed requests, as (index, ticket, kind), until the local log has reached the index.
     completed: BTreeSet<(u64, u64, Kind)>,
-    /// Requests submitted to the local log on behalf of other processes, by local ticket.
+    /// Requests of other processes that this leader has submitted to its log, by local ticket.
     submitted: BTreeMap<u64, Submitted>,
 }
 
-/// A forwarded request without an answer.
+/// A request that was forwarded to a leader and has no answer yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Forwarded {
     to: ProcessId,
@@ -69,16 +69,16 @@ struct Forwarded {
     request: Request,
 }
 
-/// A request submitted to the local log whose answer goes to `by`.
+/// A request that this leader has submitted to its log for the process `by`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Submitted {
     by: ProcessId,
     ticket: Ticket,
-    /// The question for the local user, if the request is one.
+    /// Query for the local user; `None` if the request is no query.
     query: Option<Payload>,
 }
 
-/// Tickets from this number on belong to this module, smaller ones to the user.
+/// First ticket for requests of other processes. The local user has smaller tickets.
 const FIRST_LOCAL_TICKET: u64 = 1 << 63;
 
 impl Protocol for RelayedLog {
@@ -240,7 +240,8 @@ impl RelayedLog {
         self.step(fx, |log, fx| log.on_command(command, fx));
     }
 
-    /// Forwards a request if another process leads. Returns true if so.
+    /// Forwards a request to the leader. Returns false, without effect, if this process leads or
+    /// knows no leader.
     fn forward(&mut self, ticket: u64, request: Request, fx: &mut impl Effects<Self>) -> bool {
         let Some(leader) = self.leader.filter(|leader| *leader != self.me) else { return false };
         let term = self.log.highest_term();
@@ -281,12 +282,12 @@ impl RelayedLog {
         }
     }
 
-    /// Returns the current term and its leader, as far as known.
+    /// Returns the current term, and its leader if this process knows it.
     fn leadership(&self) -> (u64, Option<ProcessId>) {
         (self.log.highest_term(), self.leader)
     }
 
-    /// Ends the wait for requests of older terms, and for reads at a former leader.
+    /// Ends the wait for answers of older terms, and for reads at a process no longer followed.
     fn end_overtaken_waits(&mut self, fx: &mut impl Effects<Self>) {
         let (term, leader) = self.leadership();
         let is_overtaken = |forwarded: &Forwarded| {
@@ -296,7 +297,7 @@ impl RelayedLog {
         self.end_waits(is_overtaken, fx);
     }
 
-    /// Forwards an event of the log to the user, and updates the leader.
+    /// Reports an event of the log to the user, and updates the known leader.
     fn on_log_event(&mut self, event: log::Event, fx: &mut impl Effects<Self>) {
         let leader = match event {
             log::Event::Leading { .. } => Some(self.me),
@@ -312,7 +313,8 @@ impl RelayedLog {
         }));
     }
 
-    /// Answers a request that the log has completed.
+    /// Answers a request of another process that the log has completed. If the request is a query,
+    /// asks the local user instead.
     fn on_completed(&mut self, local_ticket: u64, event: &log::Event, fx: &mut impl Effects<Self>) {
         let Some(Submitted { by, ticket, query }) = self.submitted.remove(&local_ticket) else {
             return;
@@ -344,7 +346,8 @@ impl RelayedLog {
         }
     }
 
-    /// Reports the outcome of a request to the user.
+    /// Reports the outcome of a request of the local user. A committed append or an answered read
+    /// waits until the local log has reached its index.
     fn report_outcome(
         &mut self,
         ticket: u64,
@@ -383,7 +386,7 @@ impl RelayedLog {
         }
     }
 
-    /// Ends the wait for the matching requests.
+    /// Ends the wait for the forwarded requests for which `which` returns true.
     fn end_waits(&mut self, which: impl Fn(&Forwarded) -> bool, fx: &mut impl Effects<Self>) {
         let ended = self.forwarded.iter().filter(|(_, forwarded)| which(forwarded));
         let ended: Vec<u64> = ended.map(|(ticket, _)| *ticket).collect();

@@ -39,20 +39,21 @@ use tenure_core::{
 use crate::Variants;
 use crate::variants::switches;
 
-/// State of one process.
+/// One process: the items that it has received, forwarded and delivered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReliableBroadcast {
     group: Group,
     variants: Variants<Switch>,
     known: BTreeMap<Item, Known>,
-    /// Delivered items not forwarded yet; always empty except with `deliver-first`.
+    /// Items that this process has delivered and not forwarded yet. Non-empty only with the mistake
+    /// `deliver-first`.
     unforwarded: BTreeSet<Item>,
 }
 
-/// A received item.
+/// State of a received item.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Known {
-    /// Processes known to have it.
+    /// Processes that are known to have the item.
     by: ProcessSet,
     delivered: bool,
 }
@@ -140,8 +141,8 @@ impl Protocol for ReliableBroadcast {
 }
 
 impl ReliableBroadcast {
-    /// Records that `from` and this process have the item, forwards it if new, and delivers it when
-    /// due.
+    /// Records that `from` and this process have the item. Forwards a new item, and delivers the
+    /// item when the rules allow it.
     fn on_item(&mut self, from: ProcessId, item: Item, fx: &mut impl Effects<Self>) {
         let delivers_first = self.variants.has(Switch::DeliverFirst);
         if !self.known.contains_key(&item) {

@@ -42,16 +42,16 @@ use tenure_core::{
 pub use self::message::{Message, Proposal};
 use crate::variants::{Variants, switches};
 
-/// State of one process.
+/// One process: its view of the group, and its part in the decision on the next view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RicciardiBirman {
     group: Group,
     variants: Variants<Switch>,
     /// The newest known view.
     view: View,
-    /// Smallest ballot that may still be accepted in this view.
+    /// Smallest ballot that this process may still accept in its current view.
     promised: u64,
-    /// The proposal for the next view that was accepted last.
+    /// Proposal for the next view that this process accepted last; `None` if it has accepted none.
     accepted: Option<Proposal>,
     phase: Phase,
     suspected: ProcessSet,
@@ -59,16 +59,16 @@ pub struct RicciardiBirman {
     leaving: ProcessSet,
 }
 
-/// Role of this process in deciding the next view.
+/// Part of this process in the decision on the next view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Following,
-    /// Collecting promises, with the last accepted proposal among them.
+    /// Collecting promises, with the accepted proposal of the highest ballot among them.
     Interrogating {
         by: ProcessSet,
         last: Option<Proposal>,
     },
-    /// Collecting acceptances of its proposal.
+    /// Collecting acceptances of the proposal of this process.
     Proposing {
         by: ProcessSet,
         proposal: Proposal,
@@ -179,7 +179,7 @@ impl RicciardiBirman {
         self.start_change_if_due(fx);
     }
 
-    /// Handles a message about the successor of the current view.
+    /// Handles a message that concerns the view after the current one.
     fn vote(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         let view = self.view.clone();
         match message {
@@ -226,7 +226,7 @@ impl RicciardiBirman {
         }
     }
 
-    /// Rejects smaller ballots from now on, including its own.
+    /// Makes this process reject ballots smaller than `ballot`, including its own.
     fn promise(&mut self, ballot: u64) {
         self.promised = ballot;
         self.phase = Phase::Following;
@@ -253,7 +253,8 @@ impl RicciardiBirman {
 
 /// Behaviour of the senior member among those that it does not suspect.
 impl RicciardiBirman {
-    /// Starts a change if one is due and this process is the senior member.
+    /// Starts a change of the view, if one is due and this process is the senior unsuspected
+    /// member.
     fn start_change_if_due(&mut self, fx: &mut impl Effects<Self>) {
         let mut senior = self.view.members.iter().filter(|it| !self.suspected.contains(*it));
         let is_senior = senior.next() == Some(self.group.me());
@@ -272,20 +273,21 @@ impl RicciardiBirman {
         self.propose_if_promised(fx);
     }
 
-    /// Returns the processes that are believed up and want to belong.
+    /// Returns the processes that this process does not suspect and that want to belong to the
+    /// group.
     fn target_members(&self) -> ProcessSet {
         let belongs = |it: &ProcessId| !self.suspected.contains(*it) && !self.leaving.contains(*it);
         self.group.processes().filter(belongs).collect()
     }
 
-    /// Returns true if these members can form the next view. It must not be empty, so that a
-    /// further view can be decided.
+    /// Returns true if `members` is a possible next view: it differs from the current view and is
+    /// not empty. An empty view could decide no further view.
     fn is_change(&self, members: &ProcessSet) -> bool {
         !members.is_empty() && *members != self.view.members
     }
 
-    /// Returns the smallest ballot of this process that is above its promise and in which it
-    /// proposed nothing.
+    /// Returns the smallest ballot of this process above the ballot that it has promised. If it has
+    /// neither promised nor accepted anything, returns its smallest ballot.
     fn next_ballot(&self) -> u64 {
         let me = self.group.me();
         let place = self.view.members.iter().take_while(|it| *it != me).count() as u64;
@@ -350,7 +352,7 @@ impl RicciardiBirman {
         self.install(self.group.me(), view, fx);
     }
 
-    /// Returns true if these processes are a majority of the view.
+    /// Returns true if `these` contains a majority of the current view.
     fn is_majority(&self, these: &ProcessSet) -> bool {
         let is_covered = |it: ProcessId| these.contains(it) || self.suspected.contains(it);
         match self.variants.has(Switch::Minority) {
@@ -359,7 +361,7 @@ impl RicciardiBirman {
         }
     }
 
-    /// Returns the other members of the view.
+    /// Returns the members of the current view except this process.
     fn others(&self) -> ProcessSet {
         let mut others = self.view.members.clone();
         others.remove(self.group.me());

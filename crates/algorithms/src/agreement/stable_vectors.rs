@@ -40,16 +40,16 @@ use crate::catalogue_error::CatalogueError;
 use crate::parameters::{Configured, Parameters};
 use crate::variants::{Variants, switches};
 
-/// State of one process.
+/// One process: its vector of names, and the processes that have sent an equal vector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StableVectors {
     group: Group,
     variants: Variants<Switch>,
     /// The original name of this process.
     original: Rank,
-    /// *V*: known entries of the processes that want a name.
+    /// *V*: the vector, with the known state of each process that wants a name.
     known: BTreeMap<ProcessId, Entry>,
-    /// Processes that sent exactly this vector, including this one.
+    /// Processes, including this one, that have sent exactly the current vector.
     agree: ProcessSet,
 }
 
@@ -61,7 +61,7 @@ pub struct Entry {
     pub original: Rank,
     /// Number of changes to the other fields.
     pub version: u64,
-    /// The new name that it suggests, if any.
+    /// New name that the process suggests for itself; `None` before its first suggestion.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
     pub suggests: Option<u32>,
     /// True if the suggestion is final.
@@ -72,7 +72,7 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// The sender's whole vector.
+    /// The complete vector of the sender.
     Vector {
         /// Entries by process.
         known: BTreeMap<ProcessId, Entry>,
@@ -156,7 +156,8 @@ impl Protocol for StableVectors {
 }
 
 impl StableVectors {
-    /// Merges newer entries. Returns true if there were any.
+    /// Merges the entries of `known` that are newer than those of this process. Returns true if
+    /// there are any.
     fn merge(&mut self, known: &BTreeMap<ProcessId, Entry>) -> bool {
         let mut is_new = false;
         for (of, entry) in known {
@@ -170,7 +171,7 @@ impl StableVectors {
         is_new
     }
 
-    /// Broadcasts the changed vector. No other process has confirmed it yet.
+    /// Sends the changed vector to all processes. No process has confirmed it yet.
     fn broadcast_vector(&mut self, fx: &mut impl Effects<Self>) {
         self.agree = ProcessSet::from_iter([self.group.me()]);
         fx.broadcast(&self.group.peers(), Message::Vector { known: self.known.clone() });
@@ -181,7 +182,8 @@ impl StableVectors {
         self.broadcast_vector(fx);
     }
 
-    /// Suggests or decides while the vector is stable.
+    /// Suggests a name for this process, or decides on the suggested name, as long as the vector is
+    /// stable.
     fn advance(&mut self, fx: &mut impl Effects<Self>) {
         while self.is_stable()
             && let Some(next) = self.next_entry()
@@ -198,8 +200,8 @@ impl StableVectors {
         self.agree.len() >= needed || self.variants.has(Switch::Impatient)
     }
 
-    /// Returns the next version of this process's entry for a stable vector, or `None` if the entry
-    /// is decided or has to wait.
+    /// Returns the entry that replaces the entry of this process once the vector is stable. Returns
+    /// `None` if the entry is final, or if this process has to wait.
     fn next_entry(&self) -> Option<Entry> {
         let me = self.group.me();
         let ours = *self.known.get(&me).filter(|entry| !entry.decided)?;
@@ -219,7 +221,7 @@ impl StableVectors {
         Some(Entry { version, suggests, ..ours })
     }
 
-    /// Returns *t*, the upper bound on crashes.
+    /// Returns *t*, the largest number of crashes that the algorithm tolerates.
     const fn max_crashes(&self) -> u32 {
         (self.group.size() - 1) / 2
     }

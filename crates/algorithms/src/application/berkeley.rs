@@ -34,7 +34,7 @@ use tenure_core::{
 
 use super::{Application, Leadership};
 
-/// One process: its clock and, while it leads, the round that compares all clocks.
+/// One process: its clock and, while it leads, the round in which it compares all clocks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Berkeley {
     group: Group,
@@ -43,21 +43,21 @@ pub struct Berkeley {
     suspected: ProcessSet,
     /// Correction of the local clock, in ticks.
     correction: i64,
-    /// Last round in which this clock was adjusted.
+    /// Last round whose adjustment this process applied, as (term, number).
     adjusted: Option<(Term, u64)>,
-    /// Number of rounds started.
+    /// Number of rounds that this process has started.
     rounds: u64,
     /// The round in progress, while this process leads.
     round: Option<Round>,
 }
 
-/// A round in progress.
+/// A round in progress, at the leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Round {
     /// Time of the leader's clock at the start of the round.
     polled: i64,
     awaited: ProcessSet,
-    /// Offset of each clock from the leader's.
+    /// Offset of each clock from the leader's clock, in ticks.
     offsets: Vec<(ProcessId, i64)>,
 }
 
@@ -65,7 +65,7 @@ struct Round {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Asks for the receiver's time.
+    /// Asks for the time of the receiver's clock.
     Poll {
         /// Term of the sender.
         term: Term,
@@ -81,13 +81,13 @@ pub enum Message {
         /// Time of the clock, in ticks.
         time: i64,
     },
-    /// Adjusts the receiver's clock.
+    /// Asks the receiver to adjust its clock.
     Adjust {
         /// Term of the sender.
         term: Term,
         /// Number of the round.
         round: u64,
-        /// Adjustment, in ticks.
+        /// Adjustment, in ticks; negative if the clock is set back.
         by: i64,
     },
     /// Informs the receiver of a newer term.
@@ -112,7 +112,8 @@ pub enum Timer {
 /// Configuration of one process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Config {
-    /// Maximum difference between two clocks that count, in ticks; `None` if all count.
+    /// Maximum difference between clocks that contribute to the average, in ticks. `None` if all
+    /// clocks contribute.
     pub tolerance: Option<u64>,
     /// Interval between rounds. If `None`, a leader starts a round when it is elected, when a
     /// process is trusted again, and on command.
@@ -216,7 +217,7 @@ impl Application for Berkeley {
 
 /// Behaviour of every process.
 impl Berkeley {
-    /// Returns the corrected time of the clock.
+    /// Returns the local time of this process plus its correction, in ticks.
     fn corrected_time(&self, fx: &mut impl Effects<Self>) -> i64 {
         fx.local_clock().0.cast_signed().saturating_add(self.correction)
     }
@@ -260,7 +261,7 @@ impl Berkeley {
         }
     }
 
-    /// Sends all adjustments, once all processes have responded.
+    /// Ends the round when all processes have responded, and sends each process its adjustment.
     fn finish_if_complete(&mut self, fx: &mut impl Effects<Self>) {
         let Some(round) = self.round.take_if(|round| round.awaited.is_empty()) else { return };
         let Some(term) = self.leadership.leading_term() else { return };
@@ -281,8 +282,8 @@ impl Berkeley {
     }
 }
 
-/// Returns the largest set of clocks within `tolerance` of each other; of two equally large ones,
-/// the earlier.
+/// Returns the offsets of the largest set of clocks that differ by at most `tolerance` ticks. Of
+/// two equally large sets it is the one with the smaller offsets.
 fn largest_agreeing_set(offsets: &[(ProcessId, i64)], tolerance: Option<u64>) -> Vec<i64> {
     let mut sorted: Vec<i64> = offsets.iter().map(|(_, offset)| *offset).collect();
     sorted.sort_unstable();

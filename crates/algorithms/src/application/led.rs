@@ -8,17 +8,17 @@ use tenure_core::{
     Effects, Election, Group, Input, Label, Labelled, ProcessId, Protocol, Term, TimerRole, Verdict,
 };
 
-/// A protocol that runs under an elected leader and is informed of it. It assumes that no two
-/// leaders ever have the same term.
+/// An application under an elected leader, which is informed of each election. It assumes that no
+/// two leaders ever have the same term.
 pub trait Application: Protocol {
-    /// Called when a leader is elected, possibly this process.
+    /// Handles the election of a leader, which may be this process.
     fn on_elected(&mut self, term: Term, fx: &mut impl Effects<Self>);
 
-    /// Called when the leader of this term is no longer trusted.
+    /// Handles the end of a term: its leader is no longer trusted.
     fn on_deposed(&mut self, term: Term, fx: &mut impl Effects<Self>);
 }
 
-/// One process: its part of the application and its part of the election.
+/// One process: its part in the application and its part in the election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Led<A: Application, E: Election> {
     application: A,
@@ -122,7 +122,8 @@ impl<A: Application, E: Election> Protocol for Led<A, E> {
         }
     }
 
-    /// The application goes first, so that a new leader knows the suspected processes.
+    /// Informs the application before the election, so that a new leader knows which processes are
+    /// suspected.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.application.on_suspicion(peer, verdict, &mut application(fx));
         self.step_election(Input::Suspicion { peer, verdict }, fx);

@@ -35,7 +35,7 @@ impl Leadership {
         self.term.filter(|known| *known > term)
     }
 
-    /// Records a term. Returns true if it is newer than all before.
+    /// Records a term. Returns true if it is newer than all terms recorded before.
     fn follow(&mut self, term: Term) -> bool {
         let is_newer = self.term.is_none_or(|known| known < term);
         if is_newer {
@@ -44,7 +44,8 @@ impl Leadership {
         is_newer
     }
 
-    /// Records an election. Returns true if this process starts to lead now.
+    /// Records the election of the leader of `term`. Returns true if this process starts to lead
+    /// now.
     fn on_elected(&mut self, term: Term, group: Group) -> bool {
         self.follow(term);
         let starts = self.term == Some(term) && term.leader == group.me() && !self.is_leader;
@@ -57,7 +58,7 @@ impl Leadership {
         self.is_leader &= self.term != Some(term);
     }
 
-    /// Returns the term in which this process leads.
+    /// Returns the term in which this process leads; `None` if it does not lead.
     fn leading_term(&self) -> Option<Term> {
         self.term.filter(|_| self.is_leader)
     }

@@ -57,9 +57,10 @@ pub struct PrimaryBackup {
 enum Phase {
     /// Stores writes of a primary.
     Backup,
-    /// A new primary that asks for stored writes.
+    /// A new primary that asks all processes for their stored writes.
     Inquiring { reported: ProcessSet },
-    /// A new primary that has all processes store the adopted writes.
+    /// A new primary that sends the adopted writes to all processes, until a majority has stored
+    /// them.
     Installing { stored: ProcessSet },
     /// A primary that accepts writes.
     Serving {
@@ -79,17 +80,17 @@ pub enum Message {
         /// Term of the new leader.
         term: Term,
     },
-    /// Reports the stored writes; the sender accepts nothing of an older term from then on.
+    /// Reports the stored writes. From then on, the sender accepts no writes of an older term.
     Report {
         /// Term of the inquiry.
         term: Term,
-        /// Term of the primary that installed them.
+        /// Term of the primary that installed the writes; `None` if no primary has.
         adopted: Option<Term>,
         /// The stored writes.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         writes: Vec<u64>,
     },
-    /// Installs the complete list of writes.
+    /// Installs the complete list of writes at a backup.
     Install {
         /// Term of the primary.
         term: Term,
@@ -103,7 +104,7 @@ pub enum Message {
         term: Term,
         /// Position of the write, from 1.
         position: u64,
-        /// The proposed value.
+        /// Value of the write.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         value: u64,
     },
@@ -111,7 +112,7 @@ pub enum Message {
     Stored {
         /// Term of the primary.
         term: Term,
-        /// Number of stored writes.
+        /// Number of writes that the sender has stored.
         length: u64,
     },
     /// Informs the receiver of a newer term.
@@ -269,7 +270,7 @@ impl PrimaryBackup {
         &self.writes
     }
 
-    /// Returns the term that this process follows if it is newer than `term`, which is then
+    /// Returns the term of this process if it is newer than `term`. A message of `term` is then
     /// refused.
     fn newer_term(&self, term: Term) -> Option<Term> {
         self.leadership.newer_than(term).filter(|_| !self.variants.has(Switch::NoTerms))
@@ -281,7 +282,8 @@ impl PrimaryBackup {
         }
     }
 
-    /// Returns true if this is the next write of the installed list.
+    /// Returns true if `position` follows the last stored write, and `term` is the term that
+    /// installed the list.
     fn is_next(&self, term: Term, position: u64) -> bool {
         let adopted = self.adopted == Some(term) || self.variants.has(Switch::NoTerms);
         adopted && position == self.length() + 1

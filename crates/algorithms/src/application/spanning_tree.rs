@@ -40,11 +40,11 @@ pub struct SpanningTree {
     echoes: bool,
     leadership: Leadership,
     suspected: ProcessSet,
-    /// State in the newest known tree.
+    /// Position in the newest known tree; `None` outside of all trees.
     position: Option<Position>,
 }
 
-/// State of a process in one tree.
+/// Position of a process in one tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Position {
     wave: Wave,
@@ -52,7 +52,7 @@ struct Position {
     parent: Option<ProcessId>,
     /// Neighbours, except the parent, from which no message has arrived.
     awaited: ProcessSet,
-    /// Known size of the subtree.
+    /// Number of processes known in the subtree of this process.
     size: u32,
 }
 
@@ -60,7 +60,7 @@ struct Position {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// The sender is in the tree.
+    /// The sender has joined the tree.
     Explore {
         /// Identifier of the tree.
         wave: Wave,
@@ -86,7 +86,7 @@ labelled!(Message, Application, Explore => "explore", Echo => "echo", Newer => "
 pub struct Config {
     /// Neighbours of each process; the relation is symmetric.
     pub graph: Arc<[ProcessSet]>,
-    /// True if processes echo.
+    /// True if processes send echoes, so that the root learns when the tree is complete.
     pub echoes: bool,
 }
 
@@ -180,12 +180,12 @@ impl Application for SpanningTree {
 }
 
 impl SpanningTree {
-    /// Returns the parent; `None` outside of a tree and at its root.
+    /// Returns the parent of this process. `None` if the process is in no tree, or is the root.
     pub fn parent(&self) -> Option<ProcessId> {
         self.position.as_ref().and_then(|position| position.parent)
     }
 
-    /// Starts another wave, if this process leads.
+    /// Starts another wave, which builds a new tree. Has no effect unless this process leads.
     fn start_wave(&mut self, fx: &mut impl Effects<Self>) {
         let Some(term) = self.leadership.leading_term() else { return };
         let ours = self.position.as_ref().filter(|position| position.wave.term == term);
@@ -203,7 +203,8 @@ impl SpanningTree {
         self.finish(fx);
     }
 
-    /// Records that a neighbour was reached, with the size of its subtree if it is a child.
+    /// Records that the wave has reached a neighbour. `size` is the size of its subtree if it is a
+    /// child.
     fn on_neighbour(
         &mut self,
         from: ProcessId,
@@ -220,8 +221,8 @@ impl SpanningTree {
         }
     }
 
-    /// Echoes to the parent, or reports completion at the root, when all neighbours have been heard
-    /// from.
+    /// Ends the part of this process in a wave, when messages of all neighbours have arrived.
+    /// Echoes to the parent; the root reports that the tree is complete.
     fn finish(&mut self, fx: &mut impl Effects<Self>) {
         let Some(position) = &self.position else { return };
         if !self.echoes || !position.awaited.is_empty() {

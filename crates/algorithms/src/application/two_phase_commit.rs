@@ -47,10 +47,10 @@ pub struct TwoPhaseCommit {
     variants: Variants<Switch>,
     leadership: Leadership,
     suspected: ProcessSet,
-    /// True if this process votes no.
+    /// True if this process votes no on all transactions.
     votes_no: bool,
     transactions: BTreeMap<Transaction, Progress>,
-    /// Inquiry about older transactions, while this process leads.
+    /// Inquiry about transactions of older terms, while this process leads.
     survey: Option<Survey>,
 }
 
@@ -59,7 +59,7 @@ pub struct TwoPhaseCommit {
 enum Progress {
     /// This process coordinates the transaction. The awaited processes have not voted.
     Collecting { awaited: ProcessSet },
-    /// Voted yes; the outcome is uncertain.
+    /// This process has voted yes, and does not know the outcome.
     Prepared,
     /// The decision is made. These participants have not acknowledged it yet.
     Decided { commits: bool, unacknowledged: ProcessSet },
@@ -93,12 +93,13 @@ pub enum Message {
         /// Transaction whose decision is acknowledged.
         transaction: Transaction,
     },
-    /// The new leader asks what the receiver knows of transactions.
+    /// A new leader asks for the state of all transactions that the receiver knows.
     Inquire {
         /// Term of the new leader.
         term: Term,
     },
-    /// Reports the known transactions; the sender votes in no older term from then on.
+    /// Reports all transactions that the sender knows. From then on, the sender votes in no older
+    /// term.
     Report {
         /// Term of the inquiry.
         term: Term,
@@ -270,12 +271,13 @@ impl Application for TwoPhaseCommit {
 
 /// Behaviour of a participant.
 impl TwoPhaseCommit {
-    /// Returns true if this process is uncertain about some transaction.
+    /// Returns true if this process has voted yes on some transaction and does not know the
+    /// outcome.
     pub fn is_uncertain(&self) -> bool {
         self.transactions.values().any(|progress| *progress == Progress::Prepared)
     }
 
-    /// Resumes a transaction from the log after a restart.
+    /// Resumes a transaction after a restart, from its saved state.
     fn resume(&mut self, transaction: Transaction, entry: Entry, fx: &mut impl Effects<Self>) {
         let coordinates = transaction.term.leader == self.group.me();
         match entry {
@@ -295,7 +297,8 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Moves to a term. Own undecided transactions of older terms abort.
+    /// Moves to a later term. Aborts the undecided transactions of older terms that this process
+    /// coordinates.
     fn follow(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         if self.leadership.follow(term) {
             self.survey = None;
@@ -303,13 +306,13 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Returns the term that this process follows if it is newer than `term`, which is then
+    /// Returns the term of this process if it is newer than `term`. A message of `term` is then
     /// refused.
     fn newer_term(&self, term: Term) -> Option<Term> {
         self.leadership.newer_than(term).filter(|_| !self.variants.has(Switch::NoTerms))
     }
 
-    /// Returns the vote of this process. A yes is binding.
+    /// Returns the vote of this process on a transaction: true for yes. A yes is binding.
     fn vote(&mut self, transaction: Transaction, fx: &mut impl Effects<Self>) -> bool {
         if let Some(progress) = self.transactions.get(&transaction) {
             return !matches!(progress, Progress::Decided { commits: false, .. });
@@ -380,7 +383,7 @@ impl TwoPhaseCommit {
         self.record_decision(transaction, commits, unacknowledged, fx);
     }
 
-    /// Aborts the undecided transactions whose awaited votes match.
+    /// Aborts the undecided transactions for whose missing voters `is` returns true.
     fn abort_where(&mut self, is: impl Fn(&ProcessSet) -> bool, fx: &mut impl Effects<Self>) {
         let undecided = self
             .transactions

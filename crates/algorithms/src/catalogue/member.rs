@@ -1,17 +1,17 @@
-//! Membership of algorithms in the sum type of their service.
+//! Link from an algorithm to the sum type that contains all algorithms of its service.
 
 use tenure_core::{Algorithm, Protocol};
 
 use crate::channel::fifo;
 use crate::compose::{Coordinated, MutexOnly};
 
-/// A mutex or an election as a member of the sum of all algorithms of its service.
+/// A lock or an election that the sum of all algorithms of its service contains.
 ///
 /// All locks together are one type, and so are all elections: the configuration selects the
-/// algorithm. Code that is generic over protocols and used with many of them is then compiled for
-/// one type instead of for each.
+/// algorithm. Code that is generic over protocols is then compiled once for this type, instead of
+/// once for each algorithm.
 pub trait Member: Algorithm {
-    /// Sum of all algorithms of this service.
+    /// The sum type of all algorithms of this service.
     type All: Algorithm + Protocol<Command = Self::Command, Event = Self::Event>;
 
     /// Returns the configuration of the sum that selects this algorithm.
@@ -28,7 +28,7 @@ impl<C> fifo::Config<C> {
     }
 }
 
-/// A lock at the leader of an election.
+/// The lock at the leader of the election `E`, without the election's commands and events.
 pub(crate) type AtLeader<E> = MutexOnly<Coordinated<E>>;
 
 /// Implements [`Member`] for an algorithm, over unreliable links and over a reliable channel, and

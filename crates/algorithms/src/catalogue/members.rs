@@ -6,8 +6,8 @@ macro_rules! members {
     ($call:ident, $each:ident: $($name:literal => $file:ident::$Type:ident;)+) => {
         $(pub use $file::$Type;)+
 
-        /// Calls the caller's macro `each` with the module names of this list, for tests that cover
-        /// every algorithm.
+        /// Calls the macro `each` of the caller with the module names of this list. Tests use it to
+        /// cover every algorithm.
         #[macro_export]
         macro_rules! $each {
             () => {
@@ -22,7 +22,8 @@ macro_rules! members {
 
             pub(crate) const NAMES: &[&str] = &[$($name),+];
 
-            /// Names of the compositions with each algorithm, valid or not.
+            /// Names of the compositions with each algorithm. Some of these compositions are
+            /// invalid.
             pub(crate) const COMPOSED: &[&[&str]] =
                 &[$($crate::catalogue::members::composed!($call, $name)),+];
 

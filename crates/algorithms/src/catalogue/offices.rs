@@ -11,22 +11,23 @@ use crate::election::{bully, raft};
 use crate::mutex::members::{self as mutexes, any::Any as AnyMutex};
 use crate::variants::{Switch, Variants};
 
-/// Code to run once the type of an office is known.
+/// Code that runs with the type of an office (a lock and an election in one protocol), once names
+/// have selected it.
 pub trait OfficeVisitor: Sized {
     /// Result of the visit.
     type Output;
 
-    /// Called with the office.
+    /// Runs with the type and the configuration of the office.
     fn office<P: Office + Algorithm>(self, config: P::Config) -> Self::Output;
 }
 
-/// Code to run once the type of many named locks at a leader, [`Named`](crate::compose::Named), is
-/// known.
+/// Code that runs with the type of many named locks at one leader,
+/// [`Named`](crate::compose::Named), once a name has selected it.
 pub trait NamedVisitor: Sized {
     /// Result of the visit.
     type Output;
 
-    /// Called with the named locks.
+    /// Runs with the type of the election and the configuration of the named locks.
     fn named<E: Election + Algorithm>(self, config: coordinated::Config<E::Config>)
     -> Self::Output;
 }
@@ -56,9 +57,9 @@ pub fn visit_named<V: NamedVisitor>(
 /// Calls `visitor` with the office of a mutex and an election: side by side, or the mutex following
 /// the leader if it is `coordinated:ELECTION`.
 ///
-/// Variants are those of the mutex, which for `coordinated:ELECTION` include those of the election.
-/// An election beside a mutex can only be `fault-tolerant`. The bully greets peers that are trusted
-/// again, since real networks partition and heal.
+/// The variants are those of the mutex. For `coordinated:ELECTION` they include those of the
+/// election. An election beside a mutex can only be `fault-tolerant`. The bully greets peers that
+/// are trusted again, since real networks partition and heal.
 ///
 /// # Errors
 ///
@@ -136,8 +137,9 @@ pub fn visit_with_election<E: Election + Algorithm, V: OfficeVisitor>(
     Ok(visitor.office::<Side<AnyMutex, E>>(side::Config { mutex, election }))
 }
 
-/// Returns the parameters of an office's election with these variants. Real networks partition and
-/// heal, so a bully greets, and a Raft candidate uses pre-vote.
+/// Returns the parameters for the election of an office, with the variants `own`. Real networks
+/// partition and heal. Therefore a bully greets peers that are trusted again, and a Raft candidate
+/// uses pre-vote.
 fn election_parameters(parameters: &Parameters, election: &str, own: &[String]) -> Parameters {
     let switch = match election {
         "bully" => Some(bully::Switch::Greet.declaration()),

@@ -39,7 +39,7 @@ pub struct Fifo<P: Protocol> {
     endpoint: Endpoint<P>,
 }
 
-/// This process's end of all its links.
+/// State of all links of this process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Endpoint<P: Protocol> {
     /// Number of boots of this process, from 1.
@@ -50,16 +50,16 @@ struct Endpoint<P: Protocol> {
     resend: Delay,
 }
 
-/// Both directions between this process and a peer.
+/// Both directions of the link between this process and a peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Link<M> {
     /// The peer's session, 0 while unknown.
     peer_session: u64,
-    /// Number of messages that the peer has acknowledged.
+    /// Number of messages to the peer that it has acknowledged.
     acknowledged: u64,
     /// Unacknowledged messages, in order; those within the window are in flight.
     outgoing: VecDeque<M>,
-    /// Number of the peer's messages that were accepted.
+    /// Number of messages from the peer that this process has accepted.
     received: u64,
 }
 
@@ -69,7 +69,7 @@ struct Link<M> {
 pub enum Message<M> {
     /// A message of the inner protocol, sent for the first time.
     Data(Box<Packet<M>>),
-    /// A message that is repeated because it was not acknowledged.
+    /// A message that is sent again, because the peer has not acknowledged it in time.
     Repeat(Box<Packet<M>>),
     /// Acknowledges all messages up to `received`.
     Acknowledge {
@@ -77,7 +77,7 @@ pub enum Message<M> {
         session: u64,
         /// Session of the receiver, as far as the sender knows, or 0.
         to_session: u64,
-        /// Number of the last accepted message.
+        /// Number of the last message that the sender has accepted.
         received: u64,
     },
 }
@@ -109,7 +109,7 @@ impl<M: Labelled> Labelled for Message<M> {
 /// Timers of the channel and of the inner protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer<T> {
-    /// Time to send the unacknowledged messages to this peer again.
+    /// Send the unacknowledged messages to this peer again.
     Resend(ProcessId),
     /// A timer of the inner protocol.
     Inner(T),
@@ -119,7 +119,7 @@ pub enum Timer<T> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable<S> {
-    /// The last session.
+    /// Number of the last session, which is the number of boots.
     session: u64,
     /// Persisted state of the inner protocol.
     inner: S,
@@ -217,8 +217,8 @@ impl<P: Protocol> Protocol for Fifo<P> {
 }
 
 impl<P: Protocol> Fifo<P> {
-    /// Returns a change of the inner protocol with the session, or the whole state if only the
-    /// session is new.
+    /// Returns the change of the inner state together with the session. If only the session has
+    /// changed, it contains the whole inner state. `None` if nothing has changed.
     fn combined_change(&self, last: u64, inner: Option<P::Stable>) -> Option<Stable<P::Stable>> {
         let session = self.endpoint.session;
         let inner = inner.or_else(|| (session != last).then(|| self.inner.stable()))?;
@@ -231,8 +231,8 @@ impl<P: Protocol> Fifo<P> {
     }
 }
 
-/// Effects for the inner protocol: its messages pass through the channel, everything else passes
-/// unchanged.
+/// Effects for the inner protocol. Its messages pass through the channel; all other effects are
+/// passed on unchanged.
 struct InnerEffects<'a, P: Protocol, F> {
     endpoint: &'a mut Endpoint<P>,
     fx: &'a mut F,
@@ -277,7 +277,7 @@ impl<P: Protocol> Endpoint<P> {
         }
     }
 
-    /// Acknowledges a packet, and returns its message if it is the next one.
+    /// Acknowledges a packet. Returns its message if its number is the next in order.
     fn accept(
         &mut self,
         from: ProcessId,
@@ -299,8 +299,8 @@ impl<P: Protocol> Endpoint<P> {
         next.then_some(packet.message)
     }
 
-    /// Returns true if a message is for this session. A sender that does not know it means the
-    /// first.
+    /// Returns true if a message is for the current session of this process. A sender that does not
+    /// know the session, and sends 0, means the first session.
     fn is_addressed_to_us(&self, to_session: u64) -> bool {
         to_session == self.session || (to_session == 0 && self.session == 1)
     }
@@ -333,8 +333,8 @@ impl<P: Protocol> Endpoint<P> {
         }
     }
 
-    /// Records a peer's session. A later one restarts both directions, with the unacknowledged
-    /// messages.
+    /// Records the session of a peer. A later session than the known one restarts both directions
+    /// of the link, and the unacknowledged messages are sent again.
     fn observe_session(&mut self, peer: ProcessId, session: u64, fx: &mut impl Effects<Fifo<P>>) {
         let link = &mut self.links[peer.index()];
         if session <= link.peer_session {
@@ -375,7 +375,8 @@ impl<M> Default for Link<M> {
 }
 
 impl<P: Algorithm> Algorithm for Fifo<P> {
-    /// Returns the card of the inner protocol, over a channel that need not be reliable.
+    /// Returns the card of the inner protocol, over a channel that may lose, duplicate and reorder
+    /// messages.
     fn card(config: &Self::Config, size: u32) -> Card {
         let mut card = P::card(&config.inner, size);
         card.name = format!("fifo:{}", card.name);

@@ -8,7 +8,7 @@ use crate::parameters::RESEND;
 
 pub use fifo::Fifo;
 
-/// Returns the retransmission timeout, for a card.
+/// Returns the retransmission timeout as an entry for the card of an algorithm.
 fn resend_timeout(resend: Delay) -> Timeout {
     Timeout::new(
         RESEND,

@@ -59,7 +59,7 @@ use crate::mutex::{Claim, EntryTimes, RenewalRequests, Side, Ticket};
 pub struct Coordinated<E: Election> {
     group: Group,
     election: E,
-    /// The highest term known or reported in; messages of older terms are ignored.
+    /// Highest term that this process knows or has reported in. It ignores messages of older terms.
     term: Option<Term>,
     /// True if the leader of `term` is trusted.
     is_leader_trusted: bool,
@@ -67,7 +67,7 @@ pub struct Coordinated<E: Election> {
     /// Identifier of the latest request.
     ticket: Ticket,
     phase: Phase,
-    /// Durations of entries, if they expire.
+    /// Durations that limit an entry to the critical section; `None` if entries do not expire.
     times: SharedConfig<Option<EntryTimes>>,
     renewals: RenewalRequests,
     /// State of the coordinator, while this process leads.
@@ -86,11 +86,12 @@ enum Phase {
 pub enum Timer<T> {
     /// A timer of the election.
     Election(T),
-    /// The deadline of a request: a later response does not permit being inside.
+    /// A request has reached its deadline: from now on, its response does not permit this process
+    /// to stay inside.
     Deadline(Side),
-    /// The next request is due.
+    /// The next renewal request is due.
     Renewal,
-    /// At the leader: suspected processes that may have been inside have left by now.
+    /// At the leader: the suspected processes that may have been inside must have left by now.
     Expiry,
 }
 
@@ -266,7 +267,7 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Leaves, on command or because the entry expired.
+    /// Leaves the critical section, on command or because the entry has expired.
     fn leave(&mut self, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Idle;
         if self.times.is_some() {
@@ -280,14 +281,14 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Sends a request, the first or a renewal.
+    /// Sends the first request of an entry, or a renewal request, to the leader.
     fn send_request(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         let round = self.start_request(fx);
         self.send(term.leader, Message::Request { term, ticket: self.ticket, round }, fx);
     }
 
-    /// Numbers a request and starts the timer of its lease. Returns the number, or 0 if entries do
-    /// not expire.
+    /// Numbers a request and starts the timer of its deadline. Returns the number, or 0 if entries
+    /// do not expire.
     fn start_request(&mut self, fx: &mut impl Effects<Self>) -> u64 {
         let Some(times) = self.times.filter(|_| self.phase != Phase::Idle) else { return 0 };
         let (side, round) = self.renewals.start(times.rounds);
@@ -351,7 +352,7 @@ impl<E: Election> Coordinated<E> {
     }
 }
 
-/// Events of the election.
+/// Reactions to events of the election.
 impl<E: Election> Coordinated<E> {
     fn step_election(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
         let (_, events) =
@@ -388,7 +389,7 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Moves to a term; older terms are ignored from now on.
+    /// Moves to a term. From then on, messages of older terms are ignored.
     fn follow(&mut self, term: Term) {
         if self.term != Some(term) {
             self.term = Some(term);

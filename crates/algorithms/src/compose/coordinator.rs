@@ -6,22 +6,22 @@ use tenure_core::{Fence, ProcessId, ProcessSet, Term};
 
 use crate::mutex::{Claim, GrantQueue, Ticket};
 
-/// State of a coordinator.
+/// State of the leader that grants the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Coordinator {
-    /// Processes that have not reported yet; the coordinator grants nothing until all have.
+    /// Processes that have not reported yet. The coordinator grants nothing until all have
+    /// reported.
     pub(super) awaited: ProcessSet,
     pub(super) grants: GrantQueue,
-    /// Highest known fence of the current or the last entry.
+    /// Fencing token of the current entry or, if no process is inside, of the last known entry.
     latest: Option<Fence>,
-    /// Suspected processes among the awaited ones and the holder. Their claims are dropped once
-    /// they must have left.
+    /// Suspected processes that may be inside. Their claims are dropped when they must have left.
     pub(super) doubted: ProcessSet,
     /// Number of the latest request, by process; empty if entries do not expire.
     rounds: BTreeMap<ProcessId, u64>,
 }
 
-/// State of a process's request, as it reports to a new leader.
+/// State of a process's request, which the process reports to a new leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ClientStatus {
@@ -53,8 +53,8 @@ impl Coordinator {
         }
     }
 
-    /// Records a report. Channels are FIFO, so the process has received all earlier grants, and its
-    /// later messages follow.
+    /// Records the report of a process. Channels are FIFO. So the process had received all earlier
+    /// grants, and its later messages arrive after the report.
     pub(super) fn record(&mut self, from: ProcessId, status: ClientStatus, round: u64) {
         self.awaited.remove(from);
         self.record_round(from, round);
@@ -72,7 +72,7 @@ impl Coordinator {
         }
     }
 
-    /// Records a request, possibly a repeated one.
+    /// Records a request of a process, which may be a repetition.
     pub(super) fn on_request(&mut self, claim: Claim, round: u64) {
         self.record_round(claim.process, round);
         self.grants.enqueue(claim);
@@ -85,36 +85,37 @@ impl Coordinator {
         }
     }
 
-    /// Returns the number of the latest request of a process, or 0.
+    /// Returns the number of the latest request of a process, or 0 if there is none.
     pub(super) fn round_of(&self, process: ProcessId) -> u64 {
         self.rounds.get(&process).copied().unwrap_or(0)
     }
 
-    /// Returns the fence of a claim, if it is the granted one.
+    /// Returns the fencing token of a claim; `None` if the claim is not granted.
     pub(super) fn fence_of(&self, claim: Claim) -> Option<Fence> {
         self.latest.filter(|_| self.grants.holder() == Some(claim))
     }
 
-    /// Returns true if a process has not reported yet, or holds the grant.
+    /// Returns true if the process may be inside: it has not reported yet, or its claim is granted.
     pub(super) fn may_be_inside(&self, process: ProcessId) -> bool {
         let holds = self.grants.holder().is_some_and(|claim| claim.process == process);
         holds || self.awaited.contains(process)
     }
 
-    /// Drops the claims of suspected processes that must have left by now.
+    /// Drops the claims of suspected processes, which must have left the critical section by now.
     pub(super) fn release_doubted(&mut self) {
         for peer in &core::mem::take(&mut self.doubted) {
             self.forget_peer(peer);
         }
     }
 
-    /// Stops waiting for the report or release of a suspected peer.
+    /// Drops the claim of a peer, and stops waiting for its report.
     pub(super) fn forget_peer(&mut self, peer: ProcessId) {
         self.awaited.remove(peer);
         self.grants.forget(peer);
     }
 
-    /// Grants the next claim, once all processes have reported.
+    /// Grants the next claim and returns it with its fencing token. Returns `None` if a report is
+    /// missing, if a process is inside, or if there is no claim.
     pub(super) fn grant(&mut self, term: Term) -> Option<(Claim, Fence)> {
         if !self.awaited.is_empty() {
             return None;

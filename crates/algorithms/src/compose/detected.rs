@@ -142,8 +142,8 @@ impl<D: Detector, P: Protocol> Protocol for Detected<D, P> {
         }
     }
 
-    /// An external verdict, for example of the runtime about a new session of a peer. The detector
-    /// is informed as well, so that it ignores the earlier session.
+    /// Handles a verdict from outside, for example of the runtime about a new session of a peer.
+    /// The detector is informed as well, so that it ignores the earlier session.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         let (_, verdicts) = fx.lift(Message::Detector, Timer::Detector, |fx| {
             self.detector.on_suspicion(peer, verdict, fx)
@@ -153,7 +153,7 @@ impl<D: Detector, P: Protocol> Protocol for Detected<D, P> {
     }
 }
 
-/// Returns the effects for the inner protocol, with messages and timers wrapped.
+/// Returns the effects for the inner protocol, which wrap its messages and timers.
 fn inner_effects<D: Detector, P: Protocol>(
     fx: &mut impl Effects<Detected<D, P>>,
 ) -> impl Effects<P> {
@@ -171,7 +171,8 @@ impl<D: Detector, P: Protocol> Detected<D, P> {
         &self.detector
     }
 
-    /// Returns a change of both if either changed.
+    /// Returns the changed state of both protocols if at least one of them changed, otherwise
+    /// `None`.
     fn combined_change(
         &self,
         detector: Option<D::Stable>,
@@ -184,7 +185,7 @@ impl<D: Detector, P: Protocol> Detected<D, P> {
         Some((detector, inner.unwrap_or_else(|| self.inner.stable())))
     }
 
-    /// Forwards the verdicts of the detector.
+    /// Passes the verdicts of the detector to the inner protocol, as suspicions.
     fn forward_verdicts(&mut self, verdicts: Vec<detector::Event>, fx: &mut impl Effects<Self>) {
         for detector::Event { peer, verdict } in verdicts {
             self.inner.on_suspicion(peer, verdict, &mut inner_effects(fx));
@@ -193,8 +194,8 @@ impl<D: Detector, P: Protocol> Detected<D, P> {
 }
 
 impl<D: Detector + Algorithm, P: Algorithm> Algorithm for Detected<D, P> {
-    /// Returns the card of the protocol, with the assumptions of the detector instead of the need
-    /// for one.
+    /// Returns the card of the protocol. The assumptions of the detector replace the protocol's
+    /// need for a detector.
     fn card(config: &Self::Config, size: u32) -> Card {
         let detector = D::card(&config.detector, size);
         let mut card = P::card(&config.inner, size);

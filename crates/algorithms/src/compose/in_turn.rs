@@ -27,7 +27,7 @@ pub struct InTurn<P: Mutex> {
     names: SharedConfig<Vec<LockName>>,
     /// Number of locks held.
     acquired: usize,
-    /// Fence of the lock with the smallest name.
+    /// Fencing token of the lock with the smallest name.
     fence: Fence,
 }
 
@@ -115,7 +115,7 @@ impl<P: Mutex> InTurn<P> {
         }
     }
 
-    /// Records an acquired lock and requests the next.
+    /// Records that this process has acquired a lock, and requests the next lock.
     fn on_acquired(&mut self, name: &LockName, fence: Fence, fx: &mut impl Effects<Self>) {
         if self.names.iter().min() == Some(name) {
             self.fence = fence;

@@ -28,7 +28,7 @@ pub struct Keyed<K: Key, P: Protocol> {
     group: Group,
     config: SharedConfig<ConfigOf<P>>,
     instances: BTreeMap<K, P>,
-    /// Suspected processes, for instances that are booted later.
+    /// Suspected processes. Instances that are booted later are informed of them.
     suspected: ProcessSet,
 }
 
@@ -93,7 +93,7 @@ impl<K: Key, P: Protocol> Protocol for Keyed<K, P> {
 }
 
 impl<K: Key, P: Protocol> Keyed<K, P> {
-    /// Returns the instance of a key, booting it if necessary.
+    /// Returns the instance with this key, and boots it first if it does not exist.
     fn instance(&mut self, key: &K, fx: &mut impl Effects<Self>) -> &mut P {
         if !self.instances.contains_key(key) {
             self.boot_instance(key.clone(), None, fx);
@@ -110,7 +110,8 @@ impl<K: Key, P: Protocol> Keyed<K, P> {
     }
 }
 
-/// Returns the effects for the instance of a key.
+/// Returns the effects for the instance with this key, which add the key to its messages, timers
+/// and events.
 fn keyed_effects<'a, K: Key, P: Protocol>(
     key: &'a K,
     fx: &'a mut impl Effects<Keyed<K, P>>,

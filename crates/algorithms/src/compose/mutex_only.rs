@@ -1,11 +1,11 @@
-//! The mutex of an office as a protocol of its own.
+//! The lock of an office (a lock and an election in one protocol) as a protocol of its own.
 
 use tenure_core::service::{mutex, office};
 use tenure_core::{
     Algorithm, Card, Effects, Group, Office, ProcessId, Protocol, Service, TimerRole, Verdict,
 };
 
-/// One process of `P` whose local user sees only the mutex.
+/// One process of the office `P`, whose local user sees only the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutexOnly<P: Office>(P);
 

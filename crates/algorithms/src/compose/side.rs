@@ -103,7 +103,8 @@ impl<M: Mutex, E: Election> Protocol for Side<M, E> {
     }
 }
 
-/// Returns the number of lost messages that are tolerated.
+/// Returns the number of lost messages that an algorithm tolerates; `u32::MAX` if it tolerates any
+/// number.
 fn tolerated_losses(faults: &Faults) -> u32 {
     if faults.loss { u32::MAX } else { faults.max_lost }
 }
@@ -117,7 +118,8 @@ fn leader<M: Mutex, E: Election>(fx: &mut impl Effects<Side<M, E>>) -> impl Effe
 }
 
 impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for Side<M, E> {
-    /// Returns the card of the mutex, with the stronger assumption of the two in each respect.
+    /// Returns the card of the mutex. Each assumption is the stronger one of the mutex and the
+    /// election.
     fn card(config: &Self::Config, size: u32) -> Card {
         let mutex = M::card(&config.mutex, size);
         let election = E::card(&config.election, size);

@@ -44,7 +44,8 @@ pub struct ChangRoberts {
     /// *i*: rank, which decides the election.
     rank: Rank,
     phase: Phase,
-    /// `elected_i`, `⊥` when `None`; of the last election while the next is in progress.
+    /// `elected_i`: the leader; `⊥` is `None`. During an election it is the leader of the previous
+    /// one.
     elected: Option<ProcessId>,
 }
 
@@ -52,7 +53,7 @@ pub struct ChangRoberts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     NonParticipant,
-    /// Has sent a rank at least as large as its own since the last announcement.
+    /// Has sent a rank that is not smaller than its own, since the last announcement.
     Participant,
 }
 
@@ -67,9 +68,9 @@ pub enum Message {
     },
     /// Announces the leader, whose rank has travelled around the ring.
     Elected {
-        /// The forwarded rank.
+        /// Rank of the leader.
         rank: Rank,
-        /// Owner of the rank.
+        /// Process that the rank belongs to.
         leader: ProcessId,
     },
 }
@@ -79,7 +80,8 @@ labelled!(Message, Election, Election => "election", Elected => "elected");
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Distinct ranks in the order of the ring, clockwise, the direction of messages.
+    /// Distinct ranks of the processes in the order of the ring, which is the direction of
+    /// messages.
     pub ranks: Arc<[Rank]>,
     /// Processes that failed before the ring was formed and are not on it.
     pub absent: ProcessSet,
@@ -176,7 +178,8 @@ impl ChangRoberts {
         self.forward(Message::Election { rank: self.rank }, fx);
     }
 
-    /// Returns true if a smaller rank makes this process start: once per election.
+    /// Returns true if the arrival of a smaller rank makes this process start. This happens once
+    /// per election.
     fn should_start(&self) -> bool {
         self.phase == Phase::NonParticipant || self.variants.has(Switch::StartsAgain)
     }
@@ -187,7 +190,8 @@ impl ChangRoberts {
         fx.emit(Event::Elected { leader, term: Term { number: 0, leader } });
     }
 
-    /// Sends clockwise. A process alone on the ring is its own neighbour.
+    /// Sends a message to the next process on the ring. A process alone on the ring is its own
+    /// neighbour.
     fn forward(&mut self, message: Message, fx: &mut impl Effects<Self>) {
         let next = self.ring.successor();
         if next == self.ring.me() {
@@ -198,9 +202,9 @@ impl ChangRoberts {
     }
 }
 
-/// Returns the number of messages if all processes of this ring start at the same time, given in
-/// the direction of messages: each rank travels to the next larger one, the largest all the way
-/// around, and so does the announcement.
+/// Returns the number of messages if all processes of this ring start at the same time. `ring`
+/// contains the ranks in the direction of messages. Each rank travels to the next larger one; the
+/// largest rank and the announcement travel all the way around.
 pub fn messages<R: Ord>(ring: &[R]) -> u64 {
     let n = ring.len();
     // A process alone sends only to itself, which is not counted.
@@ -223,7 +227,7 @@ pub fn messages<R: Ord>(ring: &[R]) -> u64 {
     messages + n as u64
 }
 
-/// The variant that selects another algorithm.
+/// Variant that selects the algorithm `repaired-chang-roberts` instead of this one.
 const FAULT_TOLERANT: Variant = Variant {
     name: "fault-tolerant",
     description: "repaired-chang-roberts: suspected processes are skipped, elections are numbered",

@@ -51,16 +51,17 @@ enum Phase {
     Settled,
     /// *Active*: represents a candidate.
     Active {
-        /// Sequence number, from 1.
+        /// Number of the phase, from 1.
         phase: u32,
-        /// `max`: the candidate that it represents.
+        /// `max`: candidate that this process represents.
         candidate: Candidate,
-        /// `left`: candidate of the previous active process on the ring, once known.
+        /// `left`: candidate of the nearest active process before this one; `None` until it is
+        /// known.
         before: Option<Candidate>,
     },
     /// *Passive*: only forwards messages.
     Passive {
-        /// Phase in which it became passive.
+        /// Phase in which this process became passive.
         since: u32,
     },
 }
@@ -69,22 +70,22 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Candidate of the sender.
+    /// Candidate that the sender represents.
     First {
         /// Number of the election.
         election: u32,
         /// Phase of the sender.
         phase: u32,
-        /// The represented candidate.
+        /// Candidate that the sender represents.
         candidate: Candidate,
     },
-    /// Candidate of the active process before the sender.
+    /// Candidate that the nearest active process before the sender represents.
     Second {
         /// Number of the election.
         election: u32,
         /// Phase of the sender.
         phase: u32,
-        /// The represented candidate.
+        /// Candidate of that process.
         candidate: Candidate,
     },
     /// Announces the leader.
@@ -180,8 +181,8 @@ impl DolevKlaweRodeh {
         self.forward(Message::First { election: self.election, phase, candidate }, fx);
     }
 
-    /// Returns the candidates of this process and of the active one before it, if it is active in
-    /// this phase.
+    /// Returns the candidate of this process and, once known, that of the active process before it.
+    /// Returns `None` if this process is not active in this phase.
     fn candidates_in(&self, election: u32, of: u32) -> Option<(Candidate, Option<Candidate>)> {
         match self.phase {
             Phase::Active { phase, candidate, before } => {
@@ -191,7 +192,7 @@ impl DolevKlaweRodeh {
         }
     }
 
-    /// Forwards a message for another process, unless it is a duplicate.
+    /// Forwards a message that is for an active process farther on. Drops a duplicate.
     fn relay(&self, election: u32, phase: u32, message: Message, fx: &mut impl Effects<Self>) {
         let should_forward = matches!(self.phase, Phase::Passive { since } if phase > since);
         if should_forward && election == self.election {
@@ -199,7 +200,8 @@ impl DolevKlaweRodeh {
         }
     }
 
-    /// Announces the leader: its own candidate has returned, and all others are passive.
+    /// Announces the leader. The candidate of this process has returned to it, so all other
+    /// processes are passive.
     fn announce(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) {
         self.settle(self.election, leader, fx);
         self.forward(Message::Elected { election: self.election, leader }, fx);
@@ -216,8 +218,8 @@ impl DolevKlaweRodeh {
     }
 }
 
-/// Returns the number of phases on this ring, given in the direction of messages, regardless of
-/// which processes start: every process that learns of an election takes part. An active process
+/// Returns the number of phases on this ring, whose ranks are given in the direction of messages.
+/// It does not depend on which processes start, because all processes take part. An active process
 /// compares its candidate with those of the two previous active processes. It stays active, and
 /// adopts the candidate of the previous one, if that is the largest of the three.
 fn phases<R: Ord + Copy>(ring: &[R]) -> u64 {

@@ -47,18 +47,18 @@ pub struct Franklin {
 enum Phase {
     /// No election is in progress.
     Settled,
-    /// Larger than all ranks received so far.
+    /// Has the largest rank of all that it has compared so far.
     Active {
-        /// Sequence number, from 1.
+        /// Number of the phase, from 1.
         phase: u32,
-        /// Ranks of both neighbours in this phase.
+        /// Ranks that have arrived from the nearest active processes on both sides, in this phase.
         now: Sides,
-        /// Ranks of neighbours that are already in the next phase.
+        /// Ranks that have arrived from active processes that are already in the next phase.
         next: Sides,
     },
-    /// Beaten; only forwards messages.
+    /// Has lost a comparison, and only forwards messages.
     Passive {
-        /// Phase in which it became passive.
+        /// Phase in which this process became passive.
         since: u32,
     },
 }
@@ -173,7 +173,7 @@ impl Franklin {
         self.start_phase(1, Sides::default(), fx);
     }
 
-    /// Starts a phase, for which some ranks may have arrived already.
+    /// Starts a phase. `now` contains the ranks of this phase that have arrived early.
     fn start_phase(&mut self, phase: u32, now: Sides, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Active { phase, now, next: Sides::default() };
         for direction in Direction::BOTH {
@@ -186,7 +186,7 @@ impl Franklin {
         fx.send(direction.neighbour(self.ring), bid);
     }
 
-    /// Survives or becomes passive, once both neighbours' ranks are known.
+    /// Stays active or becomes passive, once the ranks from both sides are known.
     fn compare(&mut self, fx: &mut impl Effects<Self>) {
         while let Phase::Active { phase, now, mut next } = self.phase
             && let (Some(one), Some(other)) = (now.clockwise, now.counterclockwise)
@@ -204,8 +204,8 @@ impl Franklin {
         }
     }
 
-    /// Becomes the leader: a bid of this process has returned. Its bid in the other direction
-    /// returns as well, without effect.
+    /// Becomes the leader, because a bid of this process has returned to it. Its bid in the other
+    /// direction will return as well, without effect.
     fn win(&mut self, election: u32, of: u32, fx: &mut impl Effects<Self>) {
         if let Phase::Active { phase, .. } = self.phase
             && (election, of) == (self.election, phase)
@@ -223,9 +223,9 @@ impl Franklin {
     }
 }
 
-/// Returns the number of phases on this ring, regardless of which processes start: every process
-/// that learns of an election takes part. A process larger than both neighbours survives, until one
-/// is left, whose bids return.
+/// Returns the number of phases on this ring. It does not depend on which processes start, because
+/// all processes take part. A process larger than both its neighbours survives a phase, until only
+/// one process is left.
 fn phases<R: Ord + Copy>(ring: &[R]) -> u64 {
     let mut active = ring.to_vec();
     let mut phases = 1;

@@ -41,7 +41,7 @@ pub struct HirschbergSinclair {
     rank: Rank,
     /// Number of the latest known election, 0 before the first.
     election: u32,
-    /// The latest election whose leader is known.
+    /// Number of the latest election whose leader this process knows, 0 if none.
     settled: u32,
     /// State of this process in that election.
     phase: Phase,
@@ -51,11 +51,12 @@ pub struct HirschbergSinclair {
 enum Phase {
     /// Has not started, and forwards the probes of others.
     Asleep,
-    /// Has started: *candidate*, or beaten without noticing.
+    /// Has started an election: a *candidate*, or beaten by a larger rank of which it has not
+    /// learned.
     Candidate {
         /// *k*: its probes travel 2^k hops.
         phase: u8,
-        /// Direction of the one reply that has arrived.
+        /// Direction of the first reply in this phase. `None` until a reply arrives.
         replied: Option<Direction>,
     },
 }
@@ -77,7 +78,7 @@ pub enum Message {
         /// Direction of travel.
         direction: Direction,
     },
-    /// There is no larger rank on this side.
+    /// Informs the candidate that no process within 2^phase hops on this side has a larger rank.
     Reply {
         /// Number of the election.
         election: u32,
@@ -200,7 +201,7 @@ impl HirschbergSinclair {
         }
     }
 
-    /// Moves to a later election, if it is one.
+    /// Joins `election` without starting it, if it is later than the latest known one.
     fn update_election(&mut self, election: u32) {
         if election > self.election {
             self.election = election;
@@ -208,7 +209,8 @@ impl HirschbergSinclair {
         }
     }
 
-    /// Records a reply. Returns true if both sides have replied.
+    /// Records a reply to a probe of this process. Returns true if replies of the current phase
+    /// have arrived from both sides.
     fn receive_reply(&mut self, election: u32, of_phase: u8, direction: Direction) -> bool {
         let Phase::Candidate { phase, replied } = &mut self.phase else { return false };
         if election != self.election || of_phase != *phase {
@@ -217,7 +219,8 @@ impl HirschbergSinclair {
         *replied.get_or_insert(direction) != direction
     }
 
-    /// Returns true if this process must start, because a smaller one has.
+    /// Returns true if a probe with a smaller rank must start this process: it has not started, and
+    /// the election has no result yet.
     fn should_start(&self, election: u32) -> bool {
         election == self.election && !self.is_settled() && self.phase == Phase::Asleep
     }
@@ -231,7 +234,7 @@ impl HirschbergSinclair {
     }
 }
 
-/// Returns how far the probes of a phase travel.
+/// Returns the number of hops that a probe of this phase travels: 2^phase.
 fn reach(phase: u8) -> u64 {
     1 << phase.min(63)
 }
@@ -241,7 +244,8 @@ fn last_phase(size: u64) -> u32 {
     u64::BITS - (size - 1).leading_zeros()
 }
 
-/// Returns the paper's bound, with whole candidates and the exact first and last phase.
+/// Returns the paper's bound on the messages of an election. The number of candidates of each phase
+/// is rounded down; the first and the last phase are exact.
 fn max_messages(size: u64) -> u64 {
     3 * size + probes(size, last_phase(size)) + 2 * size + size
 }

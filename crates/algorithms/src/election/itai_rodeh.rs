@@ -50,13 +50,13 @@ enum Phase {
     Passive,
 }
 
-/// The lot of a process: compared by round, then by number.
+/// The lot that a process has drawn. Lots are compared by round, then by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Lot {
-    /// Sequence number, from 1.
+    /// Number of the round in which the process drew the lot, from 1.
     pub round: u32,
-    /// The lot, 1 … N.
+    /// The number drawn, 1 … N.
     pub number: u32,
 }
 
@@ -64,22 +64,22 @@ pub struct Lot {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// A lot of some process.
+    /// The lot of an active process, which travels around the ring.
     Token {
         /// Number of the election.
         election: u32,
-        /// The lot of its owner.
+        /// Lot of the process that sent the token first, its owner.
         lot: Lot,
         /// Number of hops from its owner.
         hops: u32,
-        /// True if no process on the way has the same lot.
+        /// True if no active process that the token has passed has the same lot.
         unique: bool,
     },
-    /// Announces the leader by its distance.
+    /// Announces the leader, identified by its distance on the ring.
     Elected {
         /// Number of the election.
         election: u32,
-        /// Number of hops behind the receiver.
+        /// Number of hops from the leader to the receiver.
         distance: u32,
     },
 }
@@ -150,7 +150,7 @@ impl Protocol for ItaiRodeh {
 }
 
 impl ItaiRodeh {
-    /// Starts a round.
+    /// Starts a round: draws a lot and sends it around the ring.
     fn draw(&mut self, round: u32, fx: &mut impl Effects<Self>) {
         let size = self.group.size();
         if size == 1 {
@@ -175,8 +175,8 @@ impl ItaiRodeh {
         }
     }
 
-    /// Accepts as the leader the process that precedes this one by `distance` hops. Users see its
-    /// id, which is computed from the own id and is not part of any message.
+    /// Accepts as the leader the process that precedes this one by `distance` hops. Users see the
+    /// id of the leader. It is computed from this process's own id and is not part of any message.
     fn settle(&mut self, election: u32, distance: u32, fx: &mut impl Effects<Self>) {
         self.election = election;
         self.phase = Phase::Settled;
@@ -211,7 +211,7 @@ impl Algorithm for ItaiRodeh {
         }
     }
 
-    /// Returns the round, which grows without bound.
+    /// Returns the number of the current round, which has no upper bound.
     fn highest_term(&self) -> u64 {
         match self.phase {
             Phase::Active { lot } => u64::from(lot.round),

@@ -54,7 +54,7 @@ enum Phase {
     Unaware,
     /// Has sent its own rank, which is still travelling.
     Participant {
-        /// The largest entry of the *list*.
+        /// The candidate with the largest rank on the *list* of the received candidates.
         largest: Candidate,
     },
     /// The rank of this process has returned to it.
@@ -75,18 +75,18 @@ pub struct Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Rank of a participant, travelling around.
+    /// The rank of a participant, which travels around the ring.
     Elect {
         /// Number of the election.
         election: u32,
-        /// The participating process.
+        /// The participant, with its rank.
         candidate: Candidate,
     },
-    /// Sent after a restart: asks for the leader.
+    /// Asks for the leader, after a restart. The query travels around the ring.
     Query {
-        /// The restarted process, which asks for the leader.
+        /// Process that restarted and asks for the leader.
         asker: ProcessId,
-        /// Result known to the first process on the way.
+        /// Result known to the first process on the way that knows one; `None` until then.
         known: Option<Outcome>,
     },
 }
@@ -98,7 +98,7 @@ labelled!(Message, Election, Elect => "elect", Query => "query");
 pub struct Config {
     /// Distinct ranks in the order of the ring, clockwise, the direction of messages.
     pub ranks: Arc<[Rank]>,
-    /// Processes that failed before the ring was formed and are not on it.
+    /// Processes that failed before the ring was formed, and are therefore not on it.
     pub absent: ProcessSet,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
@@ -135,7 +135,7 @@ impl Protocol for LeLann {
     type Event = Event;
     type Message = Message;
     type Timer = Never;
-    /// Persists the latest known election.
+    /// Number of the latest known election.
     type Stable = u32;
 
     fn boot(
@@ -200,7 +200,7 @@ impl Protocol for LeLann {
 }
 
 impl LeLann {
-    /// Joins an election, with only itself on the list.
+    /// Joins an election. The list contains only this process's own rank at first.
     fn join(&mut self, election: u32) {
         self.election = election;
         self.phase = Phase::Participant { largest: self.own() };
@@ -210,7 +210,7 @@ impl LeLann {
         self.forward(Message::Elect { election: self.election, candidate: self.own() }, fx);
     }
 
-    /// Adds a candidate to the list.
+    /// Adds a candidate to the list of election `of`, if that is the current election.
     fn add_to_list(&mut self, of: u32, candidate: Candidate) {
         if let Phase::Participant { largest } = &mut self.phase
             && of == self.election
@@ -219,7 +219,8 @@ impl LeLann {
         }
     }
 
-    /// Decides: its own rank has returned.
+    /// Decides that the largest candidate on the list leads. Called when this process's own rank
+    /// has returned.
     fn decide(&mut self, election: u32, fx: &mut impl Effects<Self>) {
         if let Phase::Participant { largest } = self.phase
             && election == self.election
@@ -228,8 +229,8 @@ impl LeLann {
         }
     }
 
-    /// Handles the return of its query. A process that has joined an election meanwhile decides by
-    /// itself.
+    /// Handles the return of this process's query. The result is ignored if this process has joined
+    /// an election meanwhile, and therefore decides by itself.
     fn on_own_query(&mut self, known: Option<Outcome>, fx: &mut impl Effects<Self>) {
         if let Some(Outcome { election, leader }) = known
             && self.phase == Phase::Unaware
@@ -249,7 +250,8 @@ impl LeLann {
         Candidate { rank: self.rank, process: self.ring.me() }
     }
 
-    /// Returns the known result, for a query.
+    /// Returns the result of the current election if this process knows it, to complete the query
+    /// of another process.
     fn outcome(&self) -> Option<Outcome> {
         match self.phase {
             Phase::Decided { leader } => Some(Outcome { election: self.election, leader }),
@@ -257,7 +259,8 @@ impl LeLann {
         }
     }
 
-    /// Sends clockwise. A process alone on the ring is its own neighbour.
+    /// Sends a message to the next process clockwise. A process that is alone on the ring handles
+    /// it itself.
     fn forward(&mut self, message: Message, fx: &mut impl Effects<Self>) {
         let next = self.ring.successor();
         if next == self.ring.me() {

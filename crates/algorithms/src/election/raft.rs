@@ -62,15 +62,14 @@ pub struct Raft {
 enum Role {
     /// Follows no leader, and grants votes.
     Free,
-    /// Has voted for another process or follows it. Grants no other vote until its election
-    /// timeout.
+    /// Follows a process or has voted for it. Grants no other vote until its election timeout.
     Follower {
         /// The leader whose heartbeats it receives; `None` after a vote or a restart.
         leader: Option<ProcessId>,
     },
     /// Asks the other processes whether they would elect it, before it starts a new term.
     PreCandidate {
-        /// Processes that would grant a vote.
+        /// Processes that would vote for this one, including itself.
         votes: ProcessSet,
     },
     Candidate {
@@ -80,7 +79,7 @@ enum Role {
     Leader {
         /// Number of the last heartbeat.
         round: u64,
-        /// Processes that responded to it, including this one.
+        /// Processes that responded to the last heartbeat, including this one.
         answered: ProcessSet,
     },
 }
@@ -88,12 +87,12 @@ enum Role {
 /// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The election timeout: no heartbeat arrived, or the vote was split.
+    /// The election timeout: no heartbeat has arrived in time, or no candidate has a majority.
     Election,
     /// The next heartbeat is due.
     Heartbeat,
-    /// The lease of the leader: without responses of a majority for this long, others may vote
-    /// again.
+    /// The lease of the leader or candidate. If no majority has responded for this long, it steps
+    /// down, because other processes may vote again.
     Lease,
 }
 
@@ -225,7 +224,7 @@ impl Protocol for Raft {
 }
 
 impl Raft {
-    /// Starts an election: no leader is known.
+    /// Handles the election timeout: without a leader, this process asks for pre-votes or votes.
     fn campaign(&mut self, fx: &mut impl Effects<Self>) {
         self.become_follower(fx);
         fx.set_timer(Timer::Election, self.config.election);
@@ -245,7 +244,8 @@ impl Raft {
         }
     }
 
-    /// Starts a new term with a vote for itself, requested by `ask`, and a lease for the votes.
+    /// Starts a new term in which this process votes for itself. Requests votes by the message that
+    /// `ask` creates, and starts the lease that limits the candidacy.
     fn become_candidate(&mut self, ask: fn(u64) -> Message, fx: &mut impl Effects<Self>) {
         self.term += 1;
         self.voted_for = Some(self.group.me());
@@ -255,7 +255,7 @@ impl Raft {
         self.maybe_become_leader(fx);
     }
 
-    /// Steps down in favour of a process that has responded recently, or of any other.
+    /// Steps down, and nominates a process that responded to the last heartbeat, or the first peer.
     fn hand_over(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader { answered, .. } = &self.role else { return };
         let peers = self.group.peers();
@@ -289,8 +289,7 @@ impl Raft {
         self.record_response(me, ours, fx);
     }
 
-    /// Renews the lease with the response that completes a majority, unless it is to an earlier
-    /// heartbeat.
+    /// Records a response to the last heartbeat. Renews the lease when a majority has responded.
     fn record_response(
         &mut self,
         from: ProcessId,
@@ -307,7 +306,7 @@ impl Raft {
         }
     }
 
-    /// Moves to a later term, if `term` is one.
+    /// Joins `term` and steps down, if it is later than the current term.
     fn update_term(&mut self, term: u64, fx: &mut impl Effects<Self>) {
         if term > self.term {
             let had_promised = matches!(self.role, Role::Follower { .. });
@@ -335,14 +334,14 @@ impl Raft {
         self.role = Role::Free;
     }
 
-    /// Responds to a vote request.
+    /// Responds to a vote request: grants the vote, or refuses it.
     fn respond_to_candidate(&mut self, from: ProcessId, term: u64, fx: &mut impl Effects<Self>) {
         let granted = term == self.term && self.grant_vote(from, fx);
         fx.send(from, Message::Vote { term: self.term, granted });
     }
 
-    /// Votes for a candidate of the current term, if possible. Returns true if it has this
-    /// process's vote.
+    /// Votes for a candidate of the current term, unless this process has voted or follows a
+    /// leader. Returns true if the candidate has this process's vote, also from an earlier request.
     fn grant_vote(&mut self, candidate: ProcessId, fx: &mut impl Effects<Self>) -> bool {
         let votes = matches!(self.role, Role::Free | Role::PreCandidate { .. });
         if votes && self.voted_for.is_none() {
@@ -353,7 +352,7 @@ impl Raft {
         self.voted_for == Some(candidate)
     }
 
-    /// Handles a heartbeat of the current leader.
+    /// Handles a heartbeat of the current leader: follows it, and restarts the election timeout.
     fn follow_leader(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) {
         fx.set_timer(Timer::Election, self.config.election);
         let role = Role::Follower { leader: Some(leader) };
@@ -377,7 +376,8 @@ impl Raft {
         }
     }
 
-    /// Returns true if this process leads, or supports a process that may still lead.
+    /// Returns true if this process leads, follows a leader, or has voted for a process that may
+    /// still lead. It then grants no other vote.
     fn has_promised(&self) -> bool {
         matches!(self.role, Role::Follower { .. } | Role::Leader { .. })
     }

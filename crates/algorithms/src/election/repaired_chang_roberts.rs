@@ -53,19 +53,20 @@ pub struct RepairedChangRoberts {
     number: u64,
     /// State of this process in that term.
     phase: Phase,
-    /// `elected_i`, `⊥` when `None`; of an older term while the next is in progress.
+    /// `elected_i`: the term whose leader was last reported to the user; `⊥` is `None`. It is an
+    /// older term while the next election is in progress.
     elected: Option<Term>,
     /// Processes that the failure detector suspects.
     suspected: ProcessSet,
 }
 
-/// `participant_i`, and the last message.
+/// `participant_i`, and the candidate of the last message that this process sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     /// Has not received a candidate.
     NonParticipant,
     Participant {
-        /// The largest candidate that it has sent, including itself.
+        /// The largest candidate that this process has sent, possibly itself.
         largest: Candidate,
     },
     Decided {
@@ -94,13 +95,13 @@ pub enum Message {
         /// The elected leader.
         leader: Candidate,
     },
-    /// Sent after a restart with a new term: asks for terms that are as new or newer.
+    /// Sent after a restart, with a new term: asks for terms that are at least as new.
     Query {
         /// Number of the term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
-    /// Answers a query: the sender knows a term that is as new or newer.
+    /// Answers a query: the sender knows a term that is at least as new.
     Answer {
         /// Number of the newest term known to the sender.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
@@ -125,7 +126,8 @@ impl Protocol for RepairedChangRoberts {
     type Event = Event;
     type Message = Message;
     type Timer = Never;
-    /// Persists the newest term, so that no process takes part in one twice, even across a crash.
+    /// Number of the newest known term. It is persisted so that no process takes part in a term
+    /// twice, even across a crash.
     type Stable = Stable;
 
     fn boot(
@@ -222,7 +224,8 @@ impl RepairedChangRoberts {
         self.participate(self.own, fx);
     }
 
-    /// Moves to a newer term; older messages of this process are void.
+    /// Joins a term if it is newer than all known ones. This process then resends no message of an
+    /// older term.
     fn join(&mut self, number: u64) {
         if number > self.number {
             self.number = number;
@@ -273,7 +276,8 @@ impl RepairedChangRoberts {
         self.send_on(fx);
     }
 
-    /// Reports the leader of this term to the user, unless it is already reported or suspected.
+    /// Reports the leader of this term to the user. Does nothing if the leader was reported
+    /// already, or is suspected.
     fn report_leader(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Decided { leader } = self.phase else { return };
         let term = Term { number: self.number, leader: leader.process };
@@ -289,7 +293,8 @@ impl RepairedChangRoberts {
         }
     }
 
-    /// Returns true if this process is the largest candidate sent, or leads in this term.
+    /// Returns true if `process` is the largest candidate that this process has sent, or the leader
+    /// that it knows in this term.
     fn relies_on(&self, process: ProcessId) -> bool {
         match self.phase {
             Phase::Participant { largest: it } | Phase::Decided { leader: it } => {
@@ -300,9 +305,10 @@ impl RepairedChangRoberts {
     }
 }
 
-/// Sending along the ring.
+/// Messages to the next live process of the ring.
 impl RepairedChangRoberts {
-    /// Sends the last message clockwise. A process alone on the ring is its own neighbour.
+    /// Sends the last message again, to the next unsuspected process clockwise. A process that is
+    /// alone on the ring handles it itself.
     fn send_on(&mut self, fx: &mut impl Effects<Self>) {
         let Some(message) = self.last_sent() else { return };
         match self.successor() {
@@ -311,7 +317,7 @@ impl RepairedChangRoberts {
         }
     }
 
-    /// Returns the last message sent in this term, if any.
+    /// Returns the message that this process sent last in this term, if any.
     fn last_sent(&self) -> Option<Message> {
         let number = self.number;
         match self.phase {

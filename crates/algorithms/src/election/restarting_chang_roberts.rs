@@ -48,7 +48,7 @@ pub struct RestartingChangRoberts {
     variants: Variants<Switch>,
     /// *i*: rank, which decides the election.
     rank: Rank,
-    /// Time to wait for a result.
+    /// Time that the initiator waits for a result before it starts a new attempt.
     restart_timeout: Delay,
     /// Number of the newest known attempt, 0 before the first.
     number: u64,
@@ -56,15 +56,15 @@ pub struct RestartingChangRoberts {
     phase: Phase,
 }
 
-/// `participant_i`, and whether it waits.
+/// `participant_i`, and whether the process waits for a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     NonParticipant,
     Participant {
-        /// True if its user has started an election and it waits for the result.
+        /// True if this process started the attempt and waits for its result.
         is_waiting: bool,
     },
-    /// Leads, and waits for its announcement to return.
+    /// Leads, and waits until its announcement has travelled around the ring.
     Announcing,
     /// Knows the leader.
     Decided,
@@ -97,7 +97,7 @@ labelled!(Message, Election, Election => "election", Elected => "elected");
 /// Timer of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The ring has had time for an election.
+    /// The initiator starts a new attempt: the ring has had enough time for an election.
     Restart,
 }
 
@@ -114,9 +114,9 @@ pub struct Stable {
 pub struct Config {
     /// Distinct ranks in the order of the ring, clockwise, the direction of messages.
     pub ranks: Arc<[Rank]>,
-    /// Processes that failed before the ring was formed and are not on it.
+    /// Processes that failed before the ring was formed, and are therefore not on it.
     pub absent: ProcessSet,
-    /// Time to wait for a result: longer than 3N messages take.
+    /// Time that the initiator waits for a result: longer than 3N messages take.
     pub restart_timeout: Delay,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
@@ -158,8 +158,8 @@ impl Protocol for RestartingChangRoberts {
     type Event = Event;
     type Message = Message;
     type Timer = Timer;
-    /// Persists the newest attempt, so that no process takes part in one twice, even across a
-    /// crash.
+    /// Number of the newest known attempt. It is persisted so that no process takes part in an
+    /// attempt twice, even across a crash.
     type Stable = Stable;
 
     fn boot(
@@ -243,13 +243,14 @@ impl RestartingChangRoberts {
         self.send_own(fx);
     }
 
-    /// Takes part, and waits for the result.
+    /// Participates in the attempt as its initiator, and starts the restart timeout.
     fn wait(&mut self, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Participant { is_waiting: true };
         fx.set_timer(Timer::Restart, self.restart_timeout);
     }
 
-    /// Moves to a newer attempt, whose initiator waits for its result.
+    /// Joins a newer attempt. This process stops waiting, because the initiator of that attempt
+    /// waits for its result.
     fn join(&mut self, number: u64, fx: &mut impl Effects<Self>) {
         self.number = number;
         self.phase = Phase::NonParticipant;
@@ -297,7 +298,8 @@ impl RestartingChangRoberts {
         Candidate { rank: self.rank, process: self.ring.me() }
     }
 
-    /// Sends clockwise. A process alone on the ring is its own neighbour.
+    /// Sends a message to the next process clockwise. A process that is alone on the ring handles
+    /// it itself.
     fn forward(&mut self, message: Message, fx: &mut impl Effects<Self>) {
         let next = self.ring.successor();
         if self.ring.is_alone() {

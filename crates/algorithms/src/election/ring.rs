@@ -1,4 +1,4 @@
-//! Shared parts of elections on rings.
+//! Configuration, neighbours and candidates, as election algorithms on rings share them.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -8,12 +8,12 @@ use tenure_core::{Group, ProcessId, ProcessSet, Rank};
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{Configured, Parameters};
 
-/// Configuration of one process, for algorithms configured by ranks only.
+/// Configuration of one process, for ring algorithms that need nothing but ranks.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Distinct ranks in the order of the ring, clockwise.
     pub ranks: Arc<[Rank]>,
-    /// Processes that failed before the ring was formed and are not on it.
+    /// Processes that failed before the ring was formed, and are therefore not on it.
     pub absent: ProcessSet,
 }
 
@@ -45,7 +45,8 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// Returns the ring of the processes that had not failed before it was formed.
+    /// Returns the ring as seen by this process, without the processes that had failed before it
+    /// was formed.
     pub(super) fn without(absent: &ProcessSet, group: Group) -> Self {
         let (me, size) = (group.me(), group.size());
         let is_on_it = |place: &ProcessId| *place == me || !absent.contains(*place);
@@ -58,7 +59,7 @@ impl Ring {
         }
     }
 
-    /// Returns the process whose view this is.
+    /// Returns the process to which this view of the ring belongs.
     pub(super) const fn me(self) -> ProcessId {
         self.me
     }
@@ -68,7 +69,7 @@ impl Ring {
         self.next
     }
 
-    /// Returns true if this process is alone.
+    /// Returns true if this process is the only one on the ring.
     pub(super) fn is_alone(self) -> bool {
         self.next == self.me
     }
@@ -98,7 +99,7 @@ pub(super) fn rank(ranks: &[Rank], group: Group) -> Rank {
     ranks[group.me().index()]
 }
 
-/// A possible leader: compared by rank.
+/// A process that may become the leader. Candidates are compared by rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Candidate {
@@ -130,7 +131,7 @@ impl Direction {
         }
     }
 
-    /// Returns the neighbour in this direction.
+    /// Returns the neighbour of this process in this direction.
     pub(super) fn neighbour(self, ring: Ring) -> ProcessId {
         match self {
             Direction::Clockwise => ring.next,

@@ -1,4 +1,4 @@
-//! A request and its state at each voter.
+//! A process's request for votes, and the response of each voter.
 
 use alloc::vec::Vec;
 
@@ -13,22 +13,22 @@ pub(super) struct Candidate {
     answers: Vec<Answer>,
 }
 
-/// State of the request at one voter.
+/// State of the request at one voter of the quorum.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Answer {
     voter: ProcessId,
     state: VoteState,
-    /// Number of the vote that this process has or will get next.
+    /// Number of the vote that the request has from this voter, or gets next. Numbers start at 1.
     number: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum VoteState {
     Awaited,
-    /// The voter may have voted for a smaller request.
+    /// The voter has reported a smaller request, for which it may vote first.
     Failed,
     Locked,
-    /// Locked, and the voter has asked for its vote back.
+    /// The voter has voted for the request and asked for its vote back.
     Inquired,
 }
 
@@ -38,7 +38,7 @@ impl Candidate {
         Candidate { request, answers: quorum.iter().map(answer).collect() }
     }
 
-    /// Records the vote with this number.
+    /// Records that the voter has given the vote with this number.
     pub(super) fn lock(&mut self, voter: ProcessId, number: u32) {
         if let Some(answer) = self.answer(voter)
             && answer.number == number
@@ -56,7 +56,7 @@ impl Candidate {
         }
     }
 
-    /// Records that the voter asked for the vote with this number.
+    /// Records that the voter asks for the vote with this number back.
     pub(super) fn inquire(&mut self, voter: ProcessId, number: u32) {
         if let Some(answer) = self.answer(voter)
             && (answer.state, answer.number) == (VoteState::Locked, number)
@@ -65,7 +65,8 @@ impl Candidate {
         }
     }
 
-    /// Returns the votes that voters asked back, if the request failed at some voter.
+    /// Returns the votes that voters have asked back, and gives them up. Returns none unless some
+    /// voter may vote for a smaller request first.
     pub(super) fn relinquish(&mut self) -> Vec<(ProcessId, Ballot)> {
         let mut given = Vec::new();
         if self.answers.iter().all(|answer| answer.state != VoteState::Failed) {
@@ -79,7 +80,7 @@ impl Candidate {
         given
     }
 
-    /// Returns all votes of the quorum, if complete.
+    /// Returns the votes of all voters of the quorum. `None` while any vote is missing.
     pub(super) fn all_votes(&self) -> Option<Vec<(ProcessId, Ballot)>> {
         let ballot = |it: &Answer| Ballot { request: self.request, number: it.number };
         self.answers.iter().map(|it| it.state.is_locked().then(|| (it.voter, ballot(it)))).collect()

@@ -31,7 +31,7 @@ use crate::catalogue_error::CatalogueError;
 use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
-/// One process: a client, and at the coordinator also the server.
+/// One process: a client of the coordinator. One of the processes is also the coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Central {
     me: ProcessId,
@@ -62,14 +62,14 @@ pub enum Message {
     },
     /// Grants entry to the critical section.
     Grant {
-        /// Which request this answers.
+        /// Number of the granted request.
         number: u64,
         /// Fence of the entry.
         fence: Fence,
     },
     /// The sender has left the critical section.
     Release {
-        /// The request that ended.
+        /// Number of the request whose entry has ended.
         number: u64,
     },
 }

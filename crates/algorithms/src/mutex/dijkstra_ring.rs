@@ -85,22 +85,23 @@ labelled!(Message, Mutex, State => "state");
 /// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The privilege was not used: move.
+    /// This process moves, because its user has not used the privilege.
     Pass,
-    /// Send the state again.
+    /// This process sends its state again.
     Repeat,
 }
 
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// *K*, at least 2; `None` for 2N, which suffices for every start.
+    /// *K*: number of states, at least 2. `None` means 2N, with which the ring converges from every
+    /// start.
     pub states: Option<u32>,
     /// Initial states by process; zeros for processes without an entry.
     pub start: Arc<[State]>,
-    /// Upper bound on keeping the privilege unused, in ticks: one hop.
+    /// Maximum time for which a process keeps the privilege unused, in ticks: the time of one hop.
     pub pass_after: u64,
-    /// Interval between repetitions of the state.
+    /// Interval at which a process sends its state again.
     pub repeat: Delay,
 }
 
@@ -216,7 +217,7 @@ impl DijkstraRing {
         }
     }
 
-    /// Keeps an unused privilege for a moment.
+    /// Sets the timer after which this process moves if its user has not used the privilege.
     fn wait_to_pass(&mut self, fx: &mut impl Effects<Self>) {
         if self.is_privileged() {
             fx.set_timer(Timer::Pass, Delay { min: 0, max: self.pass_after });
@@ -225,7 +226,7 @@ impl DijkstraRing {
         }
     }
 
-    /// Moves, unless the privilege is gone.
+    /// Moves, if this process is still privileged.
     fn pass(&mut self, fx: &mut impl Effects<Self>) {
         if self.is_alone() || !self.is_privileged() {
             return;

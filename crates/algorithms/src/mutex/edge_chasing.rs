@@ -60,9 +60,9 @@ pub struct EdgeChasing {
     /// Number of attempts to enter made by this process.
     attempts: u64,
     entries: u64,
-    /// Number of probes started.
+    /// Number of probes that this process has started.
     probes: u64,
-    /// Largest grant count seen: the fence of an entry.
+    /// Largest grant number that this process has seen: the fence of its entry.
     fence: u64,
     /// Grants and waiting requests of the lock that this process manages.
     grants: GrantQueue,
@@ -72,22 +72,23 @@ pub struct EdgeChasing {
 enum Phase {
     Idle,
     Waiting {
-        /// Number of locks held.
+        /// Number of locks that this process holds.
         held: usize,
-        /// Edge to the process waited for, once known.
+        /// Edge to the attempt that holds the awaited lock. `None` until the manager has named the
+        /// holder.
         edge: Option<Edge>,
     },
     Inside,
 }
 
-/// An edge of the wait-for graph, from this process.
+/// An edge of the wait-for graph, which starts at this process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Edge {
     /// Attempt that holds the lock.
     to: Attempt,
-    /// Number of its grant.
+    /// Number of the grant by which that attempt holds the lock.
     count: u64,
-    /// `dependent`: initiators whose probes were sent along this edge.
+    /// `dependent`: initiators whose probes this process has forwarded along this edge.
     dependents: BTreeSet<Initiator>,
 }
 
@@ -192,7 +193,7 @@ impl Protocol for EdgeChasing {
     }
 }
 
-/// The client: acquires its locks one after the other.
+/// Client role: acquires the locks one after the other.
 impl EdgeChasing {
     /// Returns the managers of the locks that a process needs, in the order in which it acquires
     /// them.
@@ -248,7 +249,7 @@ impl EdgeChasing {
     }
 }
 
-/// The detection: probes along the edges.
+/// Deadlock detection: sends probes along the edges of the wait-for graph.
 impl EdgeChasing {
     fn on_wait(&mut self, number: u64, to: Attempt, count: u64, fx: &mut impl Effects<Self>) {
         let Phase::Waiting { edge, .. } = &mut self.phase else { return };
@@ -277,7 +278,7 @@ impl EdgeChasing {
         (self.entries, Attempt { process: self.group.me(), number: self.attempts })
     }
 
-    /// Handles being the victim of a cycle: releases the locks and tries again.
+    /// Abandons the attempt and starts a new one, because this process is the victim of a cycle.
     fn abort(&mut self, fx: &mut impl Effects<Self>) {
         if let Phase::Waiting { held: 1.., .. } = self.phase {
             self.release_all(fx);
@@ -286,16 +287,17 @@ impl EdgeChasing {
     }
 }
 
-/// The manager: informs waiters of the holder.
+/// Manager role: grants the lock, and informs waiting processes of its holder.
 impl EdgeChasing {
-    /// Entries need locks of several managers, so the next count must exceed all that were seen.
+    /// Ensures that the next grant has a number above `fence`. An entry needs locks of several
+    /// managers, so the numbers of all of them must increase together.
     fn count_from(&mut self, fence: u64) {
         if !self.variants.has(Switch::CountsAlone) {
             self.grants.count_from(fence);
         }
     }
 
-    /// Grants the lock to the next claim. Returns true if there was one.
+    /// Grants the lock to the first waiting claim. Returns true if there was one.
     fn grant_next(&mut self, fx: &mut impl Effects<Self>) -> bool {
         let Some((claim, count)) = self.grants.grant() else { return false };
         for waiting in self.grants.queue().clone() {
@@ -305,8 +307,8 @@ impl EdgeChasing {
         true
     }
 
-    /// Informs a process that waits for its second lock of the holder. A process without a lock
-    /// blocks no other.
+    /// Informs a waiting process of the holder, if the awaited lock is its second. A process that
+    /// waits for its first lock holds none, and cannot be part of a cycle.
     fn report_holder(&mut self, waiting: Claim, fx: &mut impl Effects<Self>) {
         if self.has_detection()
             && self.locks(waiting.process)[0] != self.group.me()
@@ -318,13 +320,14 @@ impl EdgeChasing {
         }
     }
 
-    /// Returns true if cycles are possible and detected.
+    /// Returns true if this configuration sends probes: cycles are possible, and detection is
+    /// switched on.
     fn has_detection(&self) -> bool {
         let has = |switch| self.variants.has(switch);
         !has(Switch::NoDetection) && (!has(Switch::Ordered) || has(Switch::Talkative))
     }
 
-    /// Sends a message, or handles it directly if it is for this process.
+    /// Sends a message, or handles it directly if this process is the receiver.
     fn send(&mut self, to: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         if to == self.group.me() {
             self.on_message(to, message, fx);

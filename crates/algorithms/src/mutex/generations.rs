@@ -8,7 +8,8 @@
 
 use tenure_core::{Group, ProcessId, ProcessSet, Term};
 
-/// What one process knows of generations and suspicions; `A` accumulates the responses.
+/// Newest generation and suspected peers, as one process knows them. `A` accumulates the responses
+/// to an inquiry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Generations<A> {
     group: Group,
@@ -21,13 +22,13 @@ pub(crate) struct Generations<A> {
 /// Role of this process in the start of the newest generation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Role<A> {
-    /// No pending duty.
+    /// The process has nothing to do for the newest generation.
     None,
-    /// Must respond to the maker's inquiry.
+    /// The process must respond to the inquiry of the maker, the process that makes the token.
     MustRespond,
     /// Makes the token once all awaited processes have responded.
     Making {
-        /// Processes that have not responded, possibly including this one while it is inside.
+        /// Processes that have not responded. This process is one of them while it is inside.
         awaited: ProcessSet,
         /// Responses so far.
         responses: A,
@@ -35,7 +36,8 @@ enum Role<A> {
 }
 
 impl<A> Generations<A> {
-    /// Returns the first generation, whose token starts at the first process.
+    /// Returns the state at the start. The token of the first generation starts at the first
+    /// process.
     pub(crate) fn new(group: Group) -> Self {
         let newest = Term { number: 0, leader: ProcessId(0) };
         Generations { group, newest, suspected: ProcessSet::new(), role: Role::None }
@@ -67,8 +69,9 @@ impl<A> Generations<A> {
         matches!(self.role, Role::Making { .. })
     }
 
-    /// Starts a new generation and returns the processes to inquire of. Returns `None` if a newer
-    /// one than `doubted` exists or one is already starting here.
+    /// Starts a new generation, because the token of `doubted` may be lost. Returns the processes
+    /// to inquire of. Returns `None` if a newer generation exists, or if this process is making
+    /// that token.
     pub(crate) fn start(&mut self, doubted: Term, responses: A) -> Option<ProcessSet> {
         if doubted < self.newest || doubted == self.newest && self.is_making() {
             return None;
@@ -85,7 +88,8 @@ impl<A> Generations<A> {
         Some(inquired)
     }
 
-    /// Records a generation. Returns true if it is newer than all known ones.
+    /// Records a generation of which this process learned. Returns true if it is newer than all
+    /// known ones.
     pub(crate) fn follow(&mut self, generation: Term) -> bool {
         let is_newer = generation > self.newest;
         if is_newer {
@@ -94,8 +98,8 @@ impl<A> Generations<A> {
         is_newer
     }
 
-    /// Records a generation whose maker inquires and needs a response. Returns true if it is newer
-    /// than all known ones.
+    /// Records a generation whose maker inquires of this process. Returns true if it is newer than
+    /// all known ones; this process must then respond.
     pub(crate) fn follow_inquiry(&mut self, generation: Term) -> bool {
         let is_newer = self.follow(generation);
         if is_newer {
@@ -104,13 +108,14 @@ impl<A> Generations<A> {
         is_newer
     }
 
-    /// Returns true if the maker of a generation must be informed of a newer one. The maker of the
-    /// newer one knows it, and would mistake the message for a response.
+    /// Returns true if the maker of `generation` must be informed that a newer one exists. If it
+    /// made the newer one as well, it knows that, and would mistake the message for a response.
     pub(crate) fn has_overtaken(&self, generation: Term) -> bool {
         generation < self.newest && generation.leader != self.newest.leader
     }
 
-    /// Returns the maker that awaits a response, and clears the duty.
+    /// Returns the maker to which this process must respond now, and marks its inquiry as answered.
+    /// `None` if no response is pending.
     pub(crate) fn take_pending_inquiry(&mut self) -> Option<ProcessId> {
         if !matches!(self.role, Role::MustRespond) {
             return None;
@@ -119,7 +124,7 @@ impl<A> Generations<A> {
         Some(self.newest.leader)
     }
 
-    /// Returns the responses so far, while this process makes a token.
+    /// Returns the responses so far. `None` unless this process makes a token.
     pub(crate) fn responses(&mut self) -> Option<&mut A> {
         match &mut self.role {
             Role::Making { responses, .. } => Some(responses),
@@ -127,8 +132,8 @@ impl<A> Generations<A> {
         }
     }
 
-    /// Stops waiting for a process. After the last one, returns all responses; the token can be
-    /// made.
+    /// Stops waiting for the response of a process. Returns all responses if it was the last one:
+    /// the token can be made.
     pub(crate) fn record_response(&mut self, from: ProcessId) -> Option<A> {
         let Role::Making { awaited, .. } = &mut self.role else { return None };
         if !awaited.remove(from) || !awaited.is_empty() {

@@ -4,13 +4,13 @@ use alloc::collections::VecDeque;
 
 use tenure_core::ProcessId;
 
-/// Identifier of a request, unique for its process across restarts.
+/// Identifier of a request. A process never uses it twice, even across restarts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ticket {
-    /// Number of boots of the process.
+    /// Number of starts of the process, including the current one.
     pub boot: u64,
-    /// Number of requests since that boot.
+    /// Number of requests since that start.
     pub number: u64,
 }
 
@@ -42,7 +42,8 @@ impl GrantQueue {
         self.queue.push_back(claim);
     }
 
-    /// Grants the next waiting claim if the lock is free. Returns it with the number of the grant.
+    /// Grants the lock to the first waiting claim, if the lock is free. Returns the claim with the
+    /// number of the grant, or `None` if nothing was granted.
     pub(crate) fn grant(&mut self) -> Option<(Claim, u64)> {
         if self.holder.is_some() {
             return None;
@@ -53,13 +54,14 @@ impl GrantQueue {
         Some((claim, self.granted))
     }
 
-    /// Returns the granted claim that a waiting one waits for, with the number of its grant.
+    /// Returns the claim that holds the lock, with the number of its grant, if `claim` waits for
+    /// it.
     pub(crate) fn awaited_by(&self, claim: Claim) -> Option<(Claim, u64)> {
         let holder = self.holder.filter(|_| self.queue.contains(&claim))?;
         Some((holder, self.granted))
     }
 
-    /// Returns the granted claim.
+    /// Returns the claim that holds the lock, if any.
     pub(crate) fn holder(&self) -> Option<Claim> {
         self.holder
     }
@@ -69,12 +71,12 @@ impl GrantQueue {
         self.granted
     }
 
-    /// Returns the waiting claims.
+    /// Returns the waiting claims, in the order of arrival.
     pub(crate) fn queue(&self) -> &VecDeque<Claim> {
         &self.queue
     }
 
-    /// Ensures that later grants have numbers above this one.
+    /// Ensures that later grants have numbers above `granted`.
     pub(crate) fn count_from(&mut self, granted: u64) {
         self.granted = self.granted.max(granted);
     }
@@ -87,13 +89,13 @@ impl GrantQueue {
         self.queue.retain(|other| *other != claim);
     }
 
-    /// Withdraws all claims of a process that is believed to have crashed.
+    /// Withdraws all claims of a process that is suspected of having crashed.
     pub(crate) fn forget(&mut self, process: ProcessId) {
         self.holder = self.holder.filter(|claim| claim.process != process);
         self.queue.retain(|claim| claim.process != process);
     }
 
-    /// Records a claim that was granted before this queue was created.
+    /// Records the holder of a grant that was made before this queue was created.
     pub(crate) fn restore(&mut self, claim: Claim) {
         self.queue.retain(|other| other.process != claim.process);
         self.holder = Some(claim);

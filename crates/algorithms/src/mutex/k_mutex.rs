@@ -60,7 +60,7 @@ enum Phase {
     Waiting {
         /// Timestamp of this process's request.
         request: Timestamp,
-        /// Processes that have not replied; the last k − 1 need not.
+        /// Processes that have not replied. The process enters when at most k − 1 of them are left.
         awaited: ProcessSet,
     },
     Inside,
@@ -77,7 +77,7 @@ pub enum Message {
     },
     /// Permits the receiver to enter.
     Reply {
-        /// Clock of the answered request.
+        /// Clock of the request that this reply answers.
         to: u64,
     },
 }
@@ -189,7 +189,7 @@ impl KMutex {
         fx.emit(Event::Exited);
     }
 
-    /// Defers a request, in place of an older one of the same process.
+    /// Defers a request. It replaces an older request of the same process.
     fn defer(&mut self, request: Timestamp) {
         let known = |other: &Timestamp| other.process == request.process && *other >= request;
         if !self.deferred.iter().any(known) {
@@ -204,7 +204,7 @@ impl KMutex {
         Message::Reply { to: if untagged { 0 } else { request.clock } }
     }
 
-    /// Returns true if this process has a claim that precedes `request`.
+    /// Returns true if this process is inside, or waits with a request that precedes `request`.
     fn precedes(&self, request: Timestamp) -> bool {
         match &self.phase {
             Phase::Idle => false,

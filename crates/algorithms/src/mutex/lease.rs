@@ -1,4 +1,4 @@
-//! A lease: a lock that expires by itself, at the holder before it does at the grantor.
+//! A lease: a lock that expires by itself, first at its holder, and then at the grantor.
 //!
 //! C. Gray, D. Cheriton, *Leases: an efficient fault-tolerant mechanism for distributed file cache
 //! consistency*, SOSP 1989. Their leases protect cached reads; this one is exclusive, like the
@@ -40,7 +40,7 @@ pub use self::config::{Config, Switch};
 use super::{Claim, GrantQueue, RenewalRequests, Side, Ticket};
 use crate::Variants;
 
-/// One process: a client, and at one of them also the grantor.
+/// One process: a client of the grantor. One of the processes is also the grantor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lease {
     me: ProcessId,
@@ -51,7 +51,8 @@ pub struct Lease {
     renewals: RenewalRequests,
     /// Grants and waiting requests; used only at the grantor.
     grants: GrantQueue,
-    /// True if grants made before a restart may still be valid.
+    /// True while this process, the restarted grantor, grants nothing, because grants from before
+    /// the restart may still be valid.
     is_closed: bool,
 }
 
@@ -66,11 +67,11 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Requests entry, or a renewal.
+    /// Requests entry, or renews the lease of an entry.
     Request {
-        /// Identifier of the entry that is wanted.
+        /// Identifier of the requested entry.
         ticket: Ticket,
-        /// Number of the request, which distinguishes renewals.
+        /// Number of this message, which distinguishes renewals of one entry.
         round: u64,
     },
     /// The receiver is the next to enter. It must request again, so that its lease starts now.
@@ -80,16 +81,16 @@ pub enum Message {
     },
     /// Grants a lease, measured from the request.
     Grant {
-        /// The entry that is granted.
+        /// Identifier of the granted entry.
         ticket: Ticket,
-        /// Number of the answered request.
+        /// Number of the request that this grant answers.
         round: u64,
         /// Fence of the entry.
         fence: Fence,
     },
     /// The sender has left the critical section.
     Release {
-        /// The entry that ended.
+        /// Identifier of the entry that has ended.
         ticket: Ticket,
     },
 }
@@ -102,7 +103,8 @@ labelled!(
 /// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The deadline of a request: a response that arrives later does not permit entry.
+    /// The deadline of a request. It ends the entry that the response to the request permits, and a
+    /// later response permits none.
     Deadline(Side),
     /// The next request is due.
     Renewal,
@@ -114,7 +116,8 @@ pub enum Timer {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
-    /// Number of boots, which distinguishes requests and fences from those before a restart.
+    /// Number of starts of this process. It distinguishes requests and fences from those before a
+    /// restart.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
     boots: u64,
 }
@@ -220,9 +223,9 @@ impl Protocol for Lease {
     }
 }
 
-/// Behaviour of a client.
+/// Client role: requests, enters and exits.
 impl Lease {
-    /// Sends a request, the first or a renewal. The lease runs from now, if it is answered.
+    /// Sends a request or a renewal. If it is granted, the lease is measured from this moment.
     fn send_request(&mut self, fx: &mut impl Effects<Self>) {
         let times = self.config.times;
         let (side, round) = self.renewals.start(times.rounds);
@@ -232,7 +235,8 @@ impl Lease {
         self.send(self.config.grantor, request, fx);
     }
 
-    /// Handles a grant: enters or stays inside, if it answers the latest request in time.
+    /// Handles a grant. The process enters or stays inside if the grant answers its latest request
+    /// in time.
     fn on_grant(&mut self, round: u64, fence: Fence, fx: &mut impl Effects<Self>) {
         let Some((side, before)) = self.renewals.on_grant(round) else { return };
         if let Some(before) = before {
@@ -247,7 +251,7 @@ impl Lease {
         }
     }
 
-    /// Leaves, on command or because the lease expired.
+    /// Exits, because the user commanded it or the lease expired.
     fn leave(&mut self, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Idle;
         self.renewals.reset();
@@ -262,7 +266,7 @@ impl Lease {
         ticket == self.ticket && self.phase != Phase::Idle
     }
 
-    /// Sends a message, or handles it directly if it is for this process.
+    /// Sends a message, or handles it directly if this process is the receiver.
     fn send(&mut self, to: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         if to == self.me {
             self.on_message(to, message, fx);
@@ -272,9 +276,10 @@ impl Lease {
     }
 }
 
-/// Behaviour of the grantor.
+/// Grantor role: grants leases, and notifies waiting processes.
 impl Lease {
-    /// Grants the request of the holder or of the next process; others wait.
+    /// Handles a request: grants it if it is from the holder, or from the next process while the
+    /// lock is free. Other requests wait.
     fn on_request(&mut self, claim: Claim, round: u64, fx: &mut impl Effects<Self>) {
         let is_renewal = self.grants.holder() == Some(claim);
         self.grants.enqueue(claim);
@@ -296,7 +301,7 @@ impl Lease {
         }
     }
 
-    /// Informs the next waiting process, once the lock is free.
+    /// Notifies the next waiting process, if the lock is free.
     fn notify_next(&mut self, fx: &mut impl Effects<Self>) {
         if self.is_closed || self.grants.holder().is_some() {
             return;
@@ -307,7 +312,8 @@ impl Lease {
         }
     }
 
-    /// Reserves the lock for a process that has waited, as long as for a grant.
+    /// Reserves the lock for a process that has waited, for as long as a grant lasts, and notifies
+    /// it.
     fn notify_turn(&mut self, next: Claim, fx: &mut impl Effects<Self>) {
         fx.set_timer(Timer::Expiry, self.config.grant_duration());
         self.send(next.process, Message::Turn { ticket: next.ticket }, fx);

@@ -40,18 +40,18 @@ use crate::variants::switches;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MisraRing {
     group: Group,
-    /// Upper bound on keeping an unused token, in ticks.
+    /// Maximum time for which an idle process keeps a token, in ticks.
     pass_after: u64,
-    /// Modulus of the numbers.
+    /// Modulus of the tokens' numbers.
     numbers: u32,
     phase: Phase,
-    /// Number of the ping, while it is here.
+    /// Number of the ping if this process has it.
     ping: Option<u32>,
-    /// Number of the pong, while it is here.
+    /// Number of the pong if this process has it.
     pong: Option<u32>,
-    /// The token seen last, and its number.
+    /// Token that this process received last, with its number. `None` before the first.
     last: Option<(Token, u32)>,
-    /// Largest known number of entries.
+    /// Largest number of entries by all processes that a token has carried here.
     entries: u64,
 }
 
@@ -78,16 +78,16 @@ pub enum Token {
 pub enum Message {
     /// Passes the token; its holder may enter.
     Ping {
-        /// Changes whenever the two tokens meet.
+        /// Number of the token, which changes whenever the two tokens meet.
         number: u32,
-        /// Number of entries so far.
+        /// Number of entries by all processes so far.
         entries: u64,
     },
-    /// Passes the pong.
+    /// Passes the pong, which guards the ping.
     Pong {
-        /// Changes whenever the two tokens meet.
+        /// Number of the token, which changes whenever the two tokens meet.
         number: u32,
-        /// Number of entries so far.
+        /// Number of entries by all processes so far, as far as the pong knows.
         entries: u64,
     },
 }
@@ -97,7 +97,7 @@ labelled!(Message, Mutex, Ping => "ping", Pong => "pong");
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Upper bound on keeping an unused token, in ticks: one hop.
+    /// Maximum time for which an idle process keeps a token, in ticks: the time of one hop.
     pub pass_after: u64,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
@@ -196,7 +196,8 @@ impl Protocol for MisraRing {
 }
 
 impl MisraRing {
-    /// Keeps a token. If this process has the other token as well, the tokens meet.
+    /// Keeps a token until it is passed on. If this process already has the other token, the two
+    /// meet and their numbers change.
     fn keep(&mut self, token: Token, number: u32, fx: &mut impl Effects<Self>) {
         *self.slot(token) = Some(number);
         if self.ping.is_some() && self.pong.is_some() {

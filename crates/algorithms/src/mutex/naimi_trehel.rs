@@ -34,21 +34,21 @@ use tenure_core::{
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NaimiTrehel {
     group: Group,
-    /// `LAST`: the process believed to have requested last; `None` if this one did and is the root
-    /// of the tree.
+    /// `LAST`: process that this one believes to have requested last. `None` if this process
+    /// requested last itself and is the root of the tree.
     last: Option<ProcessId>,
-    /// `NEXT`: the process that receives the token next.
+    /// `NEXT`: process to which this one passes the token when it exits, if any.
     next: Option<ProcessId>,
     phase: Phase,
 }
 
-/// State of this process's own request. It has the token in the last two.
+/// State of this process's own request. In the last two states it has the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting,
     Holding {
-        /// Number of entries so far.
+        /// Number of entries by all processes so far.
         entries: u64,
     },
     Inside {
@@ -61,7 +61,8 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// A request, forwarded to the process believed to be last.
+    /// Requests the token. Each process forwards the request to the process that it believes to
+    /// have requested last.
     Request {
         /// The requesting process.
         requester: ProcessId,

@@ -1,5 +1,5 @@
-//! Renewable entries: requests whose response permits being inside for a limited time, measured
-//! from the request.
+//! Requests and renewals of entries that expire. A response permits being inside for a limited
+//! time, measured from its request.
 
 use tenure_core::{Delay, Term, Timeout};
 
@@ -14,16 +14,16 @@ const RENEWAL: &str = "entry-renewal";
 /// Durations of an entry that expires by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryTimes {
-    /// How long a grant permits being inside, from the request.
+    /// Time for which a grant permits being inside, measured from the request.
     pub lease: Delay,
-    /// How long the lock stays reserved for a grant, from the grant: longer than the lease by more
-    /// than the clocks' drift.
+    /// Time for which the lock stays reserved, measured from the grant. It is longer than the lease
+    /// by more than the clocks drift.
     pub expiry: Delay,
-    /// Interval between requests of a process that waits or is inside: longer than a request and
-    /// its response take, and shorter than the lease by as much.
+    /// Interval between requests of a process that waits or is inside. It is longer than a request
+    /// and its response take, and the lease is longer than it by as much.
     pub renewal: Delay,
-    /// Number of distinct request numbers. A response delayed by that many requests would be
-    /// mistaken for a new one.
+    /// Modulus of the request numbers. A response that is delayed by that many requests would be
+    /// mistaken for a response to the current one.
     pub rounds: u64,
 }
 
@@ -40,8 +40,8 @@ impl EntryTimes {
         }
     }
 
-    /// Returns durations for the parameters: a grant lasts longer on the fastest clock than a lease
-    /// on the slowest.
+    /// Returns durations for the parameters. The lock on the fastest clock stays reserved longer
+    /// than a lease on the slowest clock lasts.
     pub(crate) fn of(parameters: &Parameters) -> Self {
         let plain = EntryTimes::plain(parameters.delay);
         let lease = parameters.timeout(LEASE, plain.lease);
@@ -55,8 +55,8 @@ impl EntryTimes {
         }
     }
 
-    /// Returns the largest clock drift at which a lease ends before its grant, in parts per
-    /// million.
+    /// Returns the largest clock drift at which a lease ends before the reservation of the lock, in
+    /// parts per million.
     pub fn drift_ppm(&self) -> u32 {
         drift::tolerated(self.lease.max, self.expiry.min)
     }
@@ -71,8 +71,8 @@ impl EntryTimes {
     }
 }
 
-/// One of two alternating deadline timers: one for the response that permits being inside, one for
-/// the next request.
+/// One of two deadline timers that alternate. One belongs to the request whose response permits
+/// being inside, the other to the next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Side {
     /// The first of the two timers.
@@ -81,14 +81,14 @@ pub enum Side {
     Right,
 }
 
-/// Requests of a process, and the one whose response permits being inside.
+/// Requests of one process: the latest one, and the one whose response permits being inside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct RenewalRequests {
-    /// Number of the latest request.
+    /// Number of the latest request, modulo the number of distinct ones.
     round: u64,
-    /// Timer of the latest request, while a response to it is valid.
+    /// Timer of the latest request, until its response arrives or its deadline passes.
     pending: Option<Side>,
-    /// Timer of the request whose response permits being inside.
+    /// Timer of the request whose response permits being inside. `None` while no response does.
     current: Option<Side>,
 }
 
@@ -101,20 +101,21 @@ impl RenewalRequests {
         (side, self.round)
     }
 
-    /// Records a response. If it answers the latest request in time, returns its timer and the
-    /// previous one.
+    /// Records a response. If it answers the latest request in time, returns the timer of that
+    /// request and the timer that it replaces, if any.
     pub(crate) fn on_grant(&mut self, round: u64) -> Option<(Side, Option<Side>)> {
         let side = self.pending.take_if(|_| round == self.round)?;
         Some((side, self.current.replace(side)))
     }
 
-    /// Records that a timer fired. Returns true if it was the one that permits being inside.
+    /// Records that the timer of a side has fired. Returns true if it was the deadline of the
+    /// response that permits being inside.
     pub(crate) fn on_deadline(&mut self, side: Side) -> bool {
         self.pending = self.pending.filter(|pending| *pending != side);
         self.current == Some(side)
     }
 
-    /// Forgets all requests.
+    /// Forgets all requests, but continues their numbers.
     pub(crate) fn reset(&mut self) {
         (self.pending, self.current) = (None, None);
     }

@@ -41,7 +41,7 @@ pub use super::token_ring::Timer;
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Upper bound on keeping the token while idle, in ticks: one hop.
+    /// Maximum time for which an idle process keeps the token, in ticks: the time of one hop.
     pub pass_after: u64,
 }
 
@@ -67,12 +67,12 @@ pub struct RepairedRing {
     phase: Phase,
 }
 
-/// State of this process's own request. It has a token in the last two.
+/// State of this process's own request. In the last two states it has a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting,
-    /// The timer `Pass` is set.
+    /// Has the token without entering. Passes it on when the timer `Pass` fires.
     Holding {
         /// Number of entries in this generation.
         entries: u64,
@@ -96,17 +96,19 @@ pub enum Message {
         /// Number of entries in this generation.
         entries: u64,
     },
-    /// Reports that the token of this generation may be lost.
+    /// Informs the receiver, the process that makes tokens, that the token of this generation may
+    /// be lost.
     Doubt {
         /// Newest generation known to the sender.
         generation: Term,
     },
-    /// Asks whether the receiver has left, before making the token of this generation.
+    /// Asks the receiver to respond once it is outside, before the sender makes the token of this
+    /// generation.
     Inquire {
-        /// The generation, which names the process that makes its token.
+        /// The new generation, which identifies the process that makes its token.
         generation: Term,
     },
-    /// The sender is not inside, and accepts no older token.
+    /// The sender is not inside, and accepts no token of an older generation.
     Answer {
         /// Newest generation known to the sender.
         generation: Term,
@@ -226,9 +228,9 @@ impl Protocol for RepairedRing {
     }
 }
 
-/// Sending along the ring.
+/// Receiving the token and passing it along the ring.
 impl RepairedRing {
-    /// Handles the arrival of the token. A process alone on the ring keeps it.
+    /// Handles the arrival of the token. A process that is alone on the ring keeps it.
     fn receive(&mut self, entries: u64, fx: &mut impl Effects<Self>) {
         match self.phase {
             Phase::Waiting => self.enter(entries, fx),
@@ -274,10 +276,10 @@ impl RepairedRing {
     }
 }
 
-/// Creation of a new token.
+/// Creation of a new token after a suspicion.
 impl RepairedRing {
-    /// Starts a new generation, unless a newer one than `doubted` exists or one is already starting
-    /// here.
+    /// Starts a new generation. Does nothing if a newer one than `doubted` exists, or if this
+    /// process already starts one.
     fn doubt(&mut self, doubted: Term, fx: &mut impl Effects<Self>) {
         let Some(recipients) = self.generations.start(doubted, ()) else { return };
         let generation = self.generations.newest();
@@ -294,7 +296,8 @@ impl RepairedRing {
         }
     }
 
-    /// Discards a kept token, which is invalid in a newer generation.
+    /// Discards the token if this process keeps it while outside: a newer generation makes it
+    /// invalid.
     fn discard_token(&mut self, fx: &mut impl Effects<Self>) {
         if matches!(self.phase, Phase::Holding { .. }) {
             fx.cancel_timer(Timer::Pass);
@@ -302,7 +305,7 @@ impl RepairedRing {
         }
     }
 
-    /// Responds to the pending inquiry. A process inside responds when it exits.
+    /// Responds to the pending inquiry, if any. A process inside responds when it exits.
     fn respond(&mut self, fx: &mut impl Effects<Self>) {
         if matches!(self.phase, Phase::Inside { .. }) {
             return;
@@ -313,7 +316,7 @@ impl RepairedRing {
         self.stop_waiting_for(self.group.me(), fx);
     }
 
-    /// Stops waiting for a process. After the last one, makes the token.
+    /// Stops waiting for the response of a process. Makes the token if it was the last one.
     fn stop_waiting_for(&mut self, from: ProcessId, fx: &mut impl Effects<Self>) {
         if self.generations.record_response(from).is_some() {
             self.receive(0, fx);

@@ -44,7 +44,7 @@ pub struct SuzukiKasami {
     phase: Phase,
 }
 
-/// State of this process's own request. It has the token in the last two.
+/// State of this process's own request. In the last two states it has the token.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
@@ -57,7 +57,7 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Token {
-    /// Number of entries so far.
+    /// Number of entries by all processes so far.
     entries: u64,
     /// `LN`: number of the last served request, by process.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
@@ -77,7 +77,7 @@ pub enum Message {
     },
     /// Passes the token; its holder may enter.
     Token {
-        /// The token itself.
+        /// The token, with its state.
         token: Box<Token>,
     },
 }
@@ -148,8 +148,8 @@ impl SuzukiKasami {
         self.phase = Phase::Inside { token };
     }
 
-    /// Records the served request and the waiting processes, starting after this one, and passes
-    /// the token to the first.
+    /// Records in the token that this process's request is served, and queues the waiting
+    /// processes, starting after this one. Passes the token to the first in the queue.
     fn exit(&mut self, mut token: Box<Token>, fx: &mut impl Effects<Self>) {
         let me = self.group.me();
         token.served[me.index()] = self.requests[me.index()];
@@ -166,7 +166,8 @@ impl SuzukiKasami {
         fx.emit(Event::Exited);
     }
 
-    /// Returns true if a process has made one more request than the token has served.
+    /// Returns true if `process` waits: by its number of requests, the token has not served the
+    /// last one.
     fn is_ahead_of(&self, token: &Token, process: ProcessId) -> bool {
         self.requests[process.index()] == token.served[process.index()] + 1
     }

@@ -36,19 +36,19 @@ use crate::variants::{switches, tolerant};
 pub struct TokenRing {
     group: Group,
     variants: Variants<Switch>,
-    /// Upper bound on keeping the token while idle, in ticks.
+    /// Maximum time for which an idle process keeps the token, in ticks.
     pass_after: u64,
     phase: Phase,
 }
 
-/// State of this process's own request. It has the token in the last two.
+/// State of this process's own request. In the last two states it has the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting,
-    /// The timer `Pass` is set.
+    /// Has the token without entering. Passes it on when the timer `Pass` fires.
     Holding {
-        /// Number of entries so far.
+        /// Number of entries by all processes so far.
         entries: u64,
     },
     Inside {
@@ -73,14 +73,14 @@ labelled!(Message, Mutex, Token => "token");
 /// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The token was not used: pass it on.
+    /// This process passes the token on, because its user has not used it.
     Pass,
 }
 
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Upper bound on keeping the token while idle, in ticks: one hop.
+    /// Maximum time for which an idle process keeps the token, in ticks: the time of one hop.
     pub pass_after: u64,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
@@ -172,7 +172,8 @@ impl Protocol for TokenRing {
 }
 
 impl TokenRing {
-    /// Keeps an unused token. A process alone on the ring never passes it.
+    /// Keeps the token, and sets the timer after which this process passes it on. A process that is
+    /// alone on the ring never passes it.
     fn hold(&mut self, entries: u64, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Holding { entries };
         if !self.is_alone() {

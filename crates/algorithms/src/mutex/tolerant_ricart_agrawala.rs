@@ -46,10 +46,12 @@ use tenure_core::{
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TolerantRicartAgrawala {
     group: Group,
-    /// `Highest_Sequence_Number`: highest clock sent or received, also before a crash.
+    /// `Highest_Sequence_Number`: highest clock sent or received. It is saved, so it includes the
+    /// time before a crash.
     clock: LamportClock,
     phase: Phase,
-    /// `Reply_Deferred`: the latest request of each peer that awaits a reply, in order.
+    /// `Reply_Deferred`: the latest request of each peer to which this process has not replied, in
+    /// order.
     deferred: Vec<Timestamp>,
     suspected: ProcessSet,
     /// Clock of the last entry; after a restart, the highest possible value.
@@ -63,7 +65,7 @@ enum Phase {
     Waiting {
         /// `Our_Sequence_Number`, with this process's id.
         request: Timestamp,
-        /// Processes that have not replied. The process enters when all of these are suspected.
+        /// Peers that have not replied. This process enters when it suspects all of them.
         awaited: ProcessSet,
     },
     Inside,
@@ -78,16 +80,17 @@ pub enum Message {
         /// Timestamp that orders the request.
         stamp: Timestamp,
     },
-    /// Permits the receiver to enter, unless the sender entered with a later timestamp.
+    /// Permits the receiver to enter, unless `entered` shows that the sender entered with a later
+    /// timestamp.
     Reply {
-        /// Clock of the answered request.
+        /// Clock of the request that this reply answers.
         to: u64,
         /// Clock of the sender.
         clock: u64,
         /// Clock of the sender's last entry.
         entered: u64,
     },
-    /// Sent after a restart: the sender lost all pending requests.
+    /// Sent after a restart: the sender has lost all requests to which it had not replied.
     Recovered,
 }
 
@@ -205,7 +208,7 @@ impl TolerantRicartAgrawala {
         }
     }
 
-    /// Enters when all processes that have not replied are suspected.
+    /// Enters if all peers that have not replied are suspected.
     fn enter_if_granted(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Waiting { request, awaited } = &self.phase else { return };
         if awaited.is_subset(&self.suspected) {
@@ -216,7 +219,8 @@ impl TolerantRicartAgrawala {
         }
     }
 
-    /// Keeps the latest request of its process; older ones were served or abandoned.
+    /// Keeps a request if it is the latest of its process. That process no longer needs replies to
+    /// older ones.
     fn defer(&mut self, request: Timestamp) {
         let is_newer = |other: &Timestamp| other.process == request.process && *other >= request;
         if !self.deferred.iter().any(is_newer) {
@@ -226,7 +230,7 @@ impl TolerantRicartAgrawala {
         }
     }
 
-    /// Replies to every request that need not be deferred any longer.
+    /// Replies to every deferred request that this process's own request no longer precedes.
     fn reply(&mut self, fx: &mut impl Effects<Self>) {
         let (clock, entered) = (self.clock.now(), self.entered);
         let mut deferred = core::mem::take(&mut self.deferred);
@@ -241,7 +245,7 @@ impl TolerantRicartAgrawala {
         self.deferred = deferred;
     }
 
-    /// Returns true if this process has a claim that precedes `request`.
+    /// Returns true if this process is inside, or waits with a request that precedes `request`.
     fn precedes(&self, request: Timestamp) -> bool {
         match &self.phase {
             Phase::Idle => false,

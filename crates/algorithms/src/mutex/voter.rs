@@ -1,28 +1,28 @@
-//! The vote of one process: its holder and the requests that wait for it.
+//! The vote of one process: the request that has it, and the requests that wait for it.
 
 use alloc::vec::Vec;
 
 use tenure_core::{ProcessId, Timestamp};
 
-/// One vote of a voter for a request.
+/// One vote that a voter gives to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ballot {
-    /// The forwarded request.
+    /// Timestamp of the request.
     pub request: Timestamp,
-    /// Number of votes that this voter has given to the request, including this one.
+    /// Number of votes that this voter has given to this request so far, including this one.
     pub number: u32,
 }
 
-/// Gives one vote at a time, to the smallest request.
+/// Gives a process's vote to one request at a time, and to the smallest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Voter {
     lock: Lock,
-    /// Smallest request first.
+    /// Requests that wait for the vote, smallest first, each with the number of its next vote.
     waiting: Vec<Ballot>,
 }
 
-/// Holder of the vote.
+/// State of the vote: free, or given to a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum Lock {
     #[default]
@@ -32,18 +32,17 @@ enum Lock {
     Locked(Ballot),
 }
 
-/// Position of a newly arrived request.
+/// Result of the arrival of a request: its position among the known ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Arrival {
     /// The vote was free and was given to the request.
     Voted(Ballot),
     /// A smaller request has the vote or waits for it.
     Behind,
-    /// The new request is the smallest. The vote had already been asked back for this request,
-    /// which was the smallest before.
+    /// The new request is the smallest. The voter has already asked for its vote back, for the sake
+    /// of the request that was the smallest until now.
     InFrontOf(Ballot),
-    /// The new request is the smallest, and the vote has to be asked back from the holder given
-    /// here.
+    /// The new request is the smallest. The voter must ask for this vote back.
     After(Ballot),
     /// The request is already known: its message is a duplicate.
     Known,
@@ -73,12 +72,13 @@ impl Voter {
         }
     }
 
-    /// Takes the vote back; its request waits for the next one.
+    /// Takes back a vote that was returned. Its request waits for the next vote.
     pub(super) fn return_vote(&mut self, ballot: Ballot) {
         self.enqueue(Ballot { number: ballot.number + 1, ..ballot });
     }
 
-    /// Gives the vote to the smallest waiting request.
+    /// Gives the vote to the smallest waiting request. Returns the vote, or `None` if no request
+    /// waits.
     pub(super) fn vote(&mut self) -> Option<Ballot> {
         if self.waiting.is_empty() {
             self.lock = Lock::Free;
@@ -89,12 +89,12 @@ impl Voter {
         Some(ballot)
     }
 
-    /// Returns true if this vote is currently given.
+    /// Returns true if the voter has given this vote, and has not got it back.
     pub(super) fn has_given(&self, ballot: Ballot) -> bool {
         self.lock == Lock::Locked(ballot)
     }
 
-    /// Returns the process that has the vote.
+    /// Returns the process whose request has the vote, if any.
     pub(super) fn holder(&self) -> Option<ProcessId> {
         match self.lock {
             Lock::Free => None,
@@ -102,7 +102,7 @@ impl Voter {
         }
     }
 
-    /// Removes a process from the waiting requests.
+    /// Removes the request of a process from those that wait for the vote.
     pub(super) fn remove(&mut self, process: ProcessId) {
         self.waiting.retain(|ballot| ballot.request.process != process);
     }

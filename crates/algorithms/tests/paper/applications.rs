@@ -48,7 +48,7 @@ fn events<A: Application>(cluster: &mut TestCluster<Led<A, Bully>>) -> Vec<(u32,
     seen.collect()
 }
 
-/// Crashes P1 and lets all others suspect it.
+/// Crashes P1, the leader, and lets all other processes suspect it.
 fn crash_leader<A: Application>(cluster: &mut TestCluster<Led<A, Bully>>) {
     cluster.crash(p(1));
     for at in 2..=cluster.size() {
@@ -61,7 +61,7 @@ fn term(number: u64, leader: u32) -> Term {
     Term { number, leader: p(leader) }
 }
 
-/// The classical example, in minutes.
+/// The textbook's example of the Berkeley algorithm, with times in minutes.
 #[test]
 fn adjusts_clocks_of_textbook_example() {
     let config = with_bully(3, berkeley::Config::default());
@@ -77,7 +77,7 @@ fn adjusts_clocks_of_textbook_example() {
     assert_eq!(events, [(1, adjusted(5)), (2, adjusted(-20)), (3, adjusted(15))]);
 }
 
-/// Gusella and Zatti: a clock too far from the others does not count.
+/// Gusella and Zatti: the average does not include a clock that differs too much from the others.
 #[test]
 fn averages_largest_set_of_agreeing_clocks() {
     let config = with_bully(4, berkeley::Config { tolerance: Some(30), every: None });
@@ -221,7 +221,7 @@ fn one_no_or_suspicion_aborts_for_all() {
 }
 
 /// Bernstein, Hadzilacos and Goodman: a process that knows the decision, or has not voted, unblocks
-/// the others. If all have voted yes, only the coordinator does.
+/// the others. If all live processes have voted yes, only the coordinator can.
 #[test]
 fn new_leader_asks_for_decision_or_missing_vote() {
     type Votes<'a> = (&'a [u32], &'a [u32], &'a [(u32, bool)]);
@@ -286,8 +286,8 @@ fn third_phase_costs_two_more_messages_per_participant() {
     assert_eq!(kinds.map(|kind| cluster.sent_of(kind)), [4; 6]);
 }
 
-/// Skeen: if a process is ready when the coordinator crashes, all commit; if none is, all abort.
-/// With two phases all of these would be blocked.
+/// Skeen: if a process is ready when the coordinator crashes, all commit. If none is, all abort.
+/// With two-phase commit, all these processes would be blocked.
 #[test]
 fn new_leader_decides_by_live_participants() {
     for (ready, commits) in [(vec![], false), (vec![2], true), (vec![3], true), (vec![2, 3], true)]
@@ -389,7 +389,7 @@ fn golden_stories_of_three_phase_transactions() {
     golden::<Led<ThreePhaseCommit, Bully>>(folder, |it| with_bully(it.size(), config));
 }
 
-/// A square with a diagonal.
+/// The stories use a square with a diagonal.
 #[test]
 fn golden_stories_of_a_tree() {
     let edges = [(1, 2), (2, 3), (3, 4), (4, 1), (1, 3)].map(|(one, other)| (p(one), p(other)));

@@ -40,8 +40,8 @@ fn item_costs_what_the_card_states() {
     }
 }
 
-/// Broadcasts twice at every process with random delivery. Returns true if all delivered all items
-/// in one order.
+/// Broadcasts two items at every process and delivers messages in random order. Returns true if all
+/// processes delivered all items in the same order.
 fn is_ordered(variants: Variants<Switch>, seed: u64) -> bool {
     let mut cluster = cluster(3, variants);
     let mut rng = SplitMix64(seed);
@@ -64,7 +64,7 @@ fn all_deliver_everything_in_one_order() {
     }
 }
 
-/// The control experiment.
+/// Control experiment: the test that finds no violation above finds one for each mistake.
 #[test]
 fn each_mistake_breaks_total_order() {
     for switch in [Switch::NoOrder, Switch::AsDecided] {

@@ -35,7 +35,8 @@ fn counts(cluster: &TestCluster<Bully>) -> (u64, u64, u64) {
     (cluster.sent_of("election"), cluster.sent_of("answer"), cluster.sent_of("coordinator"))
 }
 
-/// The highest announces itself immediately, and still answers the others that had started.
+/// The highest process announces itself immediately. It still answers the other processes that had
+/// started.
 #[test]
 fn concurrent_starts_cost_n_squared_minus_one() {
     for size in 2..=8_u32 {
@@ -50,7 +51,7 @@ fn concurrent_starts_cost_n_squared_minus_one() {
     }
 }
 
-/// Messages to crashed processes are counted.
+/// The total includes messages to crashed processes.
 #[test]
 fn lowest_initiator_costs_n_times_n_minus_one() {
     for size in 3..=8_u32 {
@@ -81,7 +82,7 @@ fn second_highest_initiator_costs_one_message_and_a_round() {
     assert_eq!(counts(&cluster), (1, 0, 5));
 }
 
-/// It replaces the leader.
+/// The recovered process replaces the leader.
 #[test]
 fn highest_announces_itself_on_recovery() {
     let mut cluster = cluster(4, &[]);
@@ -92,7 +93,8 @@ fn highest_announces_itself_on_recovery() {
     assert_eq!(beliefs(&mut cluster), [Some(p(4)); 4]);
 }
 
-/// 2.11: a crashed process is not sent the announcement if only lower ones are.
+/// Checklist 2.11: if a process announces itself to lower processes only, the crashed highest one
+/// gets no message.
 #[test]
 fn announcing_to_lower_only_saves_one_message() {
     for size in 3..=8_u32 {
@@ -146,7 +148,8 @@ fn recovery_counts() -> Vec<(u64, u64, u64)> {
     steps
 }
 
-/// The rule sends to all higher processes, including P4; the text sends to P3 only.
+/// By the rule, a process sends to all higher processes, including P4. By the text, it sends to P3
+/// only.
 #[test]
 fn two_crashes_and_recoveries_cost_22_messages() {
     let steps = recovery_counts();
@@ -163,7 +166,7 @@ fn two_crashes_and_recoveries_cost_22_messages() {
     assert_eq!((total, total - steps[1].0 + 1), (22, 21));
 }
 
-/// If every election message started another election, they would multiply.
+/// If every received election message started another election, elections would multiply.
 #[test]
 fn once_rule_saves_exponentially_many_messages() {
     for size in 3..=9_u32 {
@@ -228,7 +231,8 @@ fn largest_rank_wins_regardless_of_ids() {
     assert_eq!(beliefs::<Bully>(&mut cluster), [Some(p(3)); 4]);
 }
 
-/// P1's timeout was too short. P1 and P2 both announce themselves, and each accepts the other.
+/// P1's timeout was too short, so P1 and P2 both announce themselves. Each accepts the announcement
+/// of the other.
 #[test]
 fn terms_resolve_mutual_announcements() {
     let views = |switches: &[Switch]| {
@@ -284,8 +288,8 @@ fn terms_order_reordered_announcements() {
     assert_eq!(views(&[]), [Some(p(3)); 3]);
 }
 
-/// A process whose announcement is refused starts again with a higher number. It also does so if
-/// its own number was equal, and the other process has the larger id but the smaller rank.
+/// A process whose announcement is refused starts again with a higher number. It does so too if
+/// both numbers are equal, and the other process has a larger id but a smaller rank.
 #[test]
 fn refused_announcer_retries_with_higher_number() {
     let ranks = [2, 1].map(Rank::of_id).into();
@@ -300,7 +304,7 @@ fn refused_announcer_retries_with_higher_number() {
     assert_eq!(beliefs(&mut cluster), [Some(p(1)); 2]);
 }
 
-/// Otherwise answers would start elections, and these further answers.
+/// Otherwise each answer would start an election, whose answers would start more.
 #[test]
 fn follower_waits_for_announcement_of_later_number() {
     let mut cluster = cluster(3, &[]);
@@ -320,7 +324,7 @@ fn overtaken_leader_is_deposed_at_once() {
     assert!(events.contains("Deposed"), "{events}");
 }
 
-/// After false suspicions all agree eventually; the terms ensure it.
+/// After false suspicions, terms ensure that all processes agree eventually.
 #[test]
 fn all_agree_on_highest_after_false_suspicions() {
     for seed in 0..500 {
@@ -380,7 +384,7 @@ fn restarts_with_higher_number_without_announcement() {
     }
 }
 
-/// The announcement may precede its author's crash.
+/// The announcement may be older than the crash of its sender.
 #[test]
 fn doubts_announcement_of_suspect_until_trusted() {
     let doubting = || {
@@ -417,7 +421,7 @@ fn only_a_leader_greets_with_variant() {
     }
 }
 
-/// With elections announced to all.
+/// Elections are announced to all processes here.
 #[test]
 fn ignores_election_of_higher_while_asking() {
     let mut candidate = cluster(3, &[]);
@@ -488,7 +492,8 @@ fn nomination_may_precede_announcement() {
     assert_eq!(beliefs(&mut cluster), [Some(p(1)); 2]);
 }
 
-/// T1 covers the T of a higher process on the slowest clock and two messages, on the fastest clock.
+/// T1 on the slowest clock is longer than T of a higher process and two messages on the fastest
+/// clock.
 #[test]
 fn t1_outlasts_t_on_the_slowest_clock() {
     for (size, drift_ppm) in [(2, 0), (3, 10_000), (5, 650_000), (8, 900_000), (3, 999_999)] {

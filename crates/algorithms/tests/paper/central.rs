@@ -87,7 +87,7 @@ fn duplicates_are_harmless_with_tagged_grants() {
     assert!(caught.into_iter().any(|error| error.contains("mutual-exclusion")));
 }
 
-/// Two messages to enter, none to exit, two from exit to the next entry.
+/// An entry takes two messages, and an exit none. From an exit to the next entry there are two.
 #[test]
 fn next_entry_takes_a_release_and_a_grant() {
     let mut cluster = cluster(5);
@@ -101,7 +101,8 @@ fn next_entry_takes_a_release_and_a_grant() {
     assert_eq!(entered(&mut cluster), [1, 2]);
 }
 
-/// A message of the application overtakes messages of the lock.
+/// A later request arrives first, because a message of the application overtakes messages of the
+/// lock.
 #[test]
 fn later_request_on_faster_link_is_granted_first() {
     let mut cluster = cluster(5);
@@ -114,7 +115,7 @@ fn later_request_on_faster_link_is_granted_first() {
     assert_eq!(entered(&mut cluster), [2]);
 }
 
-/// The same for Ricart–Agrawala: its clocks cover only its own messages.
+/// The same schedule with Ricart–Agrawala, whose clocks cover only the messages of the lock.
 #[test]
 fn clock_misses_causality_of_applications() {
     let config = ricart_agrawala::Config::default();

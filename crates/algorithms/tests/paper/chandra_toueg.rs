@@ -58,7 +58,8 @@ fn blocks_without_majority() {
     assert_eq!(decided(&mut cluster), []);
 }
 
-/// A refusal may overtake the estimate of its round, and arrive before the others' estimates.
+/// A refusal may arrive before the estimates of its round: before that of its sender, and those of
+/// the others.
 #[test]
 fn early_answer_counts_in_its_round() {
     let mut cluster = cluster(3, Variants::none());
@@ -77,8 +78,8 @@ fn early_answer_counts_in_its_round() {
     assert_eq!(decided(&mut cluster).len(), 2, "P1 and P2 are a majority");
 }
 
-/// Runs a schedule with random suspicions, delays, duplicates and losses. Returns the decisions,
-/// each with its process.
+/// Runs a schedule with random suspicions, delays, duplicates and losses. Returns the processes
+/// that decided, with their decisions.
 fn run_with_faults(variants: Variants<Switch>, seed: u64) -> Vec<(u32, u64)> {
     let mut cluster = cluster(3, variants);
     let mut rng = SplitMix64(seed);
@@ -117,7 +118,7 @@ fn agreement_holds_for_any_detector() {
     assert!(some > 1_000, "only {some} runs decide");
 }
 
-/// The control experiment.
+/// Control experiment: for each mistake, some schedule violates agreement.
 #[test]
 fn each_mistake_breaks_agreement() {
     for switch in [Switch::OwnEstimate, Switch::Unstamped] {

@@ -27,8 +27,8 @@ fn events(cluster: &mut TestCluster<ChandyLamport>) -> Vec<(u32, Event)> {
     seen.collect()
 }
 
-/// Moves tokens at random while each of `initiators` takes a snapshot at some moment. Returns the
-/// tokens held and in flight in each snapshot, or a violation.
+/// Transfers tokens at random, while each of `initiators` takes a snapshot at some moment. Returns
+/// the numbers of tokens held and in flight in each snapshot, or a violation.
 fn run(
     size: u32,
     order: Order,
@@ -63,8 +63,8 @@ fn run(
     Ok(shown)
 }
 
-/// The paper's first example: a token is at a process, then in the channel. The snapshot records
-/// the sender after it gave and the receiver before it received.
+/// The paper's first example: a token moves from a process to the channel. The snapshot records the
+/// sender after it sent the token, and the receiver before it received it.
 #[test]
 fn records_messages_in_flight_as_channel_state() {
     let mut cluster = cluster(2);

@@ -20,8 +20,8 @@ fn cluster(ids: &[u32]) -> TestCluster<ChangRoberts> {
     TestCluster::uniform(ids.len() as u32, Order::Fifo, ring(ids))
 }
 
-/// Starts at `initiators` at the same time and delivers everything. Returns the number of messages
-/// and the leader's id.
+/// Starts elections at `initiators` at the same time and delivers all messages. Returns the number
+/// of messages and the leader's id.
 fn count(ids: &[u32], initiators: &[ProcessId]) -> (u64, u32) {
     let size = ids.len() as u32;
     let (cluster, beliefs) = elect::<ChangRoberts>(size, Order::Fifo, ring(ids), initiators, 0, 1);
@@ -30,7 +30,8 @@ fn count(ids: &[u32], initiators: &[ProcessId]) -> (u64, u32) {
     (cluster.total_sent(), ids[leader.index()])
 }
 
-/// The hops to the largest, N for its rank to travel around, N for the announcement.
+/// The cost is the hops to the largest rank, N for that rank to travel around, and N for the
+/// announcement.
 #[test]
 fn single_initiator_costs_distance_and_two_laps() {
     for size in 1..=8_u32 {
@@ -45,7 +46,7 @@ fn single_initiator_costs_distance_and_two_laps() {
     assert_eq!(worst, Some(3 * 8 - 1));
 }
 
-/// Messages after each round of a ring whose ids decrease in the direction of messages.
+/// Counts the messages of each round, on a ring whose ids decrease in the direction of messages.
 #[test]
 fn decreasing_ring_of_five_costs_15_and_5() {
     let mut cluster = cluster(&[5, 4, 3, 2, 1]);
@@ -71,7 +72,7 @@ fn worst_ring_costs_quadratic_and_a_lap() {
     }
 }
 
-/// 28 is on the ring and is the highest.
+/// The process with id 28 leads: it is on the ring and has the highest id.
 #[test]
 fn leads_when_own_rank_returns() {
     let ids = [17, 9, 28, 3, 24, 15];
@@ -86,8 +87,8 @@ fn leads_when_own_rank_returns() {
     assert_eq!(beliefs(&mut cluster)[2], Some(p(3)));
 }
 
-/// Delivers a rank to P2, whose id is 5. Returns whether it participates afterwards, the messages
-/// it sends, and whether it leads.
+/// Delivers a rank to P2, whose id is 5. Returns true if P2 then participates, the messages that it
+/// sends, and true if it leads.
 fn deliver_rank(rank: u32, participant: bool) -> (bool, Vec<Message>, bool) {
     let mut cluster = cluster(&[1, 5, 3]);
     if participant {
@@ -101,7 +102,7 @@ fn deliver_rank(rank: u32, participant: bool) -> (bool, Vec<Message>, bool) {
     (participates, sent, unchecked_beliefs(&mut cluster)[1] == Some(p(2)))
 }
 
-/// The table of cases, and the announcement that ends it.
+/// The table of cases, and the announcement that ends the election.
 #[test]
 fn handles_every_case_of_an_arriving_rank() {
     let election = |id| vec![Message::Election { rank: Rank::of_id(id) }];
@@ -150,7 +151,7 @@ fn least_loaded_process_wins_with_load_ranks() {
     assert_eq!(beliefs, [Some(p(3)); 3]);
 }
 
-/// Equal processes cannot be distinguished.
+/// Two processes with equal ranks cannot be distinguished, so both lead.
 #[test]
 fn equal_ranks_all_lead() {
     let mut cluster = cluster(&[7, 7, 7, 7]);
@@ -165,7 +166,7 @@ fn equal_ranks_all_lead() {
     assert_eq!(led.count(), 4);
 }
 
-/// Both ranks travel around, and each takes the other's announcement for its own.
+/// Both ranks travel around the ring. Each owner mistakes the other's announcement for its own.
 #[test]
 fn two_equal_largest_ranks_both_lead() {
     for seed in 0..200 {
@@ -188,7 +189,8 @@ fn participant_starts_no_second_election() {
     assert_eq!(cluster.total_sent(), 2 + 2 * 3);
 }
 
-/// Allowed, and the reason why counts use all initiators at the same time.
+/// The paper allows this. It is the reason why message counts assume that all initiators start at
+/// the same time.
 #[test]
 fn late_start_repeats_election_with_same_leader() {
     let mut cluster = cluster(&[1, 2, 3]);
@@ -201,7 +203,7 @@ fn late_start_repeats_election_with_same_leader() {
     assert_eq!(cluster.total_sent(), first + 1 + 2 * 3);
 }
 
-/// The mark on forwarding is not needed with FIFO channels.
+/// With FIFO channels, a process need not be marked as a participant when it forwards a rank.
 #[test]
 fn agrees_without_mark_on_forwarding() {
     let variants = Variants::none().with(Switch::UnmarkedForward);
@@ -215,7 +217,7 @@ fn agrees_without_mark_on_forwarding() {
     }
 }
 
-/// Ids 3, 1, 2 clockwise; the announcement is overtaken by the rank of a late starter.
+/// The ids are 3, 1, 2 clockwise. The rank of a late initiator overtakes the announcement.
 #[test]
 fn reordering_leaves_a_participant_for_ever() {
     let mut cluster = cluster(&[3, 1, 2]);
@@ -246,7 +248,7 @@ fn duplicates_do_not_change_the_leader() {
     }
 }
 
-/// Failures before the election: the ring consists of the live processes, and costs what a ring of
+/// If processes fail before the election, the ring consists of the others. It costs what a ring of
 /// that size costs.
 #[test]
 fn ring_of_live_processes_costs_by_its_size() {

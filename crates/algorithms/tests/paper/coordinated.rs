@@ -1,4 +1,5 @@
-//! The lock at the leader: H. Garcia-Molina's reason to elect, and changes of leader.
+//! The lock at the leader: Garcia-Molina's reason for elections, and what happens when the leader
+//! changes.
 
 use tenure_algorithms::compose::Coordinated;
 use tenure_algorithms::compose::coordinated::{self, Timer};
@@ -133,7 +134,7 @@ fn deliver_all_but(slow: &[Link], cluster: &mut TestCluster<Coordinated<Bully>>)
     }
 }
 
-/// A crashed process never releases.
+/// A crashed process never releases the lock, so messages from a suspected process are ignored.
 #[test]
 fn messages_of_suspect_are_ignored() {
     let mut cluster = cluster();
@@ -158,7 +159,8 @@ fn falsely_suspected_process_is_asked_again() {
     assert_eq!(entered_processes(&mut cluster), [1]);
 }
 
-/// Two are inside then, and only the fence lets the resource reject one.
+/// After a false suspicion two processes are inside. Only the fence lets the resource reject one of
+/// them.
 #[test]
 fn later_entry_has_higher_fence_after_false_suspicion() {
     let mut cluster = cluster();
@@ -193,7 +195,8 @@ fn superseded_entry_stays_superseded() {
     assert_eq!(entered_processes(&mut cluster), [3]);
 }
 
-/// P1 leads wrongly, learns of it, and must not grant in its old term when P3 has crashed.
+/// P1 leads wrongly and then learns of a later term. After P3's crash, it must not grant the lock
+/// in its old term.
 #[test]
 fn overtaken_leader_grants_nothing() {
     let mut cluster = cluster();
@@ -261,8 +264,8 @@ fn exited(cluster: &mut TestCluster<Coordinated<Bully>>) -> Vec<u32> {
     seen.map(|(at, _)| at.number()).collect()
 }
 
-/// Crashes the leader and lets all others suspect it before any time passes. Letting the cluster
-/// settle first would not end, because renewals never end.
+/// Crashes the leader and lets all others suspect it before any time passes. Waiting for a quiet
+/// cluster would not end, because renewals never end.
 fn crash_leader_at_once(cluster: &mut TestCluster<Coordinated<Bully>>) {
     cluster.crash(p(4));
     for at in 1..=3 {
@@ -291,7 +294,7 @@ fn expiring_entry_costs_three_and_renewal_two() {
     assert_eq!(mutex_messages(&cluster) - before, 3 + 5 * 2);
 }
 
-/// An isolated process leaves by itself; the leader reassigns the lock after that.
+/// An isolated process exits by itself. The leader grants the lock again only after that.
 #[test]
 fn isolated_holder_exits_before_next_entry() {
     let mut cluster = expiring_cluster();
@@ -319,7 +322,7 @@ fn isolated_holder_exits_before_next_entry() {
     assert_eq!(entered_processes(&mut cluster), [3]);
 }
 
-/// The crashed leader may have been inside, or a process that only it could reach.
+/// The crashed leader may have been inside, or another process that only the leader could reach.
 #[test]
 fn new_leader_waits_for_entries_of_suspects() {
     let mut cluster = expiring_cluster();
@@ -339,7 +342,7 @@ fn new_leader_waits_for_entries_of_suspects() {
     assert!(!cluster.armed_timers().contains(&(p(3), Timer::Expiry)));
 }
 
-/// A process inside remains so under the next leader, and renews there.
+/// A process inside stays inside under the next leader, with which it renews its entry.
 #[test]
 fn entry_survives_leader_change_by_renewal() {
     let mut cluster = expiring_cluster();

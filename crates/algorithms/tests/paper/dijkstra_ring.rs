@@ -12,8 +12,8 @@ use crate::support::mutex::{NONE, Plan, entered, run_as};
 use crate::support::p;
 use tenure_trace::{SplitMix64, TestCluster};
 
-/// Returns true if some run stays in `wrong` states forever without starving a process that `owed`
-/// names.
+/// Returns true if some run stays in `wrong` states forever, although it is fair to each process
+/// that `owed` names.
 fn never_converges<S: Clone + Eq + Hash>(
     starts: impl IntoIterator<Item = S>,
     successors: impl Fn(&S) -> Vec<(u32, S)>,
@@ -107,16 +107,16 @@ fn all_lists(length: usize, states: u32) -> Vec<Vec<u32>> {
     })
 }
 
-/// Returns the number of privileges on a ring of registers, in which the first process creates new
-/// states.
+/// Returns the number of privileged processes on a ring of registers. Only the first process
+/// creates new register values.
 fn privileges(ring: &[u32]) -> usize {
     let changes = ring.windows(2).filter(|pair| pair[0] != pair[1]).count();
     changes + usize::from(ring.first() == ring.last())
 }
 
 /// Returns the smallest number of states with which a ring of `machines` converges from every start
-/// under every scheduler. This is the paper's own model: every process reads its neighbour's state,
-/// and one process moves at a time.
+/// under every scheduler. In the paper's model, every process reads its neighbour's state, and one
+/// process moves at a time.
 fn min_states_with_shared_reads(machines: usize) -> u32 {
     let moves = |ring: &Vec<u32>, states: u32| {
         let last = ring.len() - 1;
@@ -144,7 +144,7 @@ fn shared_reads_need_n_minus_one_states() {
     assert_eq!(fewest, [2, 2, 3, 4, 5], "for 2 to 6 processes");
 }
 
-/// The processes of the real code, and the messages in flight on each link.
+/// The processes of the tested implementation, and the messages in flight on each link.
 type Ring = (Vec<DijkstraRing>, Vec<Vec<u32>>);
 
 fn batch() -> Batch<DijkstraRing> {
@@ -160,8 +160,8 @@ fn ring(states: u32, start: &[u32]) -> Ring {
     ((0..size).map(boot).collect(), vec![Vec::new(); size as usize])
 }
 
-/// Returns all possible steps of a ring whose links hold at most one message. Each step is labelled
-/// by its process, which moves, repeats its state, or receives its predecessor's state.
+/// Returns all possible steps of a ring whose links hold at most one message. Each step has the
+/// process that moves, repeats its state, or receives its predecessor's state.
 fn possible_steps((processes, links): &Ring) -> Vec<(u32, Ring)> {
     let mut next = Vec::new();
     for at in 0..processes.len() {
@@ -220,8 +220,8 @@ fn min_states_with_messages(size: usize) -> u32 {
     (2..).find(|states| !diverges(states)).expect("some number of states is enough")
 }
 
-/// 3.3: the smallest number of states for the code itself, from every start, over links that hold
-/// one message.
+/// Checklist 3.3: the smallest number of states for this implementation, from every start, over
+/// links that hold one message.
 #[test]
 fn messages_need_three_states_for_two_processes() {
     assert_eq!(min_states_with_messages(2), 3);

@@ -14,7 +14,7 @@ fn cluster(size: u32) -> TestCluster<DisseminationBarrier> {
     TestCluster::uniform(size, Order::Reordered, Variants::none())
 }
 
-/// Returns the processes that left, and the round.
+/// Returns the processes that left the barrier, each with the round that it left.
 fn left(cluster: &mut TestCluster<DisseminationBarrier>) -> Vec<(u32, u64)> {
     let seen = cluster.take_events().into_iter().filter_map(|(at, seen)| match seen {
         ClusterEvent::Event(Event::Left { round }) => Some((at.number(), round)),
@@ -23,8 +23,8 @@ fn left(cluster: &mut TestCluster<DisseminationBarrier>) -> Vec<(u32, u64)> {
     seen.collect()
 }
 
-/// Lets all processes arrive `rounds` times in random order, and duplicates one message in
-/// `one_in`. Returns whether all processes left every round, or a violation.
+/// Lets all processes arrive `rounds` times in random order, and duplicates one of `one_in`
+/// messages. Returns true if all processes left every round, or a violation.
 fn run(
     size: u32,
     variants: Variants<Switch>,

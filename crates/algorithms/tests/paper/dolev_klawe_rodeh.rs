@@ -98,7 +98,7 @@ fn local_maxima_survive_a_phase() {
     }
 }
 
-/// A process that learns of an election takes part from the start.
+/// A process takes part as soon as it learns of the election.
 #[test]
 fn cost_is_independent_of_schedule_and_initiators() {
     let ids = [3, 1, 5, 2, 4];

@@ -18,8 +18,8 @@ fn with(switch: Switch) -> Config {
     Config { variants: Variants::none().with(switch) }
 }
 
-/// Returns a cluster in a cycle: every process holds its first lock and has requested its second
-/// lock, which is the first lock of the next process.
+/// Returns a cluster with a deadlock. Every process holds its first lock and has requested its
+/// second, which is the first lock of the next process.
 fn all_hold_one(size: u32, config: Config) -> TestCluster<EdgeChasing> {
     let mut cluster = TestCluster::uniform(size, Order::Fifo, config);
     for number in 1..=size {
@@ -28,7 +28,7 @@ fn all_hold_one(size: u32, config: Config) -> TestCluster<EdgeChasing> {
     cluster
 }
 
-/// Delivers everything, and again after each exit. Returns the processes that entered, in order.
+/// Delivers all messages, and again after each exit. Returns the processes that entered, in order.
 fn served(cluster: &mut TestCluster<EdgeChasing>, seed: u64) -> Vec<u32> {
     let mut order = Vec::new();
     loop {
@@ -60,7 +60,7 @@ fn detects_cycle_of_three() {
     }
 }
 
-/// The negative control: nothing else ends the cycle.
+/// Control experiment: without detection nothing ends the cycle.
 #[test]
 fn cycle_persists_without_detection() {
     for size in [2, 3] {
@@ -73,8 +73,8 @@ fn cycle_persists_without_detection() {
     assert!(!is_caught::<EdgeChasing>(&with(Switch::NoDetection), &plan, "exclusion"));
 }
 
-/// P4 has left and released P1's lock, but its release of P2's is still in flight. P1 has its own
-/// lock and waits for P2's: there is an edge to P4, and no cycle.
+/// P4 has exited and released P1's lock, but its release of P2's lock is in flight. P1 holds its
+/// own lock and waits for P2's, so there is an edge to P4 and no cycle.
 #[test]
 fn no_probe_returns_without_a_cycle() {
     let mut cluster = TestCluster::<EdgeChasing>::uniform(4, Order::Fifo, plain());
@@ -117,7 +117,7 @@ fn uncontended_entry_costs_six_messages() {
     );
 }
 
-/// Any two processes share a lock, and other pairs share other ones.
+/// Any two processes need a common lock, but different pairs have different ones.
 #[test]
 fn fences_increase_across_locks() {
     let mut cluster = TestCluster::<EdgeChasing>::uniform(4, Order::Fifo, plain());
@@ -147,8 +147,8 @@ fn repeated_collisions_starve_no_process() {
     }
 }
 
-/// Returns a cluster in which P2 receives a second abort. P2 gave up once and requested again; it
-/// holds its own lock and waits for P1's lock, which no other process wants.
+/// Returns a cluster in which P2 receives a second, late abort. P2 had abandoned its first attempt
+/// and requested again. It holds its own lock and waits for P1's, which no other process wants.
 fn aborted_late(config: Config) -> TestCluster<EdgeChasing> {
     let mut cluster = all_hold_one(2, config);
     cluster.drain(&mut SplitMix64(0));

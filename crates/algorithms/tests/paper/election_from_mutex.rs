@@ -13,8 +13,8 @@ use crate::support::election::{all_processes, beliefs, elect};
 use crate::support::p;
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
-/// Starts all processes with random delivery and checks that they agree. Returns the number of
-/// messages.
+/// Starts an election at all processes, delivers in random order, and checks that they agree.
+/// Returns the number of messages.
 fn run_election<M: Mutex + Algorithm>(
     order: Order,
     config: &M::Config,

@@ -17,8 +17,8 @@ fn central(size: u32) -> TestCluster<Fifo<Central>> {
     TestCluster::uniform(size, Order::Reordered, fifo::Config::around(central::Config::default()))
 }
 
-/// Checks that Lamport's lock works over the channel although messages are reordered, lost or
-/// duplicated. Without the channel each of these faults breaks it.
+/// Checks that Lamport's lock works over the channel even if messages are reordered, lost or
+/// duplicated. Without the channel, each of these faults breaks the lock.
 fn check_over_any_channel(window: u32) {
     for seed in 0..300 {
         let plan = Plan::of(Order::Reordered, &[2; 3]).duplicating(10).losing(10).seeded(seed);
@@ -91,8 +91,8 @@ fn a_gap_is_never_skipped() {
     assert_eq!(entered(&mut cluster), [2]);
 }
 
-/// A message that P2 sent after P1's restart, before it knew of it, must not be lost with those for
-/// P1's earlier session.
+/// P2 sends a message after P1's restart, before it knows of that restart. This message must not be
+/// lost with those for P1's earlier session.
 #[test]
 fn unacknowledged_messages_reach_the_new_session() {
     let mut cluster = central(2);

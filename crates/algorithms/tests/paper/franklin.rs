@@ -64,7 +64,7 @@ fn bound_is_tight_for_eight_processes() {
     assert_eq!(most.max(), Some(4));
 }
 
-/// The bid of a neighbour in the next phase is kept, whether or not channels keep order.
+/// A process keeps a neighbour's bid for the next phase, whether or not channels are FIFO.
 #[test]
 fn cost_is_independent_of_schedule_and_initiators() {
     let ids = [3, 1, 5, 2, 4];

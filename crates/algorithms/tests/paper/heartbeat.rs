@@ -28,7 +28,8 @@ fn completeness_silent_peer_is_suspected_once() {
     one().check_completeness();
 }
 
-/// A new session of a peer is reported alive, and the peer may have crashed again by then.
+/// The runtime reports a new session of a peer as alive, but the peer may have crashed again by
+/// then.
 #[test]
 fn completeness_silent_peer_is_suspected_after_restart() {
     let mut one = one();

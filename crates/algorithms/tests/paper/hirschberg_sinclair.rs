@@ -18,7 +18,8 @@ fn cluster(ids: &[u32]) -> TestCluster<HirschbergSinclair> {
     TestCluster::uniform(ids.len() as u32, Order::Fifo, ring(ids))
 }
 
-/// Starts all processes at the same time. Returns the messages and the candidates, by phase.
+/// Starts all processes at the same time. Returns the numbers of messages and of candidates in each
+/// phase.
 fn by_phase(ids: &[u32]) -> (Vec<u64>, Vec<u64>) {
     let mut cluster = cluster(ids);
     all_processes(cluster.size()).into_iter().for_each(|at| cluster.command(at, Command::Elect));
@@ -39,7 +40,7 @@ fn by_phase(ids: &[u32]) -> (Vec<u64>, Vec<u64>) {
     (messages, candidates.iter().map(|probes| probes / 2).collect())
 }
 
-/// Phases 0 to 3; in the last the probes travel 2³ = n hops.
+/// There are phases 0 to 3. In the last one, the probes travel 2³ = N hops.
 #[test]
 fn largest_of_eight_wins_in_phase_three() {
     for seed in 0..200 {
@@ -56,7 +57,7 @@ fn largest_of_eight_wins_in_phase_three() {
     }
 }
 
-/// The winners of a phase are farther apart than its reach.
+/// The processes that survive a phase are farther apart than the reach of its probes.
 #[test]
 fn candidates_decrease_as_neighbourhoods_grow() {
     for size in 2..=40_u64 {
@@ -101,7 +102,7 @@ fn single_process_leads_without_messages() {
     assert_eq!((cluster.total_sent(), beliefs), (0, vec![Some(p(1))]));
 }
 
-/// If it only swallowed the probe, no process would ever lead.
+/// If a process swallowed a probe without starting, no process would ever lead.
 #[test]
 fn swallowing_a_probe_starts_the_process() {
     for at in 1..=4 {
@@ -197,7 +198,8 @@ fn duplicate_announcement_is_reported_once() {
     assert_eq!(reported, 3);
 }
 
-/// Six with 4 probes and replies each, three with 8, two with 16; and the fixed parts.
+/// Six candidates have 4 probes and replies each, three have 8, and two have 16. The first and last
+/// phase are fixed.
 #[test]
 fn card_matches_the_count_of_the_paper() {
     let bounds = |size| {

@@ -1,4 +1,4 @@
-//! Several named locks, one after the other.
+//! Several named locks that a process acquires one after the other.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use tenure_trace::{SplitMix64, TestCluster};
 
 type Locks = InTurn<Central>;
 
-/// Returns a configuration with the names of each process's locks, in order.
+/// Returns a configuration with the names of the locks that each process needs, in order.
 fn config(names: &[&[&str]]) -> Config<central::Config> {
     Config { names: named(names), inner: central::Config::default() }
 }

@@ -11,7 +11,7 @@ use crate::support::election::{all_processes, beliefs, subsets, unchecked_belief
 use crate::support::p;
 use tenure_trace::{SplitMix64, TestCluster};
 
-/// Returns a ring whose processes draw these lots, in the order of their draws.
+/// Returns a ring whose processes draw these lots. `lots` is in the order of the draws.
 fn cluster(size: u32, order: Order, lots: &[u32], seed: u64) -> TestCluster<ItaiRodeh> {
     let mut cluster = TestCluster::uniform(size, order, ());
     cluster.set_random_values(lots.iter().map(|lot| lot - 1), seed);
@@ -49,7 +49,7 @@ fn equal_highest_lots_draw_again() {
     assert!(state.contains("Settled"), "{state}");
 }
 
-/// Without chance, equal processes stay equal forever.
+/// If processes always draw equal lots, they stay equal forever.
 #[test]
 fn equal_draws_never_elect() {
     let mut cluster = cluster(3, Order::Fifo, &[2; 300], 0);
@@ -143,7 +143,7 @@ fn leader_is_announced_by_distance() {
     assert_eq!(messages(0).1, 1);
 }
 
-/// The next election may have another leader, and its term shows that it is later.
+/// The next election may choose another leader. Its higher term shows that it is later.
 #[test]
 fn a_second_election_has_a_higher_term() {
     for seed in 0..200 {

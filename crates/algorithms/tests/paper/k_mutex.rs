@@ -71,7 +71,7 @@ fn entry_cost_is_within_bounds() {
     }
 }
 
-/// The minimum: every process waits until the previous one requests again, so no reply is sent that
+/// Every process waits until the previous one has requested again. So no process sends a reply that
 /// is not needed.
 #[test]
 fn minimum_cost_is_2n_minus_k_minus_1() {

@@ -1,4 +1,4 @@
-//! Many named locks.
+//! Many locks that are distinguished by their names.
 
 use tenure_algorithms::compose::keyed::{LockName, LockNameError};
 use tenure_algorithms::compose::{Coordinated, Keyed};
@@ -23,7 +23,7 @@ fn ask(cluster: &mut TestCluster<Locks>, at: u32, key: &str, command: Command) {
     cluster.drain(&mut SplitMix64(0));
 }
 
-/// Returns the entries since the last call, as process and lock.
+/// Returns the entries since the last call: each process, with the lock that it entered.
 fn entered(cluster: &mut TestCluster<Locks>) -> Vec<(u32, String)> {
     let seen = cluster.take_events().into_iter().filter_map(|(at, seen)| match seen {
         ClusterEvent::Event(Tagged { key, inner: Event::Entered { .. } }) => {
@@ -47,7 +47,7 @@ fn locks_are_independent() {
     assert_eq!(entered(&mut cluster), [(2, "büro".to_string())]);
 }
 
-/// Both are written é: as one character, and as an e with a combining accent.
+/// Both names show é: one as a single character, the other as an e with a combining accent.
 #[test]
 fn distinguishes_names_that_look_alike() {
     let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}");

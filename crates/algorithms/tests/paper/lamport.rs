@@ -19,7 +19,7 @@ fn cluster(size: u32, switches: &[Switch]) -> TestCluster<Lamport> {
     TestCluster::uniform(size, Order::Fifo, config(switches))
 }
 
-/// Lets both processes request and delivers everything. Returns the processes inside.
+/// Lets both processes request entry and delivers all messages. Returns the processes inside.
 fn both_request(switches: &[Switch]) -> Vec<u32> {
     let mut cluster = cluster(2, switches);
     cluster.command(p(1), Command::Enter);
@@ -149,7 +149,7 @@ fn later_request_counts_as_reply_with_any_message() {
     assert_eq!(enters(&[Switch::AnyMessage]), [1]);
 }
 
-/// With "any message": four steps to two inside.
+/// If any message counts as a reply, four steps lead to two processes inside.
 #[test]
 fn reordered_reply_breaks_exclusion() {
     let mut cluster = cluster(2, &[Switch::AnyMessage]);
@@ -161,7 +161,7 @@ fn reordered_reply_breaks_exclusion() {
     assert_eq!(entered(&mut cluster), [2], "P1's reply has overtaken P1's request");
 }
 
-/// With replies only.
+/// If only replies count, channels must be FIFO.
 #[test]
 fn needs_fifo_channels() {
     let caught = (0..3000).filter_map(|seed| {

@@ -65,7 +65,7 @@ fn next_entry_takes_four_messages() {
     assert_eq!(cluster.sent_of("turn"), 1);
 }
 
-/// First the holder exits. A waiter enters after that, with a higher fence.
+/// The holder exits first. After that a waiting process enters, with a higher fence.
 #[test]
 fn holder_without_renewals_exits_before_next_entry() {
     let mut cluster = cluster(3);
@@ -146,7 +146,7 @@ fn crash_inside_ends_with_the_grant() {
     assert_eq!(entered(&mut cluster), [3]);
 }
 
-/// The paper: a restarted server honours leases by waiting for the longest possible one.
+/// The paper: a restarted server waits for the longest possible lease, and so honours all leases.
 #[test]
 fn restarted_grantor_waits_for_old_grants() {
     for (forgets, at_once) in [(false, vec![]), (true, vec![3])] {
@@ -188,7 +188,8 @@ fn unwanted_grant_is_released() {
     assert_eq!(entered(&mut cluster), [3]);
 }
 
-/// 9 and 10 delays: (1 + r) · 9 < (1 − r) · 10 while r is below one in 19.
+/// A lease lasts 9 delays and a reservation 10. With drift r, (1 + r) · 9 < (1 − r) · 10 if r is
+/// below 1/19.
 #[test]
 fn card_states_tolerated_clock_drift() {
     let EntryTimes { lease, expiry, renewal, .. } = config().times;
@@ -198,7 +199,7 @@ fn card_states_tolerated_clock_drift() {
     assert!(2 * renewal.max + 2 * TICKS_PER_UNIT < lease.min, "one renewal may be lost");
 }
 
-/// The grantor keeps a grant longer if a larger drift is known.
+/// The grantor reserves the lock longer if the parameters state a larger drift.
 #[test]
 fn expiry_follows_from_clock_drift() {
     for drift_ppm in [0, 50_000, 100_000, 900_000] {

@@ -66,7 +66,8 @@ fn entry_takes_five_messages_or_none_at_service() {
     assert_eq!(cluster.total_sent(), 5);
 }
 
-/// The fence is the revision of the key, and each waiter is woken only by the one ahead.
+/// The fence is the revision of the key. Each waiting process is notified only when the process
+/// ahead leaves.
 #[test]
 fn entries_follow_the_queue_with_its_fences() {
     let mut cluster = cluster(4);
@@ -95,7 +96,7 @@ fn next_entry_takes_four_messages() {
     assert_eq!(entered(&mut cluster), [3]);
 }
 
-/// Early lock release: the entry that ends the lease is committed afterwards.
+/// Early lock release: the lock is granted before the entry that ends the lease is committed.
 #[test]
 fn early_next_entry_takes_two_messages() {
     let mut cluster = with(3, Switch::EarlyRelease);
@@ -147,7 +148,7 @@ fn response_moves_deadline_to_its_request() {
     assert_eq!(sides, [Timer::Deadline(Side::Right)], "of the second request");
 }
 
-/// etcd's issue 11456: a grant is based on the key's existence.
+/// etcd's issue 11456: a grant requires that the key exists.
 #[test]
 fn waiter_with_expired_lease_queues_again() {
     let mut cluster = cluster(4);
@@ -164,7 +165,8 @@ fn waiter_with_expired_lease_queues_again() {
     assert_eq!(entered(&mut cluster), [2], "in a new session");
 }
 
-/// etcd's issue 9395: a new leader counts the remaining time, not the full duration.
+/// etcd's issue 9395: a new leader waits for the remaining time of a lease, not for its full
+/// duration.
 #[test]
 fn leader_change_does_not_refill_a_lease() {
     for (mut cluster, at_once) in
@@ -187,7 +189,7 @@ fn leader_change_does_not_refill_a_lease() {
     }
 }
 
-/// etcd's issue 15247: a deposed leader does not renew.
+/// etcd's issue 15247: a leader that has been deposed renews no lease.
 #[test]
 fn unconfirmed_leader_answers_no_renewal() {
     for (mut cluster, answers) in [(cluster(2), 0), (with(2, Switch::DeposedRenews), 1)] {
@@ -202,7 +204,7 @@ fn unconfirmed_leader_answers_no_renewal() {
     }
 }
 
-/// A renewal that arrives while the end of its lease is committed is not answered.
+/// A renewal gets no response while the end of its lease is being committed.
 #[test]
 fn renewal_waits_for_pending_expiry() {
     let mut cluster = cluster(2);
@@ -215,7 +217,7 @@ fn renewal_waits_for_pending_expiry() {
     assert_eq!(cluster.sent_of("alive"), before);
 }
 
-/// After a renewal the full duration remains.
+/// After a renewal, the full duration of the lease remains.
 #[test]
 fn renewed_lease_lasts_from_its_renewal() {
     for (mut cluster, ends) in
@@ -231,8 +233,8 @@ fn renewed_lease_lasts_from_its_renewal() {
     }
 }
 
-/// A key deleted between the read and the watch is noticed, since the watch starts at the revision
-/// of the read.
+/// The watch starts at the revision of the read. So the waiter notices a deletion between the read
+/// and the watch.
 #[test]
 fn watch_reports_earlier_deletion() {
     let mistake = with(3, Switch::WatchFromWrongRevision);
@@ -251,7 +253,8 @@ fn watch_reports_earlier_deletion() {
     }
 }
 
-/// 9 and 10 delays: (1 + r) · 9 < (1 − r) · 10 while r is below one in 19.
+/// A client relies on a lease for 9 of its 10 delays. With drift r, (1 + r) · 9 < (1 − r) · 10 if r
+/// is below 1/19.
 #[test]
 fn card_states_tolerated_clock_drift() {
     let times = config().times;

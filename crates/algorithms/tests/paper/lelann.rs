@@ -57,7 +57,7 @@ fn all_rings_of_five_elect_the_largest() {
     });
 }
 
-/// The order of sending that some texts print.
+/// Some texts print the sends in this order: forwarding before the own rank.
 #[test]
 fn forwarding_first_lets_initiator_elect_itself() {
     let views = |switches| {
@@ -72,7 +72,7 @@ fn forwarding_first_lets_initiator_elect_itself() {
     assert_eq!(views(Variants::none()), [Some(p(3)); 3]);
 }
 
-/// P2's rank overtakes P1's, which should have driven it around.
+/// P2's rank overtakes P1's rank, which should have preceded it around the ring.
 #[test]
 fn reordering_hides_a_candidate() {
     let mut cluster = cluster(&[1, 2, 3]);
@@ -83,7 +83,7 @@ fn reordering_hides_a_candidate() {
     assert_eq!(unchecked_beliefs(&mut cluster), [Some(p(1)), None, None]);
 }
 
-/// Each election costs N², and the last one is forgotten: it drives no messages of the next.
+/// Each election costs N² messages. Messages of an earlier election do not affect a later one.
 #[test]
 fn later_election_has_the_same_leader() {
     let mut cluster = elected();
@@ -135,7 +135,8 @@ fn unanswered_query_allows_an_election() {
     assert_eq!(beliefs(&mut cluster), [Some(p(3)); 3]);
 }
 
-/// The number is saved. Otherwise its rank would travel alone among processes that consider it old.
+/// The election number is saved. Otherwise the rank of the restarted process would travel among
+/// processes that consider its election old.
 #[test]
 fn restarted_initiator_decides_with_all_others() {
     let mut cluster = elected();
@@ -147,7 +148,7 @@ fn restarted_initiator_decides_with_all_others() {
     assert_eq!(cluster.sent_of("elect"), 2 * 9);
 }
 
-/// 5.7: messages sent to P3 while it was down are lost.
+/// Checklist 5.7: messages sent to P3 while it was down are lost.
 #[test]
 fn crash_during_election_leaves_it_undecided() {
     let mut cluster = cluster(&[1, 2, 3]);

@@ -36,7 +36,7 @@ fn plan(order: Order, entries: u32, size: u32, duplicates: u32, seed: u64) -> Pl
     Plan { order, entries: vec![entries; size as usize], duplicates, losses: 0, seed }
 }
 
-/// Returns how many of the seeds end in a violation or deadlock.
+/// Returns the number of seeds whose run ends in a violation or deadlock.
 fn failures(config: &Config, order: Order, entries: u32, seeds: u64) -> usize {
     let size = config.quorums.size();
     let run = |seed| run::<Maekawa>(config.clone(), &plan(order, entries, size, 0, seed));

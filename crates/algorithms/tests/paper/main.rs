@@ -17,8 +17,8 @@ mod support;
 mod worked_examples;
 mod wrapped;
 
-/// Lists the modules of tests, one for each algorithm. An algorithm without a file here does not
-/// compile.
+/// Lists the test modules, one for each algorithm. If an algorithm has no module here, the test
+/// does not compile.
 macro_rules! each {
     ($($file:ident)+) => {
         $(mod $file;)+

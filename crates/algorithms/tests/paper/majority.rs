@@ -1,5 +1,5 @@
-//! Votes of live processes: D. Agrawal and A. El Abbadi, *An efficient and fault-tolerant solution
-//! for distributed mutual exclusion*, TOCS 9(1), 1991, and any majorities.
+//! Votes of live processes. The quorums are majorities or those of D. Agrawal and A. El Abbadi, *An
+//! efficient and fault-tolerant solution for distributed mutual exclusion*, TOCS 9(1), 1991.
 
 use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_algorithms::mutex::Majority;
@@ -65,7 +65,7 @@ fn contended_entry_costs_what_maekawa_costs() {
     }
 }
 
-/// 3.6 (iii): ⌊(N − 1)/2⌋, and no more.
+/// Checklist 3.6 (iii): the lock tolerates ⌊(N − 1)/2⌋ crashes, and no more.
 #[test]
 fn tolerates_minority_crashes_only() {
     for size in 3..=7 {
@@ -85,7 +85,7 @@ fn tolerates_minority_crashes_only() {
     }
 }
 
-/// 3.7: a failed node is replaced by paths in both subtrees.
+/// Checklist 3.7: paths through both subtrees replace a failed node.
 #[test]
 fn tree_quorums_replace_crashed_nodes() {
     let mut cluster = cluster(Kind::Tree, 7);
@@ -137,7 +137,7 @@ fn late_request_of_crashed_process_gets_no_vote() {
     enter_and_exit(&mut cluster, 2);
 }
 
-/// No lock can prevent this; the fences differ.
+/// No lock can prevent that two processes are inside after a false suspicion. Their fences differ.
 #[test]
 fn later_entry_has_higher_fence_after_false_suspicion() {
     let mut cluster = cluster(Kind::Majority, 3);

@@ -20,7 +20,7 @@ fn hop(cluster: &mut TestCluster<MisraRing>, token: Token, from: u32, to: u32) {
     cluster.pass((p(from), p(to)), 0);
 }
 
-/// Returns the numbers of pings and pongs, in flight or held.
+/// Returns the numbers of pings and of pongs. Each is in flight or held by a process.
 fn tokens(cluster: &TestCluster<MisraRing>) -> (usize, usize) {
     let mut counts = (0, 0);
     for link in cluster.links_in_use() {
@@ -40,7 +40,7 @@ fn tokens(cluster: &TestCluster<MisraRing>) -> (usize, usize) {
     counts
 }
 
-/// Fires timers and delivers messages at random for this many steps.
+/// Fires timers and delivers messages at random, for `steps` steps.
 fn random_walk(cluster: &mut TestCluster<MisraRing>, rng: &mut SplitMix64, steps: u32) {
     for _ in 0..steps {
         let (links, timers) = (cluster.links_in_use(), cluster.armed_timers());
@@ -107,7 +107,8 @@ fn slow_token_is_not_considered_lost() {
     assert_eq!(tokens(&cluster), (1, 1));
 }
 
-/// 3.2: the loss of one of two tokens is always recovered; the loss of both is not.
+/// Checklist 3.2: the ring recovers from the loss of one token. It does not recover from the loss
+/// of both.
 #[test]
 fn recovers_one_of_two_tokens() {
     for seed in 0..300 {
@@ -145,8 +146,8 @@ fn entries_and_fences_continue_after_a_loss() {
     }
 }
 
-/// With N numbers instead of N + 1, a token that meets the other one at every process returns with
-/// the number that it had before.
+/// With N numbers instead of N + 1, a token may meet the other at every process. It then returns
+/// with the same number as before.
 #[test]
 fn n_numbers_are_not_enough() {
     let variants = Variants::none().with(Switch::FewNumbers);

@@ -50,7 +50,7 @@ fn works_with_any_election() {
     check_election::<Franklin>(franklin::Config::plain);
 }
 
-/// A bully depends on timeouts, so its delays are kept: a waiting process is asked in time.
+/// The bully algorithm depends on timeouts, so its messages are delivered within their bounds.
 #[test]
 fn works_with_the_bully() {
     let config = elections(bully::Config::plain(3, TICKS_PER_UNIT));
@@ -95,7 +95,7 @@ fn calls_election_only_for_a_waiter() {
     assert_eq!(entered(&mut cluster), [3]);
 }
 
-/// Fairness comes only from the ranks.
+/// Only ranks that depend on the requests make the lock fair.
 #[test]
 fn static_ranks_starve_the_smallest() {
     let greedy = |variants| {

@@ -23,8 +23,8 @@ fn root_enters_free_and_neighbour_with_two_messages() {
     assert_eq!(enter_and_exit(&mut cluster, 2), 3, "via P1 to P4, and the token");
 }
 
-/// A process that forwarded a request points to its requester: P1 and P4 now need at most two
-/// messages.
+/// A process that forwards a request then points to the requester. So requests of P1 and P4 now
+/// need at most two messages.
 #[test]
 fn request_reverses_its_path() {
     let mut cluster = cluster(5);
@@ -35,7 +35,7 @@ fn request_reverses_its_path() {
     assert_eq!(enter_and_exit(&mut cluster, 4), 2);
 }
 
-/// P4 → P1 → P2 → P3, which has the token.
+/// The request takes the path P4 → P1 → P2 → P3. P3 has the token.
 #[test]
 fn path_through_all_costs_n_messages() {
     let mut cluster = cluster(4);

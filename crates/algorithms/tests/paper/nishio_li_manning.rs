@@ -137,7 +137,7 @@ fn sender_misses_token_sent_to_crashed_process() {
     assert_eq!(generation_messages(&cluster), [1, 2, 1]);
 }
 
-/// "All who are live must answer no."
+/// The paper: "All who are live must answer no."
 #[test]
 fn process_inside_delays_the_new_token() {
     let mut cluster = cluster(3);
@@ -206,7 +206,8 @@ fn overtaken_generation_is_left_to_live_maker() {
     assert_eq!(fences(&mut cluster).last(), Some(&fence(1, 2, 1)), "higher than 1 of P1");
 }
 
-/// P1 would take an answer to its older, late inquiry for one to its newer.
+/// P1 would mistake a response to its older inquiry, which arrives late, for a response to its
+/// newer one.
 #[test]
 fn older_inquiry_of_same_maker_is_ignored() {
     let mut cluster = cluster(3);
@@ -269,7 +270,7 @@ fn tolerates_all_but_one_crash() {
     }
 }
 
-/// No lock can prevent this; the fences differ.
+/// No lock can prevent that two processes are inside after a false suspicion. Their fences differ.
 #[test]
 fn false_suspicion_yields_different_fences() {
     let mut cluster = cluster(2);
@@ -300,7 +301,8 @@ fn known_generation_starts_no_other() {
     assert_eq!(generation_messages(&cluster), [0; 3]);
 }
 
-/// P1 is inside when it is suspected, is trusted again, and gets the next token before it leaves.
+/// P1 is suspected while it is inside, and trusted again. It receives the next token before it
+/// exits.
 #[test]
 fn newer_token_received_inside_is_kept() {
     let mut cluster = cluster(3);

@@ -90,8 +90,8 @@ fn restart_keeps_promises_and_reports_the_decision() {
     assert_eq!(decided(&mut cluster), [(2, 1)]);
 }
 
-/// Runs a schedule with random suspicions, delays, duplicates and losses. Returns the decisions,
-/// each with its process.
+/// Runs a schedule with random suspicions, delays, duplicates and losses. Returns the processes
+/// that decided, with their decisions.
 fn run_with_faults(size: u32, variants: Variants<Switch>, seed: u64) -> Vec<(u32, u64)> {
     let mut cluster: TestCluster<Paxos> = TestCluster::uniform(size, Order::Reordered, variants);
     let mut rng = SplitMix64(seed);
@@ -135,7 +135,7 @@ fn agreement_holds_for_any_detector_and_network() {
     assert!(some > 1_000, "only {some} runs decide");
 }
 
-/// The control experiment.
+/// Control experiment: for each mistake, some schedule violates agreement.
 #[test]
 fn each_mistake_breaks_agreement() {
     // Half of three is a majority, and half of two is not.

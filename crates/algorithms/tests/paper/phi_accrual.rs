@@ -14,8 +14,8 @@ fn one() -> DetectorHarness<Config> {
     DetectorHarness::new(&Config::default())
 }
 
-/// Returns the probability that a heartbeat is later than `z` deviations after the mean, by
-/// Simpson's rule.
+/// Returns the probability that a heartbeat arrives later than `z` standard deviations after the
+/// mean, by Simpson's rule.
 fn tail(z: f64) -> f64 {
     let density = |x: f64| (-z * x - x * x / 2.0).exp();
     let (steps, width) = (40_000, 0.001);
@@ -33,7 +33,7 @@ fn tail(z: f64) -> f64 {
     (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt() * sum * width / 3.0
 }
 
-/// Returns φ at `z` deviations after the mean, as defined in the paper.
+/// Returns φ at `z` standard deviations after the mean, as the paper defines it.
 fn phi(z: f64) -> f64 {
     -tail(z).log10()
 }
@@ -49,7 +49,7 @@ fn level_approximates_phi() {
     assert!((-3000..13_000).all(|z| level(z) <= level(z + 1)), "suspicion only grows");
 }
 
-/// The paper: φ = 1 is wrong in 10 % of cases, 2 in 1 %, 3 in 0.1 %.
+/// The paper: a suspicion at φ = 1 is wrong in 10 % of cases, at 2 in 1 %, at 3 in 0.1 %.
 #[test]
 fn threshold_matches_tail_probability() {
     for (threshold, known) in [(1_000, 1.2816), (2_000, 2.3263), (3_000, 3.0902), (8_000, 5.6120)] {
@@ -88,7 +88,8 @@ fn timeout_is_where_phi_reaches_the_threshold() {
     }
 }
 
-/// Accruement: the level of a silent peer only grows, bounded only by the table.
+/// Accruement: the level of a silent peer never decreases. The table of the implementation limits
+/// it.
 #[test]
 fn level_of_silent_peer_grows() {
     let mut one = one();
@@ -143,7 +144,7 @@ fn accuracy_false_suspicion_adds_allowance() {
     }
 }
 
-/// The paper's own detector: false suspicions change nothing.
+/// As in the paper, false suspicions do not increase the timeout.
 #[test]
 fn false_suspicion_changes_nothing_without_increment() {
     let mut one = DetectorHarness::new(&Config { increment: 0, ..Config::default() });

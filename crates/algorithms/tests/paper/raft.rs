@@ -1,5 +1,5 @@
-//! D. Ongaro, J. Ousterhout, *In search of an understandable consensus algorithm*, USENIX ATC 2014:
-//! the election; and from D. Ongaro's thesis, how a partitioned leader steps down.
+//! The election of D. Ongaro, J. Ousterhout, *In search of an understandable consensus algorithm*,
+//! USENIX ATC 2014. From D. Ongaro's thesis: how a partitioned leader steps down.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,7 +65,7 @@ fn uncontested_election_costs_four_messages_per_peer() {
     }
 }
 
-/// 2.12: ⌊N/2⌋ + 1 votes, including its own.
+/// Checklist 2.12: a candidate needs ⌊N/2⌋ + 1 votes, including its own.
 #[test]
 fn needs_exactly_a_majority() {
     for (size, needed) in [(2, 2), (3, 2), (4, 3), (5, 3), (6, 4)] {
@@ -82,7 +82,7 @@ fn needs_exactly_a_majority() {
     }
 }
 
-/// 2.12: each has two votes of four; the next term decides.
+/// Checklist 2.12: each of two candidates has two of four votes. The next term decides.
 #[test]
 fn split_vote_is_resolved_in_next_term() {
     let mut cluster = cluster(4, &[Switch::PreVote]);
@@ -170,7 +170,8 @@ fn forgotten_vote_makes_two_leaders() {
     assert_eq!(votes_twice(&[]), [(1, p(1))]);
 }
 
-/// A partitioned process returns with a high term, or with its earlier term.
+/// Without pre-vote, a partitioned process returns with a higher term. With pre-vote, it returns
+/// with its old term.
 #[test]
 fn pre_vote_protects_the_leader() {
     let deposed = |switches: &[Switch]| {
@@ -198,7 +199,7 @@ fn was_deposed(cluster: &mut TestCluster<Raft>, at: u32) -> bool {
     })
 }
 
-/// Pre-vote, section 9.6 of the thesis.
+/// Section 9.6 of the thesis: pre-vote.
 #[test]
 fn pre_vote_replaces_a_crashed_leader() {
     let mut cluster = led_by_p1(3, &[Switch::PreVote]);
@@ -212,7 +213,8 @@ fn pre_vote_replaces_a_crashed_leader() {
     assert_eq!(new_leaders(&mut cluster), [(2, p(3))]);
 }
 
-/// Voters wait for their timeout: they grant neither a vote nor a new term.
+/// Voters that follow a leader wait for their timeout. Until then they grant no vote and join no
+/// new term.
 #[test]
 fn follower_of_a_leader_grants_nothing() {
     let mut cluster = led_by_p1(3, &[Switch::PreVote]);
@@ -230,8 +232,8 @@ fn follower_of_a_leader_grants_nothing() {
     );
 }
 
-/// The lease timer is set at the start of a candidacy, and when a majority has responded to the
-/// last heartbeat.
+/// A leader starts its lease with its candidacy. It renews the lease when a majority has responded
+/// to the last heartbeat.
 #[test]
 fn leader_without_majority_steps_down() {
     let mut cluster = led_by_p1(5, &[]);
@@ -256,7 +258,8 @@ fn leader_without_check_quorum_stays_for_ever() {
     assert!(cluster.armed_timers().contains(&(p(1), Timer::Heartbeat)));
 }
 
-/// Votes that arrive after its lease are void: the voters may vote again.
+/// Votes that arrive after the candidate's lease are ignored, because the voters may have voted
+/// again.
 #[test]
 fn candidacy_ends_with_the_lease() {
     let mut cluster = cluster(3, &[]);
@@ -283,7 +286,7 @@ fn responses_count_for_last_heartbeat_only() {
     assert!(confirmed(&mut cluster, 2));
 }
 
-/// It may have voted, or have received a heartbeat, right before it crashed.
+/// The process may have voted, or received a heartbeat, right before it crashed.
 #[test]
 fn restarted_process_grants_no_vote_before_timeout() {
     let votes = |switches: &[Switch]| {
@@ -298,7 +301,8 @@ fn restarted_process_grants_no_vote_before_timeout() {
     assert!(votes(&[Switch::ForgottenVote]));
 }
 
-/// No timeout fires: the nominated process stands, and the others disregard their promises.
+/// No timeout fires. The nominated process starts an election, and the others may vote for it
+/// although they follow a leader.
 #[test]
 fn resigned_leader_is_replaced_without_timeout() {
     for switches in [&[][..], &[Switch::PreVote]] {
@@ -311,7 +315,7 @@ fn resigned_leader_is_replaced_without_timeout() {
     }
 }
 
-/// A late or duplicate hand-over is true but no longer useful.
+/// A hand-over that arrives late or twice concerns an old term, and has no effect.
 #[test]
 fn old_hand_over_is_ignored() {
     let mut cluster = led_by_p1(3, &[]);
@@ -353,7 +357,7 @@ fn random_walk(seed: u64, switches: &[Switch]) -> BTreeMap<u64, BTreeSet<Process
     leaders
 }
 
-/// For any losses, duplicates, reordering, crashes and timers.
+/// Checked with any losses, duplicates, reordering, crashes and timers.
 #[test]
 fn no_term_has_two_leaders() {
     let (mut terms, mut clashes) = (0, 0);
@@ -382,7 +386,7 @@ fn command_starts_one_campaign() {
     assert_eq!(cluster.sent_of("request-vote"), 2);
 }
 
-/// A process with a leader must not abandon it: others rely on that.
+/// A process that follows a leader must not abandon it on command, because the leader relies on it.
 #[test]
 fn command_reports_a_known_leader() {
     let mut cluster = led_by_p1(3, &[]);
@@ -402,7 +406,7 @@ fn command_reports_a_known_leader() {
     assert_eq!(cluster.total_sent(), sent);
 }
 
-/// With clocks that are 4 % fast or slow, the first voter is still later than the lease.
+/// With clocks that are up to 4 % fast or slow, no voter times out before the leader's lease ends.
 #[test]
 fn lease_is_shorter_than_election_timeout() {
     for (size, delay) in [(3, 1_000), (5, 7)] {
@@ -415,7 +419,7 @@ fn lease_is_shorter_than_election_timeout() {
     }
 }
 
-/// The same for a larger known drift, which the card states.
+/// The same holds for a larger drift, which the parameters and the card state.
 #[test]
 fn election_timeout_follows_from_clock_drift() {
     for drift_ppm in [0, 40_000, 100_000, 900_000] {

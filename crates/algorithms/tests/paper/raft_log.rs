@@ -84,7 +84,8 @@ fn of_terms(terms: &[u64]) -> Vec<Entry> {
     terms.iter().map(|term| Entry { term: *term, content: Content::Nothing }).collect()
 }
 
-/// Gives a process a log of these terms, as if leaders of those terms had sent it.
+/// Gives a process a log whose entries have these terms, as if leaders of those terms had sent
+/// them.
 fn give_log(cluster: &mut TestCluster<RaftLog>, to: u32, terms: &[u64]) {
     let from = if to == 1 { p(2) } else { p(1) };
     for (place, term) in terms.iter().enumerate() {
@@ -143,7 +144,8 @@ fn next_message_carries_the_commit_index() {
     assert_eq!(commits(&events(&mut cluster)), [(2, 2), (3, 2)]);
 }
 
-/// 3.5: several messages ahead of the responses, and several entries in one message.
+/// Section 3.5: the leader sends several messages before responses arrive, and several entries in
+/// one message.
 #[test]
 fn pipelines_new_entries() {
     let mut cluster = led_by_p1(2, &[]);
@@ -175,8 +177,8 @@ fn commits_with_exactly_a_majority() {
     }
 }
 
-/// Figure 3.6: followers that lack entries, have extra ones, or both; eventually all logs are
-/// equal.
+/// Figure 3.6: some followers lack entries, some have extra entries, some both. Eventually all logs
+/// are equal.
 #[test]
 fn repairs_every_log_of_figure_3_6() {
     let leader = [1, 1, 1, 4, 4, 5, 5, 6, 6, 6];
@@ -225,7 +227,8 @@ fn rejects_vote_for_outdated_log() {
     }
 }
 
-/// Figure 3.7: an entry of term 2 stored by a majority is committed with one of term 4, not before.
+/// Figure 3.7: an entry of term 2 that a majority stores is not committed by itself. It is
+/// committed together with an entry of term 4.
 #[test]
 fn does_not_commit_by_copies_of_older_term() {
     for (switches, alone) in [(&[][..], false), (&[Switch::OldTermCommit], true)] {
@@ -348,7 +351,8 @@ fn reads_share_confirmation_rounds() {
     assert_eq!(events(&mut cluster), [answer(2), answer(3)]);
 }
 
-/// 6.4: before an entry of its own term is committed, a leader does not know the commit index.
+/// Section 6.4: a leader does not know the commit index before an entry of its own term is
+/// committed.
 #[test]
 fn new_leader_answers_no_read_before_first_commit() {
     for (switches, early) in [(&[][..], false), (&[Switch::EarlyRead], true)] {
@@ -444,7 +448,7 @@ fn transfers_leadership_to_up_to_date_target() {
     assert_eq!(cluster.sent_of("request-pre-vote"), 2, "only those of the first election");
 }
 
-/// 3.10: a fixed target that is down or behind would delay the transfer.
+/// Section 3.10: a fixed target that is down or behind would delay the transfer.
 #[test]
 fn transfer_without_target_picks_first_up_to_date() {
     let mut cluster = led_by_p1(5, &[]);
@@ -463,7 +467,7 @@ fn transfer_without_target_picks_first_up_to_date() {
     assert!(leads(4) || leads(5), "{events:?}");
 }
 
-/// A process alone in its group has no target, and a learner cannot lead.
+/// A process alone in its group has no target. A learner cannot lead.
 #[test]
 fn transfer_without_candidates_is_declined() {
     let mut cluster = led_by_p1(1, &[]);
@@ -474,7 +478,7 @@ fn transfer_without_candidates_is_declined() {
     assert!(events(&mut cluster).contains(&(1, Event::Acknowledged { ticket: 2, index: 2 })));
 }
 
-/// 3.10: a leader whose target does not stand resumes.
+/// Section 3.10: a leader resumes its work if its target does not start an election.
 #[test]
 fn failed_transfer_is_aborted() {
     let mut cluster = led_by_p1(3, &[]);
@@ -507,8 +511,8 @@ fn saved_changes_rebuild_the_state() {
     }
 }
 
-/// Urgent changes, and whole logs written beside them, together equal the current state at any
-/// moment: a crashed process has everything that it must have.
+/// At any moment, the saved state and the unsaved changes together equal the current state. The
+/// saved state contains all urgent changes, so a crash loses nothing that the process must keep.
 #[test]
 fn snapshots_are_not_urgent() {
     let config = Config { trailing_entries: 2, ..config(3, &[]) };
@@ -549,7 +553,7 @@ fn snapshots_are_not_urgent() {
     assert!((50..350).contains(&lags), "it lags in {lags} of 400 rounds");
 }
 
-/// Lets each process append an entry and sometimes compact its log, and loses half of the messages.
+/// Lets each process append an entry, and sometimes compact its log. Half of the messages are lost.
 fn random_step(cluster: &mut TestCluster<RaftLog>, rng: &mut SplitMix64, round: u64) {
     (1..=3).for_each(|at| append(cluster, at, round));
     if round.is_multiple_of(5) {

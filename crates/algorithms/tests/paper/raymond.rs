@@ -110,7 +110,8 @@ fn passing_the_token_on_requests_it_back() {
     );
 }
 
-/// One round of the star: each leaf's entry costs a request and the token in both directions.
+/// One round of entries on a star: each leaf's entry costs a request and the token in both
+/// directions.
 #[test]
 fn entry_costs_four_messages_under_load() {
     let mut cluster = cluster(Shape::Star, 9);

@@ -1,4 +1,4 @@
-//! The relayed log: additions to the log, which has its own tests.
+//! The additions of the relayed log to the log, which has its own tests.
 
 use tenure_algorithms::agreement::RelayedLog;
 use tenure_algorithms::agreement::raft_log::{self, Timer};
@@ -129,7 +129,7 @@ fn question_is_asked_at_the_leader() {
     }
 }
 
-/// No process answers as the leader after it was deposed.
+/// A deposed leader answers no query as if it still led.
 #[test]
 fn question_waits_for_leadership_confirmation() {
     let mut cluster = led_by_p1(3, 0);
@@ -216,7 +216,7 @@ fn declines_requests_without_a_leader() {
     assert_eq!(cluster.total_sent(), 0);
 }
 
-/// A restarted process does not receive answers for an earlier incarnation, under any number.
+/// A restarted process rejects answers to its earlier incarnation, whatever their number.
 #[test]
 fn answer_needs_matching_incarnation_and_sender() {
     let reply = |incarnation| {

@@ -80,7 +80,8 @@ fn uniform_broadcast_survives_crashes() {
     }
 }
 
-/// Messages outlive their sender here, so an item sent before its delivery is not lost.
+/// A message that is sent before its sender crashes still arrives. So an item that is forwarded
+/// before its delivery is not lost.
 #[test]
 fn deliver_first_loses_items_in_a_crash() {
     for variants in [Variants::none(), uniform()] {

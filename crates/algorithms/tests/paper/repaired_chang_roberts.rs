@@ -81,7 +81,8 @@ fn tolerates_reordering_and_duplicates() {
     }
 }
 
-/// stale messages are dropped, and a new term starts when the leader is suspected.
+/// Checklist Q-27: processes drop messages of old terms. A new term starts when the leader is
+/// suspected.
 #[test]
 fn next_largest_leads_after_leader_crash() {
     let mut cluster = cluster(&[2, 4, 1, 3]);
@@ -96,8 +97,8 @@ fn next_largest_leads_after_leader_crash() {
     assert_eq!(terms(&mut cluster), [term_of(3, 4)], "on the ring of three");
 }
 
-/// 3.14, 5.7: an orphan is removed by the first process that suspects its owner, anywhere on the
-/// ring.
+/// Checklist 3.14, 5.7: the first process that suspects the owner of an orphaned rank removes the
+/// rank, anywhere on the ring.
 #[test]
 fn orphaned_rank_is_removed() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
@@ -107,7 +108,8 @@ fn orphaned_rank_is_removed() {
     assert_eq!(beliefs(&mut cluster), [Some(p(3)), Some(p(3)), Some(p(3)), None]);
 }
 
-/// No process has forwarded it when they suspect its owner: the second lap reveals it.
+/// The processes suspect the owner before the rank reaches them, so each forwards it once. P1
+/// detects it on its second lap.
 #[test]
 fn suspected_orphan_is_removed_on_second_lap() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
@@ -165,7 +167,7 @@ fn unrelated_crash_costs_one_message() {
     assert_eq!(terms(&mut cluster), []);
 }
 
-/// 3.4: f adjacent crashes are tolerated; here f is N − 1.
+/// Checklist 3.4: the ring tolerates f adjacent crashes. Here f is N − 1.
 #[test]
 fn last_of_five_leads() {
     for first in 0..5 {
@@ -202,7 +204,7 @@ fn restart_starts_the_newest_term() {
     assert!(cluster.process(p(2)).unwrap().highest_term() > 4);
 }
 
-/// I-66: a recovered process with the highest rank takes over.
+/// Checklist I-66: a recovered process with the highest rank becomes the leader.
 #[test]
 fn restarted_largest_leads_in_new_term() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
@@ -219,7 +221,7 @@ fn restarted_largest_leads_in_new_term() {
     assert!(cluster.process(p(1)).unwrap().highest_term() > 2);
 }
 
-/// Otherwise its grants of an earlier term could be repeated.
+/// Without a new term, the restarted leader could repeat grants of its earlier term.
 #[test]
 fn unnoticed_restart_leads_in_new_term() {
     let mut cluster = cluster(&[1, 2, 3]);
@@ -238,7 +240,8 @@ fn unnoticed_restart_leads_in_new_term() {
     assert_eq!(terms(&mut cluster), [term_of(4, 3)]);
 }
 
-/// I-61, 5.7 *wrong timeouts*: one more election with the same winner.
+/// Checklist I-61, 5.7 *wrong timeouts*: a false suspicion costs one more election with the same
+/// winner.
 #[test]
 fn false_suspicion_costs_one_election() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
@@ -291,7 +294,7 @@ fn is_the_fault_tolerant_variant_of_chang_roberts() {
     assert!(plain.variants.iter().any(|variant| variant.name == "fault-tolerant"));
 }
 
-/// A cluster with a failure detector that makes mistakes now and then, and is right in the end.
+/// A cluster whose failure detector makes mistakes now and then, and none in the end.
 struct FaultyCluster {
     cluster: TestCluster<RepairedChangRoberts>,
     rng: SplitMix64,

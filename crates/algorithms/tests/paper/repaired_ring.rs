@@ -14,7 +14,7 @@ fn cluster(size: u32) -> TestCluster<RepairedRing> {
     TestCluster::uniform(size, Order::Reordered, Config::default())
 }
 
-/// Delivers and fires timers for this many hops, or until nothing is left to do.
+/// Delivers messages and fires timers for `hops` hops of the token, or until nothing is left to do.
 fn advance(cluster: &mut TestCluster<RepairedRing>, hops: u32) {
     for _ in 0..hops {
         cluster.drain(&mut tenure_trace::SplitMix64(0));
@@ -37,7 +37,7 @@ fn token_of_crashed_holder_is_replaced() {
     assert!(fences[0] < fences[1]);
 }
 
-/// 3.4: f adjacent crashes are tolerated; here f is N − 1.
+/// Checklist 3.4: the ring tolerates f adjacent crashes. Here f is N − 1.
 #[test]
 fn adjacent_crashes_are_skipped() {
     let mut cluster = cluster(5);
@@ -95,7 +95,8 @@ fn older_token_is_discarded() {
     assert_eq!(cluster.armed_timers(), [(p(1), Timer::Pass)], "P2 discards the old one");
 }
 
-/// P1 would take an answer to its older, late inquiry for one to its newer.
+/// P1 would mistake a response to its older inquiry, which arrives late, for a response to its
+/// newer one.
 #[test]
 fn older_inquiry_of_same_maker_is_ignored() {
     let mut cluster = cluster(3);
@@ -124,7 +125,7 @@ fn overtaken_generation_is_left_to_its_maker() {
     assert_eq!(cluster.armed_timers(), [(p(2), Timer::Pass)], "1 of P2 is higher than 1 of P1");
 }
 
-/// No lock can prevent this; the fences differ.
+/// No lock can prevent that two processes are inside after a false suspicion. Their fences differ.
 #[test]
 fn false_suspicion_yields_different_fences() {
     let mut cluster = cluster(2);

@@ -94,8 +94,8 @@ fn entry_costs_two_messages_per_peer() {
     }
 }
 
-/// The literal claim that no process enters twice while another waits is false; it holds for three
-/// times.
+/// A process may enter twice while another waits, although the paper denies it. It cannot enter
+/// three times.
 #[test]
 fn no_process_enters_three_times_past_a_waiter() {
     let worst = (0..3000).map(|seed| {
@@ -164,7 +164,7 @@ fn request_must_advance_the_clock() {
     assert!(is_caught(&still, &plan(Order::Fifo, &[2, 2, 2], 0), "mutual-exclusion"));
 }
 
-/// P1's second request happens after P2's, of which P3's reply to P1 knows.
+/// P1's second request causally follows P2's request, because of P3's reply to P1.
 #[test]
 fn replies_carry_the_clock() {
     let enters_next = |switches: &[Switch]| {
@@ -198,7 +198,7 @@ fn replies_name_sender_and_request() {
     assert!(is_caught(&[Switch::BareCounter], &once, "mutual-exclusion"));
 }
 
-/// P1 is inside, and has received an old request of P2, duplicated, and its new one.
+/// P1 is inside. It has received a late duplicate of an old request of P2, and P2's new request.
 #[test]
 fn untagged_replies_are_sent_once() {
     let owed = |switches: &[Switch]| {

@@ -23,7 +23,7 @@ fn views(cluster: &TestCluster<RicciardiBirman>) -> Vec<View> {
     cluster.live().iter().filter_map(|at| Some(cluster.process(*at)?.view().clone())).collect()
 }
 
-/// Lets all live processes suspect `dead`.
+/// Lets all live processes suspect process `dead`.
 fn suspect_everywhere(cluster: &mut TestCluster<RicciardiBirman>, dead: u32) {
     for at in cluster.live() {
         cluster.suspicion(at, p(dead), Verdict::Suspect);
@@ -31,7 +31,8 @@ fn suspect_everywhere(cluster: &mut TestCluster<RicciardiBirman>, dead: u32) {
 }
 
 /// Lets processes leave, rejoin, crash and be suspected falsely, in random order. Returns true if
-/// all live processes share one view of exactly themselves, or a violation.
+/// all live processes have one view, which contains exactly these processes. Returns an error for a
+/// violation.
 fn run(size: u32, variants: Variants<Switch>, crashes: u32, seed: u64) -> Result<bool, String> {
     let mut cluster = TestCluster::<RicciardiBirman>::uniform(size, Order::Fifo, variants);
     let (mut monitor, mut rng, mut crashes) = (OneView::new(), SplitMix64(seed), crashes);
@@ -134,7 +135,7 @@ fn crash_of_senior_costs_two_more_steps() {
     assert_eq!(cluster.sent_of("promise"), 3);
 }
 
-/// The primary partition: a partition with fewer than half decides nothing.
+/// The primary partition: a partition with fewer than half of the processes decides no view.
 #[test]
 fn minority_waits_and_rejoins() {
     let mut cluster = cluster(5);
@@ -167,8 +168,8 @@ fn minority_waits_and_rejoins() {
     assert!(views.iter().all(|view| *view == views[0]), "{views:?}");
 }
 
-/// P1 proposes that P3 leaves, and promises P2, which suspects it, before any process has received
-/// that. P2 trusts it again, and has nothing to propose. P1 must make its proposal again.
+/// P1 proposes to remove P3. Before that proposal arrives, P1 promises to follow P2, which suspects
+/// P1. P2 then trusts P1 and proposes nothing, so P1 must repeat its proposal.
 #[test]
 fn refused_proposer_tries_again() {
     let mut cluster = cluster(3);

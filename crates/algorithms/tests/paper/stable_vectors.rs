@@ -10,8 +10,8 @@ use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 use crate::support::p;
 
-/// Lets all processes request a name at some moment, and crashes `crashes` of them, with random
-/// delivery. Returns the names of live processes, or a violation.
+/// Lets all processes request a name at random moments, and crashes `crashes` of them. Delivery is
+/// random. Returns the names of the live processes, or a violation.
 fn run(config: Config, crashes: u32, seed: u64) -> Result<Vec<Option<u32>>, String> {
     let size = config.originals.len() as u32;
     let mut cluster = TestCluster::<StableVectors>::uniform(size, Order::Reordered, config);
@@ -101,7 +101,7 @@ fn each_mistake_is_caught() {
     }
 }
 
-/// A process that is not among the first t + 1 waits until one of those has decided.
+/// A process that is not among the first t + 1 must wait until one of these has decided.
 #[test]
 fn all_suggesting_exceeds_the_name_bound() {
     let caught = |switch: Option<Switch>| {

@@ -130,7 +130,8 @@ fn restarted_process_makes_no_token() {
     assert_eq!((entered(&mut cluster), cluster.armed_timers()), (vec![], vec![]));
 }
 
-/// The token does not carry communication between applications.
+/// The token does not carry the clocks of applications, so entries do not follow their causal
+/// order.
 #[test]
 fn entries_follow_the_ring_not_causality() {
     let mut cluster = cluster(3);

@@ -82,7 +82,7 @@ fn suspicion_affects_only_the_suspect() {
     assert_eq!(entered(&mut cluster), [1]);
 }
 
-/// "Owes a reply again": a suspicion is not a reply.
+/// "Owes a reply again": a suspicion does not replace a reply.
 #[test]
 fn trusted_process_is_awaited_again() {
     let mut cluster = cluster(3);
@@ -138,7 +138,8 @@ fn restarted_process_that_replied_is_not_asked() {
     assert_eq!(cluster.sent_of("request"), 2);
 }
 
-/// 3.15: P2 has replied to P1, and must not precede it with a smaller timestamp.
+/// Checklist 3.15: P2 has replied to P1. After its restart, it must not request with a smaller
+/// timestamp than P1's.
 #[test]
 fn restart_uses_larger_timestamps() {
     let mut cluster = cluster(3);
@@ -177,8 +178,8 @@ fn request_of_suspect_is_answered_when_trusted() {
     assert_eq!(entered(&mut cluster), [2]);
 }
 
-/// P1 enters while P2 is suspected; P2's request has the smaller timestamp, because it does not
-/// know of that.
+/// P1 enters while it suspects P2. P2's request has the smaller timestamp, because P2 does not know
+/// of that entry.
 #[test]
 fn outdated_request_is_repeated_with_higher_fence() {
     let mut cluster = cluster(2);
@@ -197,7 +198,7 @@ fn outdated_request_is_repeated_with_higher_fence() {
     assert_eq!(fences(&mut cluster), [Fence(5, 1), Fence(6, 2)]);
 }
 
-/// No lock can prevent this; the fences differ.
+/// No lock can prevent that two processes are inside after a false suspicion. Their fences differ.
 #[test]
 fn false_suspicion_yields_different_fences() {
     let mut cluster = cluster(2);
@@ -208,7 +209,7 @@ fn false_suspicion_yields_different_fences() {
     assert_eq!(fences(&mut cluster), [Fence(1, 1), Fence(2, 2)], "the resource rejects P1");
 }
 
-/// P1 is only slow: its request precedes that of P2, which does not await it.
+/// P1 is slow, and suspected wrongly. Its request precedes that of P2, which does not wait for P1.
 #[test]
 fn overtaken_process_gets_a_higher_fence() {
     let mut cluster = cluster(2);

@@ -1,6 +1,6 @@
-//! The golden stories of the worked examples: counts of messages, entries and leaders.
+//! The golden stories of the worked examples. The tests count messages, entries and leaders.
 
-/// Text of a story, after its blocks of actions.
+/// Text of a story as its golden file contains it: blocks that empty lines separate.
 struct Story(String);
 
 impl Story {
@@ -9,18 +9,18 @@ impl Story {
         Story(std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}")))
     }
 
-    /// Returns the story from the block that contains this line.
+    /// Returns the rest of the story, from the block that contains this line.
     fn from(&self, line: &str) -> Story {
         let at = self.0.find(line).unwrap_or_else(|| panic!("no line {line}"));
         Story(self.0[at..].to_owned())
     }
 
-    /// Returns its blocks, one by one.
+    /// Returns the blocks of the story, in order.
     fn blocks(&self) -> impl Iterator<Item = Story> {
         self.0.split("\n\n").map(|block| Story(block.to_owned()))
     }
 
-    /// Returns the messages: sender, receiver and kind.
+    /// Returns the sent messages: sender, receiver and kind of each.
     fn sends(&self) -> Vec<(&str, &str, &str)> {
         let mut process = "";
         let mut sends = Vec::new();
@@ -93,7 +93,7 @@ fn lamport_and_ricart_agrawala_replies() {
     assert_eq!(ricart.from("exit p1").counts(["Reply"]), [1], "P1 replied on exit");
 }
 
-/// P4 requests before them, so that P2's clock is ahead of P3's; its messages are not counted.
+/// P4 requests first, so that P2's clock is ahead of P3's. P4's messages are not counted.
 #[test]
 fn concurrent_requests() {
     let story = Story::of("ricart_agrawala/two_at_once");
@@ -127,7 +127,7 @@ fn chang_roberts_examples() {
     assert_eq!(two.processes_with("Elected").len(), 4);
 }
 
-/// The message sent in each block: the forwarded rank, or none.
+/// Lists the rank that is forwarded in each block, if any.
 #[test]
 fn every_case_of_an_arriving_rank() {
     let story = Story::of("chang_roberts/cases");
@@ -177,7 +177,7 @@ fn phases_of_eight() {
     assert_eq!(story.processes_with("Elected { leader: P1").len(), 8);
 }
 
-/// Step 1 is not counted.
+/// The counts do not include step 1.
 #[test]
 fn two_crashes_and_two_recoveries() {
     let kinds = ["Election", "Answer", "Coordinator"];

@@ -1,4 +1,5 @@
-//! Wrapping protocols: deferred saves of the inner protocol may be deferred there as well.
+//! Wrapping protocols: a save that the inner protocol may defer can also be deferred by the
+//! wrapper.
 
 use tenure_algorithms::agreement::{RaftLog, raft_log};
 use tenure_algorithms::channel::{Fifo, fifo};
@@ -10,14 +11,14 @@ use tenure_core::{
     TimerChange,
 };
 
-/// A single-process log, possibly wrapped.
+/// A log of a group of one process, possibly inside a wrapper.
 struct LogHarness<P: Protocol> {
     node: Node<P>,
     wrap: fn(Command) -> P::Command,
 }
 
 impl<P: Protocol> LogHarness<P> {
-    /// Returns a log that leads.
+    /// Returns a log whose process already leads.
     fn new_leader(config: &P::Config, wrap: fn(Command) -> P::Command) -> Self {
         let node = Node::boot(Group::new(ProcessId(0), 1), config, None, ConstantEnvironment);
         let mut harness = LogHarness { node, wrap };
@@ -32,8 +33,8 @@ impl<P: Protocol> LogHarness<P> {
         harness
     }
 
-    /// Gives a command, and saves the state that must be durable before its effects are sent.
-    /// Returns true if anything had to be saved.
+    /// Gives a command to the log and saves its durable state. Returns true if anything had to be
+    /// saved before the effects are sent.
     fn saves(&mut self, command: Command) -> bool {
         let step = self.node.step(Input::Command((self.wrap)(command)));
         let saves = !step.can_release();
@@ -42,8 +43,8 @@ impl<P: Protocol> LogHarness<P> {
     }
 }
 
-/// Checks two properties of a snapshot of saved entries: saving it is not urgent, and it is written
-/// together with the next entries.
+/// Checks that the save of a snapshot may be deferred, and that the snapshot is written together
+/// with the next entries.
 fn check_deferred_snapshot<P: Protocol>(config: &P::Config, wrap: fn(Command) -> P::Command) {
     let mut harness = LogHarness::<P>::new_leader(config, wrap);
     let append = |ticket| Command::Append { ticket, payload: Payload::from(ticket) };

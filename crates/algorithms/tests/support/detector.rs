@@ -1,4 +1,4 @@
-//! A single detector process under manual control.
+//! A single process with a failure detector, whose clock and timers the test controls.
 
 use tenure_algorithms::detector::HeartbeatDetector;
 use tenure_algorithms::detector::heartbeat_detector::{Message, TimeoutPolicy, Timer};
@@ -9,7 +9,7 @@ use tenure_core::{
 
 use super::p;
 
-/// A clock that is set manually.
+/// A clock that the test sets.
 #[derive(Debug, Default)]
 pub(crate) struct Clock(pub(crate) LocalTime);
 
@@ -23,7 +23,7 @@ impl Environment for Clock {
     }
 }
 
-/// P1 of three processes, and the effects of its last step.
+/// P1 of three processes, with its failure detector and the effects of its last step.
 pub(crate) struct DetectorHarness<C: TimeoutPolicy> {
     pub(crate) process: HeartbeatDetector<C>,
     pub(crate) batch: Batch<HeartbeatDetector<C>, Clock>,
@@ -69,7 +69,7 @@ impl<C: TimeoutPolicy> DetectorHarness<C> {
         assert_eq!(self.timeout_of(p(2)), None, "the timer of P2 is not set again");
     }
 
-    /// Returns the current timeout for the next heartbeat of a peer.
+    /// Returns the timeout for the next heartbeat of a peer. `None` if no timer is set.
     pub(crate) fn timeout_of(&self, of: ProcessId) -> Option<Delay> {
         self.batch.timers.iter().find_map(|change| match change {
             TimerChange::Set(Timer::Silence(peer), after) if *peer == of => Some(*after),

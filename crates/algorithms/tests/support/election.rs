@@ -1,4 +1,4 @@
-//! Elections with random schedules, and their results.
+//! Elections with random schedules, and the leaders that processes report.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tenure_core::{Election, Monitor, Order, ProcessId, Rank};
 
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
-/// The last leader reported at each process.
+/// Leader that each process reported last, by process. `None` if it reported none.
 pub(crate) type Beliefs = Vec<Option<ProcessId>>;
 
 /// Returns all processes of a group.
@@ -16,8 +16,8 @@ pub(crate) fn all_processes(size: u32) -> Vec<ProcessId> {
     (0..size).map(ProcessId).collect()
 }
 
-/// Starts an election at `initiators` before anything is delivered, then delivers in random order
-/// until no message is in flight; `duplicates` messages arrive twice.
+/// Starts an election at each of `initiators`, and then delivers messages in random order until
+/// none is in flight. `duplicates` messages arrive twice.
 pub(crate) fn elect<P: Election>(
     size: u32,
     order: Order,
@@ -43,7 +43,8 @@ pub(crate) fn elect<P: Election>(
     (cluster, beliefs)
 }
 
-/// Returns the leader at each process since the last call, and checks agreement.
+/// Returns the leader that each process has reported since the last call, and asserts that all
+/// agree.
 pub(crate) fn beliefs<P: Election>(cluster: &mut TestCluster<P>) -> Beliefs {
     let seen = cluster.take_events();
     let mut agreement = Agreement::new();
@@ -54,7 +55,7 @@ pub(crate) fn beliefs<P: Election>(cluster: &mut TestCluster<P>) -> Beliefs {
     last_leaders(cluster.size(), seen)
 }
 
-/// Like [`beliefs`], without the check.
+/// Returns the same as [`beliefs`], without asserting agreement.
 pub(crate) fn unchecked_beliefs<P: Election>(cluster: &mut TestCluster<P>) -> Beliefs {
     let seen = cluster.take_events();
     last_leaders(cluster.size(), seen)
@@ -81,7 +82,7 @@ pub(crate) fn subsets(size: u32) -> impl Iterator<Item = Vec<ProcessId>> {
     })
 }
 
-/// Returns the process with an id on a ring.
+/// Returns the process that has this id on a ring with these ids, if any.
 pub(crate) fn process_with_id(id: u32, ids: &[u32]) -> Option<ProcessId> {
     ids.iter().position(|other| *other == id).map(ProcessId::at)
 }

@@ -1,4 +1,4 @@
-//! Random users of a lock, and the monitors that check them.
+//! Users of a lock with random schedules, and the monitors that check the lock.
 
 use tenure_core::monitors::{Bypass, Fencing, MutualExclusion};
 use tenure_core::service::mutex::{Command, Event};
@@ -50,36 +50,36 @@ pub(crate) struct Plan {
     pub(crate) order: Order,
     /// Number of entries, by process.
     pub(crate) entries: Vec<u32>,
-    /// Number of duplicated messages.
+    /// Number of messages to duplicate.
     pub(crate) duplicates: u32,
-    /// Number of lost messages.
+    /// Number of messages to lose.
     pub(crate) losses: u32,
     pub(crate) seed: u64,
 }
 
 impl Plan {
-    /// Returns a plan with these entries and no faults.
+    /// Returns a plan with these numbers of entries by process, and no faults.
     pub(crate) fn of(order: Order, entries: &[u32]) -> Plan {
         Plan { order, entries: entries.to_vec(), duplicates: 0, losses: 0, seed: 0 }
     }
 
-    /// Sets the number of duplicated messages.
+    /// Returns this plan with a number of messages to duplicate.
     pub(crate) fn duplicating(&self, messages: u32) -> Plan {
         Plan { duplicates: messages, ..self.clone() }
     }
 
-    /// Sets the seed.
+    /// Returns this plan with another seed.
     pub(crate) fn seeded(&self, seed: u64) -> Plan {
         Plan { seed, ..self.clone() }
     }
 
-    /// Sets the number of lost messages.
+    /// Returns this plan with a number of messages to lose.
     pub(crate) fn losing(&self, messages: u32) -> Plan {
         Plan { losses: messages, ..self.clone() }
     }
 }
 
-/// Lets one process enter and exit, delivers everything, and returns the number of messages.
+/// Lets one process enter and exit, and delivers all messages. Returns their number.
 pub(crate) fn enter_and_exit<P: Mutex>(cluster: &mut TestCluster<P>, number: u32) -> u64 {
     let before = cluster.total_sent();
     cluster.take_events();
@@ -91,13 +91,14 @@ pub(crate) fn enter_and_exit<P: Mutex>(cluster: &mut TestCluster<P>, number: u32
     cluster.total_sent() - before
 }
 
-/// Returns true if some seed finds a violation or a deadlock whose description contains `expected`.
+/// Returns true if for some seed a violation or a deadlock occurs whose description contains
+/// `expected`.
 pub(crate) fn is_caught<P: Mutex>(config: &P::Config, plan: &Plan, expected: &str) -> bool {
     let run = |seed| run::<P>(config.clone(), &plan.seeded(seed));
     (0..4000).filter_map(|seed| run(seed).err()).any(|violation| violation.contains(expected))
 }
 
-/// Faults that may still be injected.
+/// Faults that the run may still inject.
 struct Faults {
     duplicates: u32,
     losses: u32,
@@ -110,10 +111,10 @@ enum User {
     Inside,
 }
 
-/// Monitors of a lock, and the states of its users.
+/// Monitors of a lock, and what each of its users does.
 struct Watcher {
     exclusion: MutualExclusion,
-    /// `None` if entries carry no fences.
+    /// Monitor of the fences. `None` if entries have no fences.
     fencing: Option<Fencing>,
     bypass: Bypass,
     users: Vec<User>,
@@ -150,13 +151,13 @@ fn feed<P: Mutex>(
     result.map_err(|violation| format!("{}: {violation}", monitor.property()))
 }
 
-/// Runs a random schedule until all planned entries are done. Returns an error on a violation or
+/// Runs a random schedule until all planned entries have ended. Returns an error for a violation or
 /// deadlock.
 pub(crate) fn run<P: Mutex>(config: P::Config, plan: &Plan) -> Result<Outcome, String> {
     run_watched::<P>(config, plan, MutualExclusion::new(), Some(Fencing::new()))
 }
 
-/// Like [`run`], checked against the promises of a card.
+/// Runs a schedule like [`run`], and checks what a card promises.
 pub(crate) fn run_as<P: Mutex>(
     card: &Card,
     config: P::Config,

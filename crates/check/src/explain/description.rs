@@ -14,18 +14,18 @@ pub struct RunDescription {
     pub size: u32,
     /// Steps in order.
     pub steps: Vec<StepDescription>,
-    /// Index of the first step that repeats forever, for a run of starvation.
+    /// Index of the first of the steps that repeat forever. `None` if the run ends.
     pub repeats_from: Option<usize>,
 }
 
 /// Description of one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepDescription {
-    /// Input of the step: "P2 receives request from P1".
+    /// Input of the step, for instance "P2 receives request from P1".
     pub step: String,
-    /// Events that the step causes: "P2 enters".
+    /// Events that the step causes, for instance "P2 enters".
     pub events: Vec<String>,
-    /// True if only time passes. Such a step is not counted.
+    /// True if the step is only the passing of time. Such a step is not counted.
     pub is_time: bool,
 }
 
@@ -40,12 +40,12 @@ impl RunDescription {
         }
     }
 
-    /// Returns the number of steps, without those in which only time passes.
+    /// Returns the number of steps. Steps in which only time passes are not counted.
     pub fn length(&self) -> usize {
         self.steps.iter().filter(|step| !step.is_time).count()
     }
 
-    /// Returns the number of steps at the end that repeat forever.
+    /// Returns the number of steps that repeat forever at the end of the run.
     pub(crate) fn repeating(&self) -> u32 {
         let cycle = self.repeats_from.map_or(&[][..], |from| &self.steps[from..]);
         let steps = cycle.iter().filter(|step| !step.is_time).count();
@@ -60,8 +60,8 @@ impl RunDescription {
 }
 
 impl StepDescription {
-    /// Describes the records of one step, the first of which is its input. Returns `None` for a
-    /// boot and for the end of the run.
+    /// Describes the records of one step. The first record is its input. Returns `None` for a boot,
+    /// and for the end of the run.
     fn of(records: &[Record]) -> Option<Self> {
         let is_command = |command| match &records[0].kind {
             Kind::Command(issued) => issued.mutex() == Some(&command),

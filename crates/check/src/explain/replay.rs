@@ -16,14 +16,14 @@ use crate::world::action::{Action, ActionKind, Cause};
 use crate::world::local::{Lifecycle, LocalState};
 use crate::world::rules::Rules;
 
-/// Path to a world: its initial world and the actions.
+/// Path to a world: the initial world, and the actions from there.
 #[derive(Clone, Debug)]
 pub(crate) struct RunPath {
     pub(crate) first: StateId,
     pub(crate) actions: Vec<Action>,
 }
 
-/// Returns a shortest path to a world.
+/// Returns a shortest path to a visited world.
 pub(crate) fn path_to(explored: &Explored, id: StateId) -> RunPath {
     let mut actions = Vec::new();
     let mut first = id;
@@ -42,7 +42,7 @@ pub(crate) fn path_to(explored: &Explored, id: StateId) -> RunPath {
 /// One replayed step with its content.
 pub(crate) struct ReplayedStep<P: Protocol> {
     pub(crate) kind: ActionKind,
-    /// Process that received the input; the sender, for a loss or a duplication.
+    /// Process that received the input. For a loss or a duplication, the sender of the message.
     pub(crate) at: ProcessId,
     pub(crate) content: StepContent<P>,
     /// Messages that the process sent.
@@ -57,22 +57,23 @@ pub(crate) struct ReplayedStep<P: Protocol> {
 pub(crate) enum StepContent<P: Protocol> {
     Command(P::Command),
     Timer(P::Timer),
-    /// A message (`None` for one of the application) with its sender and receiver.
+    /// A message with its sender and receiver. `None` for a message between applications.
     MessageRecord(ProcessId, ProcessId, Option<P::Message>),
     Suspicion(ProcessId, Verdict),
     /// A partition. The bits are the processes on one side.
     Split(u32),
-    /// A crash before the last step was saved.
+    /// A crash of a process before it saved its last step.
     Unsaved,
     Nothing,
 }
 
-/// A run under replay, as the search represents it and without reductions.
+/// A run under replay. Its current world is kept twice: as the search represents it, and without
+/// reductions.
 pub(crate) struct Replay<'p, P: Checkable> {
     processes: &'p Processes<P>,
     pub(crate) reduced_worker: Worker,
     plain_worker: Worker,
-    /// The current world as the search represents it.
+    /// The current world as the search represents it, with reductions.
     pub(crate) world: Vec<u32>,
     pub(crate) fingerprint: u64,
     /// The current world without reductions.
@@ -128,7 +129,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
         taken
     }
 
-    /// Returns the action that leads from the current world to this one.
+    /// Returns the action that leads from the current world to the world `to` of the search.
     pub(crate) fn step_to(
         &mut self,
         explored: &Explored,
@@ -149,7 +150,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
         self.unreduced[slot]
     }
 
-    /// Returns the monitors' observation of the next step.
+    /// Returns the id of what the monitors observe in the next step.
     pub(crate) fn observation(&mut self, action: Action) -> u32 {
         let action = self.translate(action);
         let Some(cause) = self.plain_worker.cause(&self.unreduced, action) else { return 0 };
@@ -158,8 +159,8 @@ impl<'p, P: Checkable> Replay<'p, P> {
         memory.outcome_at(self.unreduced[process], cause, action.outcome()).observation
     }
 
-    /// Translates an action to the world without reductions. A reordering link sorts its queue by
-    /// content, so positions differ if the timestamps do.
+    /// Translates an action of the search to the world without reductions. A reordering link sorts
+    /// its queue by content, so positions may differ if timestamps do.
     fn translate(&mut self, action: Action) -> Action {
         let about_a_link =
             matches!(action.kind(), ActionKind::Deliver | ActionKind::Lose | ActionKind::Duplicate);
@@ -267,7 +268,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
         self.unreduced[at.index()]
     }
 
-    /// Returns the state of a process, if it is up.
+    /// Returns the state of a process; `None` if it is down.
     pub(crate) fn state(&self, at: ProcessId) -> Option<P> {
         self.processes.locals.get(self.unreduced[at.index()]).lifecycle.process().cloned()
     }
@@ -284,7 +285,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
         self.reduced_worker.steps(WorldRef { world: &world, fingerprint: self.fingerprint })
     }
 
-    /// Returns a step that panicked, without its effects.
+    /// Returns the content of a step whose handler panicked. The step has no effects.
     pub(crate) fn describe_unfinished(&self, local: u32, cause: Cause) -> ReplayedStep<P> {
         let local = self.processes.locals.get(local);
         let content = self.content(&local, cause);

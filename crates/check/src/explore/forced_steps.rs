@@ -3,7 +3,8 @@
 use crate::explore::successors::{Successor, Worker};
 
 impl Worker {
-    /// Visits the only step of a world before the search. Returns false if the search has begun.
+    /// Visits the only successor of a world if a step is to be taken here before the search.
+    /// Returns false if the search has begun.
     pub(super) fn visit_forced_step(
         &mut self,
         world: &mut [u32],

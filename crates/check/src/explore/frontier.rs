@@ -7,13 +7,13 @@ use super::packed::Packed;
 use crate::explore::successors::WorldRef;
 use crate::explore::visited::StateId;
 
-/// Number of worlds that one thread expands at a time and packs together.
+/// Number of worlds that one thread expands at a time. They are packed together.
 pub(super) const CHUNK: usize = 1 << 10;
 /// Number of worlds expanded between two checks of the limits, a multiple of [`CHUNK`]. A smaller
 /// frontier is not packed.
 pub(super) const BLOCK: usize = CHUNK * 64;
 
-/// Unpacked worlds, concatenated.
+/// Worlds in unpacked form, one after the other.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Batch {
     pub(super) ids: Vec<StateId>,
@@ -38,7 +38,7 @@ impl Batch {
     }
 }
 
-/// Worlds of one chunk, packed.
+/// Worlds of one chunk in packed form, which needs few bits.
 #[derive(Debug)]
 pub(super) struct Chunk {
     ids: Box<[StateId]>,
@@ -56,12 +56,12 @@ impl Chunk {
 #[derive(Debug)]
 pub(super) struct Frontier {
     stride: usize,
-    /// Number of chunks at the front that were expanded and dropped.
+    /// Number of chunks at the front that were dropped because their worlds have been expanded.
     dropped_chunks: usize,
-    /// Chunks of worlds, encoded in few bytes.
+    /// Chunks of worlds in packed form.
     packed: VecDeque<Chunk>,
     packed_bytes: usize,
-    /// Worlds at the end, not packed yet.
+    /// The last worlds, which are not packed yet.
     unpacked: Batch,
 }
 
@@ -81,7 +81,7 @@ impl Frontier {
         (self.dropped_chunks + self.packed.len()) * CHUNK
     }
 
-    /// Copies worlds. They must not have been dropped.
+    /// Copies worlds into a batch. None of them may have been dropped.
     pub(super) fn read(&self, indices: Range<usize>, into: &mut Batch) {
         let unpacked = self.first_unpacked();
         let mut begin = indices.start;
@@ -117,7 +117,7 @@ impl Frontier {
         }
     }
 
-    /// Appends worlds. They stay unpacked until [`Frontier::pack`].
+    /// Appends worlds. They stay unpacked until [`Frontier::pack`] packs them.
     pub(super) fn add(
         &mut self,
         ids: impl Iterator<Item = StateId>,

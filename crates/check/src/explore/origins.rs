@@ -1,4 +1,4 @@
-//! Origins of the worlds of a shard.
+//! Origins of the worlds of one shard: for each world, the step that first found it.
 
 use super::packed::Packed;
 use crate::explore::visited::{Origin, StateId};
@@ -10,12 +10,12 @@ const PACK_SIZE: usize = 1 << 10;
 /// integer differs in few bits.
 const PARTS: usize = 6;
 
-/// Origins in the order in which their worlds were found.
+/// Origins of worlds, in the order in which the worlds were found.
 #[derive(Debug, Default)]
 pub(super) struct Origins {
     packed: Vec<Packed>,
     packed_bytes: usize,
-    /// Origins at the end, not packed yet.
+    /// The last origins, which are not packed yet.
     last: Vec<Origin>,
 }
 

@@ -1,6 +1,6 @@
-//! Bit-packed rows of integers.
+//! Rows of integers, packed into bits.
 
-/// A slot whose values differ between rows, stored as the distance from its least value.
+/// A slot whose values differ between rows. Each row stores the distance from the smallest value.
 #[derive(Clone, Copy, Debug)]
 struct Column {
     slot: u16,
@@ -10,23 +10,23 @@ struct Column {
     width: u8,
 }
 
-/// Rows of integers, each slot packed into the bits in which its values differ.
+/// Rows of integers. A row contains only those bits of each slot in which the rows differ.
 #[derive(Debug)]
 pub(super) struct Packed {
-    /// Least value of each slot.
+    /// Smallest value of each slot.
     least: Box<[u32]>,
     /// Slots whose values differ between rows.
     columns: Box<[Column]>,
     /// Width of a row in bits.
     width: usize,
-    /// Packed rows, and one word of padding because they are read by words.
+    /// Packed rows, and one word of padding, because rows are read one word at a time.
     rows: Box<[u8]>,
 }
 
 const WORD: usize = size_of::<u64>();
 
 impl Packed {
-    /// Packs rows of `stride` slots.
+    /// Packs rows of `stride` integers each.
     pub(super) fn of(values: &[u32], stride: usize) -> Self {
         let (least, columns, width) = column_layout(values, stride);
         let count = values.len() / stride;
@@ -58,7 +58,7 @@ impl Packed {
         }
     }
 
-    /// Returns one row.
+    /// Returns the row at `index`, unpacked.
     pub(super) fn row<const STRIDE: usize>(&self, index: usize) -> [u32; STRIDE] {
         let mut row = [0; STRIDE];
         row.copy_from_slice(&self.least);
@@ -83,8 +83,8 @@ impl Packed {
     }
 }
 
-/// Returns the least value of each slot, the columns of slots that differ, and the width of a row
-/// in bits.
+/// Returns the smallest value of each slot, the columns of slots whose values differ, and the width
+/// of a row in bits.
 fn column_layout(values: &[u32], stride: usize) -> (Vec<u32>, Vec<Column>, usize) {
     let (mut least, mut most) = (vec![u32::MAX; stride], vec![0; stride]);
     for row in values.chunks_exact(stride) {

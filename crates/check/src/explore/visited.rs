@@ -1,5 +1,5 @@
-//! Set of visited worlds: fingerprints in open-addressing tables, each with the step that first
-//! found it.
+//! Set of visited worlds: tables of fingerprints with open addressing. For each world, it stores
+//! the step that first found it.
 
 use std::hint::black_box;
 
@@ -16,7 +16,7 @@ const SHARD_BITS: u32 = SHARDS.trailing_zeros();
 pub(crate) struct StateId(pub(crate) u32);
 
 impl StateId {
-    /// Stands for any world beyond a declared bound.
+    /// Id that represents all worlds beyond a declared bound.
     pub(crate) const OUT_OF_BOUNDS: StateId = StateId(u32::MAX);
 
     pub(crate) fn new(shard: usize, index: usize) -> Self {
@@ -33,7 +33,7 @@ impl StateId {
     }
 }
 
-/// Returns the shard of a fingerprint.
+/// Returns the index of the shard to which a fingerprint belongs.
 pub(crate) fn shard_of(fingerprint: u64) -> usize {
     (fingerprint >> (u64::BITS - SHARD_BITS)) as usize
 }
@@ -53,8 +53,8 @@ pub(crate) struct Edge {
     pub(crate) label: u32,
 }
 
-/// Returns the preferred slot of a key. Slots follow the order of the keys, so growing a table
-/// reads and writes it sequentially.
+/// Returns the preferred slot of a key. Slots follow the order of the keys, so that a table that
+/// grows is read and written sequentially.
 #[inline]
 fn slot_of(key: u64, slots: usize) -> usize {
     (((key & u64::from(u32::MAX)) * slots as u64) >> u32::BITS) as usize
@@ -65,21 +65,22 @@ fn after(slot: usize, slots: usize) -> usize {
     if slot + 1 == slots { 0 } else { slot + 1 }
 }
 
-/// One table of the visited set.
+/// One of the tables of the visited set.
 #[derive(Debug)]
 pub(crate) struct Shard {
     number: usize,
     /// Fingerprints by slot; 0 marks a free slot.
     keys: Vec<u64>,
-    /// Indices of the worlds by slot, if ids are looked up.
+    /// Index of the world in each slot. `None` if ids are never looked up.
     indices: Option<Vec<u32>>,
     origins: Origins,
-    /// The worlds themselves, in exact mode.
+    /// The worlds themselves. `None` unless the search stores whole states.
     worlds: Option<Vec<u32>>,
     /// Marks of each world for the analysis of liveness, as bits.
     pub(crate) marks: Vec<u32>,
     pub(crate) edges: Vec<Edge>,
-    /// Number of distinct worlds with an equal fingerprint, detected in exact mode.
+    /// Number of distinct worlds with equal fingerprints. They are detected only if the search
+    /// stores whole states.
     pub(crate) collisions: u64,
 }
 
@@ -87,13 +88,14 @@ pub(crate) struct Shard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Insertion {
     New(StateId),
-    /// The world was present, at this slot. [`Shard::id_at`] returns its id, if indices are stored.
+    /// The world was visited before, and is at this slot. [`Shard::id_at`] returns its id, if
+    /// indices are stored.
     Known(usize),
 }
 
 const FIRST_SLOTS: usize = 64;
-/// Number of slots from which a table grows by a quarter instead of a half, because it dominates
-/// the memory of a search.
+/// Number of slots beyond which a table grows by a quarter instead of a half. Such a table
+/// dominates the memory of a search.
 const LARGE: usize = 1 << 20;
 
 impl Shard {
@@ -119,8 +121,8 @@ impl Shard {
         self.origins.at(index)
     }
 
-    /// Reads the slots of some keys in advance. The slots lie far apart, so memory serves these
-    /// reads in parallel.
+    /// Reads the slots of some keys in advance. The slots are far apart, and the memory serves
+    /// several reads at the same time.
     #[inline]
     pub(crate) fn prefetch(&self, fingerprints: impl Iterator<Item = u64>) {
         let slots = self.keys.len();
@@ -128,7 +130,8 @@ impl Shard {
         black_box(all.fold(0, |all, slot| all | self.keys[slot]));
     }
 
-    /// Inserts a world found by `origin`. `world` is read in exact mode only.
+    /// Inserts a world, unless it was visited before. `origin` is the step that found it. `world`
+    /// is read only if the search stores whole states.
     #[inline(always)]
     pub(crate) fn insert(&mut self, fingerprint: u64, origin: Origin, world: &[u32]) -> Insertion {
         let key = fingerprint.max(1);
@@ -171,7 +174,7 @@ impl Shard {
         self.indices.as_ref().expect("lookup of ids is enabled")[slot] as usize
     }
 
-    /// Returns the id of a visited world.
+    /// Returns the id of a visited world. `None` if it was not visited.
     pub(crate) fn find(&self, fingerprint: u64, world: &[u32]) -> Option<StateId> {
         let key = fingerprint.max(1);
         let slots = self.keys.len();

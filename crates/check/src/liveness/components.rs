@@ -2,22 +2,22 @@
 
 use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
 
-/// Component of a world that has none yet.
+/// Component of a world that is not assigned to one yet.
 pub(crate) const UNASSIGNED: u32 = u32::MAX;
 
 const UNVISITED: u32 = 0;
 
-/// Tarjan's algorithm, iterative. Visits the components of the included worlds, each after all
-/// components that it leads to.
+/// Tarjan's algorithm, without recursion. It visits a component after all components that are
+/// reachable from it.
 pub(crate) struct Components<'g, B, S> {
     graph: &'g Graph,
     belongs: B,
-    /// True for an edge to an included world that the analysis follows.
+    /// Returns true for an edge that the analysis follows. The edge leads to an included world.
     stays: S,
-    /// Order in which each world was visited, from 1.
+    /// Sequence number of the first visit of each world, from 1; [`UNVISITED`] before that.
     visited_at: Vec<u32>,
     lowest: Vec<u32>,
-    /// Component of each world, numbered in the order of the visits.
+    /// Component of each world. Components are numbered in the order of the visits.
     of: Vec<u32>,
     stack: Vec<u32>,
     calls: Vec<(u32, u32)>,
@@ -25,7 +25,7 @@ pub(crate) struct Components<'g, B, S> {
     clock: u32,
 }
 
-/// A component, and the components of all worlds visited so far.
+/// One component, with the component numbers of all worlds visited so far.
 pub(crate) struct Component<'c> {
     pub(crate) number: u32,
     pub(crate) members: &'c [u32],
@@ -56,7 +56,7 @@ impl<'g, B: Fn(u32) -> bool, S: Fn(u32, OutEdge) -> bool> Components<'g, B, S> {
         }
     }
 
-    /// Visits every component, until the graph is stopped.
+    /// Calls `show` for every component. Stops early if the analysis is stopped.
     pub(crate) fn for_each(mut self, mut show: impl FnMut(Component<'_>)) {
         for root in 0..self.graph.len() as u32 {
             if self.graph.is_stopped() {

@@ -5,7 +5,7 @@ use crate::explore::successors::{DROPPED, FAULT};
 use crate::explore::visited::{Edge, SHARDS, StateId};
 use crate::limits::StopSignal;
 
-/// Worlds by dense number, and the steps between them that are not faults.
+/// State graph: worlds with consecutive numbers, and the steps between them that are not faults.
 #[derive(Debug)]
 pub(crate) struct Graph {
     /// Number of the first world, by level and shard. Worlds are numbered by level because most
@@ -13,11 +13,11 @@ pub(crate) struct Graph {
     bases: Vec<[u32; SHARDS]>,
     /// Index of the first world of each level, by shard.
     levels: Vec<Vec<u32>>,
-    /// Index of the first step of each world.
+    /// Index of the first step of each world in `steps`.
     starts: Vec<u32>,
     steps: Vec<OutEdge>,
     marks: Vec<u32>,
-    /// Worlds that were not expanded.
+    /// True for each world that the search did not expand.
     open: Vec<bool>,
     stop: StopSignal,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Graph {
 /// A step to a world, with its fairness label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutEdge {
-    /// Number of the target, or [`OUT_OF_BOUNDS`].
+    /// Number of the world to which the step leads, or [`OUT_OF_BOUNDS`].
     pub(crate) to: u32,
     pub(crate) label: u32,
 }
@@ -42,12 +42,12 @@ impl OutEdge {
     }
 }
 
-/// Stands for any world beyond a declared bound.
+/// Number that represents all worlds beyond a declared bound.
 pub(crate) const OUT_OF_BOUNDS: u32 = u32::MAX;
 
 impl Graph {
-    /// Moves the edges and marks out of a search. After a stop the graph is incomplete, and it is
-    /// no evidence.
+    /// Builds the graph, and takes the edges and marks out of the search result. If the analysis is
+    /// stopped meanwhile, the graph is incomplete and proves nothing.
     pub(crate) fn of(explored: &mut Explored, stop: StopSignal) -> Self {
         let mut graph = Graph {
             bases: Vec::new(),
@@ -91,7 +91,7 @@ impl Graph {
         worlds * PER_WORLD + edges * size_of::<OutEdge>()
     }
 
-    /// Returns the indices of one level in a shard of `len` worlds.
+    /// Returns the range of indices of one level in a shard of `len` worlds.
     fn indices(&self, shard: usize, level: usize, len: usize) -> std::ops::Range<usize> {
         let begin = |level: usize| {
             self.levels[shard].get(level).map_or(len, |begin| (*begin as usize).min(len))
@@ -99,7 +99,7 @@ impl Graph {
         begin(level)..begin(level + 1)
     }
 
-    /// Sorts the edges by their start, by counting.
+    /// Sorts the edges by the world in which they start, by counting sort.
     fn sort_in(&mut self, edges: Vec<Vec<Edge>>) {
         let kept = |edge: &&Edge| edge.label != FAULT;
         let is_running = |_: &&Edge| !self.stop.is_raised();
@@ -130,19 +130,19 @@ impl Graph {
         }
     }
 
-    /// Returns the dense number of a world.
+    /// Returns the number of a world in this graph.
     pub(crate) fn number(&self, id: StateId) -> u32 {
         let level = self.level_of(id);
         let begin = self.levels[id.shard()][level];
         self.bases[level][id.shard()] + (id.index() as u32 - begin)
     }
 
-    /// Returns the number of steps from an initial world.
+    /// Returns the distance of a world from the initial worlds, in steps.
     pub(crate) fn level_of(&self, id: StateId) -> usize {
         self.levels[id.shard()].partition_point(|begin| *begin as usize <= id.index()) - 1
     }
 
-    /// Returns the world of a dense number.
+    /// Returns the id of the world with this number.
     pub(crate) fn id(&self, number: u32) -> StateId {
         let level = self.bases.partition_point(|bases| bases[0] <= number) - 1;
         // A shard without worlds on a level shares its base with the next shard.

@@ -1,17 +1,18 @@
-//! Exact bypass bound over all schedules.
+//! Monitor that measures the exact bypass bound of a lock.
 
 use tenure_core::service::mutex;
 use tenure_core::{Monitor, MutexObservation, Observation, ProcessId, Property, Violation};
 
-/// Counts, for each waiting process, the entries of every other process. The search takes the
+/// Counts the entries of every other process while a process waits. The search determines the
 /// maximum.
 ///
-/// Counts stop at a cap, so that the graph is finite even if the bypass is unbounded. A maximum
-/// equal to the cap means "at least".
+/// The monitor stops counting at a cap, so that the state space is finite even if bypass is
+/// unbounded. If the maximum equals the cap, it means "at least".
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BypassMonitor {
     cap: u32,
-    /// For each waiting process, the number of entries of each process since its request.
+    /// For each process, the number of entries of each other process since its request. `None` for
+    /// a process that does not wait.
     waiting: Vec<Option<Vec<u32>>>,
 }
 

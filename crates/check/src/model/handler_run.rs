@@ -7,21 +7,21 @@ use crate::model::monitors::OwnedObservation;
 use crate::users::user::Checkable;
 use crate::world::local::LocalState;
 
-/// One run of a handler, before it is interned.
+/// Effects of one run of a handler, before they are interned.
 pub(crate) struct HandlerRun<P: Checkable> {
     pub(crate) local: LocalState<P>,
     pub(crate) messages: Vec<(ProcessId, P::Message)>,
     pub(crate) events: Vec<P::Event>,
-    /// Observations for the monitors.
+    /// Observations of the monitors in this step.
     pub(super) seen: Vec<OwnedObservation<P::Command, P::Event>>,
-    /// Receiver of an application message, if one is sent.
+    /// Receiver of a message between applications, if the step sends one.
     pub(super) application: Option<u32>,
     /// Values that the handler chose.
     pub(crate) choices: Vec<Choice>,
 }
 
 impl<P: Checkable> HandlerRun<P> {
-    /// Creates a run without effects.
+    /// Creates a run without effects, which leaves the process in this local state.
     pub(super) fn without_effects(local: LocalState<P>) -> Self {
         let (messages, events, seen) = (Vec::new(), Vec::new(), Vec::new());
         HandlerRun { local, messages, events, seen, application: None, choices: Vec::new() }

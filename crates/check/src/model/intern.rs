@@ -6,17 +6,18 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::model::fingerprint::BuildFoldHasher;
 
-/// Id of an interned content, from 1, and its fingerprint.
+/// Id and fingerprint of an interned content. Ids start at 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Interned {
     pub(crate) id: u32,
     pub(crate) fingerprint: u64,
 }
 
-/// Id of a missing content: the queue that a full link cannot become.
+/// Id that represents a missing content, such as the queue that would result from sending on a full
+/// link.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// A replaced part of a world: its new id and the change of the fingerprint.
+/// Replacement of a part of a world: the new id, and the change of the world's fingerprint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) id: u32,
@@ -24,18 +25,18 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// Creates the change from a part with the fingerprint `before`; [`NONE`] stands for a missing
-    /// part.
+    /// Creates the change of a part that had the fingerprint `before`. If `after` is `None`, the
+    /// new id is [`NONE`].
     pub(crate) fn of(after: Option<Interned>, before: u64) -> Self {
         let after = after.unwrap_or(Interned { id: NONE, fingerprint: before });
         Change { id: after.id, change: after.fingerprint.wrapping_sub(before) }
     }
 }
 
-/// A set of contents by id, shared by all threads.
+/// Interned contents by id, shared by all threads.
 ///
-/// Ids depend on the order of insertion. They are never shown or compared across runs. Equal
-/// contents have equal ids, which is sufficient for worlds.
+/// Ids depend on the order of insertion. They are never shown, and never compared across runs.
+/// Equal contents have equal ids, so that worlds can be compared by ids.
 #[derive(Debug)]
 pub(crate) struct Interner<T>(RwLock<Contents<T>>);
 
@@ -50,7 +51,7 @@ impl<T: Eq + Hash> Interner<T> {
         Interner(RwLock::new(Contents { numbers: HashMap::default(), items: Vec::new() }))
     }
 
-    /// Returns the id of a content. Computes the fingerprint if the content is new.
+    /// Returns the id of a content. Interns the content first if it is new, with its fingerprint.
     pub(crate) fn intern(&self, content: T, fingerprint: impl FnOnce(&T) -> u64) -> Interned {
         let known = {
             let contents = self.0.read().unwrap_or_else(PoisonError::into_inner);
@@ -71,13 +72,13 @@ impl<T: Eq + Hash> Interner<T> {
         Interned { id, fingerprint }
     }
 
-    /// Returns the content of an id.
+    /// Returns the content with this id.
     pub(crate) fn get(&self, id: u32) -> Arc<T> {
         let contents = self.0.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&contents.items[id as usize - 1].0)
     }
 
-    /// Returns the fingerprint of an id's content.
+    /// Returns the fingerprint of the content with this id.
     pub(crate) fn fingerprint(&self, id: u32) -> u64 {
         self.0.read().unwrap_or_else(PoisonError::into_inner).items[id as usize - 1].1
     }

@@ -27,7 +27,8 @@ impl Rules {
 }
 
 impl Worker {
-    /// Returns the slot of a link whose first delivery is an ample set.
+    /// Returns the slot of a link whose first delivery is an ample set. `None` if there is no such
+    /// link.
     pub(crate) fn ample(&mut self, world: &mut [u32], fingerprint: u64) -> Option<usize> {
         let layout = self.rules.layout;
         (0..layout.size).find_map(|process| {
@@ -40,8 +41,8 @@ impl Worker {
         })
     }
 
-    /// Returns true if a process can only receive the first message of a queue, with one outcome
-    /// that neither the monitors nor the user observe.
+    /// Returns true if a process can do nothing but receive the first message of a queue. The
+    /// delivery must have one outcome, which neither the monitors nor the user observe.
     fn is_ample_delivery(&mut self, local: u32, queue: u32) -> bool {
         let before = self.cache.local(local);
         if self.cache.menu(before).next().is_some() {
@@ -55,8 +56,8 @@ impl Worker {
             && self.cache.local(outcome.local).user_status == before.user_status
     }
 
-    /// Returns true if the first delivery of a link leads to an explored world. A delivery beyond a
-    /// declared bound is not an ample set.
+    /// Returns true if the first delivery of a link leads to a world within the declared bounds.
+    /// Otherwise the delivery is not an ample set.
     fn stays_within_bounds(&mut self, world: &mut [u32], fingerprint: u64, slot: usize) -> bool {
         let result = self.perform(world, fingerprint, Action::new(ActionKind::Deliver, slot, 0, 0));
         self.undo(world);

@@ -1,11 +1,11 @@
-//! Canonical worlds, equal for all worlds that differ only by a shift of all timestamps or by a
-//! renaming.
+//! Canonical form of worlds. Worlds that differ only by a shift of all timestamps, or by a
+//! renaming, have the same form.
 
 use crate::model::cache::{ModelCache, Part};
 use crate::world::{Faults, Layout, VIOLATED};
 
-/// Shifts the smallest timestamp of a world to 0 and returns the new fingerprint. Appends the old
-/// values to `changed`.
+/// Decreases all timestamps so that the smallest is 0, and returns the new fingerprint. Appends the
+/// changed slots, with their old values, to `changed`.
 pub(crate) fn rebase(
     cache: &mut ModelCache,
     layout: Layout,
@@ -53,8 +53,8 @@ pub(crate) fn smallest(cache: &mut ModelCache, layout: Layout, world: &[u32]) ->
     smallest
 }
 
-/// Returns the smallest fingerprint of a world under all renamings. Monitors are excluded: in a
-/// symmetric search their states follow from the processes.
+/// Returns the smallest fingerprint of a world over all renamings. Monitors do not count: in a
+/// symmetric search, their states follow from the processes.
 pub(crate) fn canonical_fingerprint(
     cache: &mut ModelCache,
     layout: Layout,
@@ -71,7 +71,7 @@ pub(crate) fn canonical_fingerprint(
     (0..renamings).map(print).min().expect("the identity is a renaming")
 }
 
-/// Returns all slots that may contain timestamps or names.
+/// Returns the slots of a world that may contain timestamps or names.
 fn parts(layout: Layout) -> impl Iterator<Item = (usize, Part)> {
     let locals = (0..layout.size).map(|slot| (slot, Part::Local));
     let links = layout.link_slots().map(|slot| (slot, Part::Queue));

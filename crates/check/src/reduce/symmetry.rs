@@ -4,24 +4,24 @@ use tenure_core::{ProcessId, Protocol};
 
 /// A protocol whose rules never compare process names.
 ///
-/// Implementing it is optional, and useful for safety only. Worlds that differ by a renaming are
-/// merged, so starvation of one process cannot be detected. A renaming must reach every name in a
-/// state.
+/// Implementing this trait is optional, and serves only checks of safety. The search merges worlds
+/// that differ only by a renaming, so it cannot detect starvation of one process. A renaming must
+/// change every name in a state.
 pub trait Symmetric: Protocol {
-    /// Returns the state under other names.
+    /// Returns the state with renamed processes.
     #[must_use]
     fn renamed(&self, names: &Renaming) -> Self;
 
-    /// Returns the message under other names.
+    /// Returns the message with renamed processes.
     fn renamed_message(message: &Self::Message, names: &Renaming) -> Self::Message;
 
-    /// Returns the timer under other names.
+    /// Returns the timer with renamed processes.
     fn renamed_timer(timer: &Self::Timer, names: &Renaming) -> Self::Timer {
         let _ = names;
         timer.clone()
     }
 
-    /// Returns the saved state under other names.
+    /// Returns the saved state with renamed processes.
     fn renamed_stable(stable: &Self::Stable, names: &Renaming) -> Self::Stable {
         let _ = names;
         stable.clone()
@@ -80,7 +80,7 @@ fn permute(order: &mut [ProcessId], fixed: usize, show: &mut impl FnMut(&[Proces
     }
 }
 
-/// Function pointers of a [`Symmetric`] protocol, and the permutations.
+/// Functions of a [`Symmetric`] protocol, and the permutations that its check merges.
 pub(crate) struct Symmetry<P: Protocol> {
     pub(crate) renamed: fn(&P, &Renaming) -> P,
     pub(crate) renamed_message: fn(&P::Message, &Renaming) -> P::Message,

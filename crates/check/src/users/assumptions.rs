@@ -6,7 +6,7 @@ use crate::config::CheckConfig;
 use crate::error::CheckError;
 
 impl CheckConfig {
-    /// Rejects the check if it allows more than the assumed card.
+    /// Returns an error if the check allows more than the assumed card, if any.
     pub(crate) fn check_assumptions(&self) -> Result<(), CheckError> {
         let Some(card) = &self.model.assumed_card else { return Ok(()) };
         match card.unmet_assumptions(&self.system_model(card)).next() {
@@ -17,8 +17,8 @@ impl CheckConfig {
         }
     }
 
-    /// Returns true if a full link drops messages in addition to the budget of losses. A card that
-    /// tolerates a bounded number of losses excludes such runs.
+    /// Returns true if full links may drop more messages than the budget of losses permits. A card
+    /// that tolerates only a bounded number of losses excludes such runs.
     pub(crate) fn drops_when_full(&self) -> bool {
         let unbounded = self.model.assumed_card.as_ref().is_none_or(|card| card.faults.loss);
         self.faults.losses > 0 && unbounded && !self.bounds.prunes_full_links

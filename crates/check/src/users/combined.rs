@@ -6,7 +6,7 @@ use tenure_core::service::{election, led, mutex, office};
 use super::ElectionUser;
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// User of an election and of another service.
+/// User of a protocol with two services: an election, and a lock or an application.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CombinedUser<U> {
     other: U,

@@ -6,8 +6,8 @@ use tenure_core::service::commit::{Command, Event};
 use crate::users::entries::Entries;
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// User of transactions. It begins as many as the workload has entries, may veto all later ones at
-/// any moment, and waits while its process is uncertain.
+/// User of transactions. It begins as many transactions as the workload has entries. It may veto
+/// all later transactions at any moment, and waits while its process does not know the decision.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CommitUser {
     left: Entries,

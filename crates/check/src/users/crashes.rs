@@ -1,4 +1,4 @@
-//! Options that restrict the crashes of a check.
+//! Options that restrict the crashes that a check explores.
 
 use tenure_core::ProcessId;
 
@@ -7,7 +7,7 @@ use crate::users::user::{Service, User, UserState};
 /// Phase of the user of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UserPhase {
-    /// Neither waits nor holds anything.
+    /// Neither waits nor holds a resource.
     Idle,
     /// Waits to be served.
     Waiting,
@@ -27,36 +27,37 @@ impl UserPhase {
     }
 }
 
-/// Crashes explored around a save.
+/// Crashes that a check explores around a save, for processes that save their state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Saving {
-    /// Steps are atomic: a state change, its save and the release of its effects.
+    /// A step, its save and the release of its effects are atomic.
     ///
-    /// This includes every crash *before* a save, however many steps share it. Such a process
-    /// crashed before the first of these steps, and the inputs of the steps are lost, like messages
-    /// to a process that is down. A torn tail adds nothing, because recovery truncates it, which
-    /// leaves nothing saved.
+    /// This option covers every crash *before* a save, even if several steps share the save. To
+    /// other processes, such a process crashed before the first of these steps. The inputs of these
+    /// steps are lost, like messages to a process that is down. A half-written save needs no
+    /// further case, because recovery removes it.
     #[default]
     Atomic,
     /// A crash may occur after the save and before the release of the effects. If several steps
     /// share a save, all their changes are saved, and none of their effects is released.
     BeforeRelease,
-    /// Effects are released before the save, which is a mistake of the runner. After a crash, the
-    /// last step may be missing from the saved state although its effects were released.
+    /// A process releases the effects of a step before it saves the step, which is a mistake of the
+    /// runner. After a crash, the saved state may lack the last step, although its effects were
+    /// released.
     AfterRelease,
 }
 
 /// Crashes that a check explores. The default is all crashes.
 #[derive(Clone, Debug, Default)]
 pub struct CrashFilter {
-    /// Processes that may crash; all if `None`.
+    /// Processes that may crash. `None` means all.
     pub at: Option<Vec<ProcessId>>,
-    /// Phase of the user in which a process may crash; any if `None`.
+    /// Phase of the user in which its process may crash. `None` means any.
     pub during: Option<UserPhase>,
 }
 
 impl CrashFilter {
-    /// Returns true if a live process with this user may crash now.
+    /// Returns true if a live process whose user is in this state may crash now.
     pub(crate) fn allows<C: Service>(&self, process: ProcessId, user: &C::User) -> bool {
         self.at.as_ref().is_none_or(|named| named.contains(&process))
             && self.during.is_none_or(|phase| UserPhase::of::<C>(user) == phase)

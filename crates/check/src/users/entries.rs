@@ -1,11 +1,11 @@
-//! Number of requests of a user.
+//! Numbers of requests that users make.
 
 /// Number of times that the user of a process requests to enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Entries {
-    /// At most this many entries.
+    /// The user enters at most this many times.
     AtMost(u32),
-    /// The user enters again and again.
+    /// The user enters again and again without end.
     Unbounded,
 }
 
@@ -15,7 +15,7 @@ impl Entries {
         self != Entries::AtMost(0)
     }
 
-    /// Returns the number left after one request.
+    /// Returns the number of requests that are left after one more.
     ///
     /// # Panics
     ///
@@ -37,7 +37,7 @@ impl From<u32> for Entries {
     }
 }
 
-/// Number of requests of each user.
+/// Number of requests by the user of each process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntryLimits {
     /// The same number for every process.

@@ -1,4 +1,4 @@
-//! Users of the services of Tenure.
+//! Users of Tenure's services, as the checker models them.
 
 pub(crate) mod assumptions;
 pub(crate) mod crashes;

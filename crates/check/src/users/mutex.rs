@@ -6,7 +6,7 @@ use tenure_core::service::mutex::{Command, Event};
 use crate::users::entries::Entries;
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// User of a lock. It enters as often as the workload allows and always exits.
+/// User of a lock. It enters as often as the workload permits, and always exits after an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutexUser {
     position: Position,

@@ -2,7 +2,8 @@
 
 use tenure_core::{Protocol, Timestamped};
 
-/// Function pointers of a [`Timestamped`] protocol. They exist only in checks that stamp messages.
+/// Functions of a [`Timestamped`] protocol. Only checks in which application messages carry the
+/// clock have them.
 pub(crate) struct Stamping<P: Protocol> {
     pub(crate) clock: fn(&P) -> u64,
     pub(crate) observe: fn(&mut P, u64),

@@ -1,4 +1,4 @@
-//! Users of a message stream.
+//! Users of a channel, which send and receive streams of items.
 
 use tenure_core::ProcessId;
 use tenure_core::service::stream::{Command, Event};
@@ -7,10 +7,10 @@ use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
 /// User of a channel. It sends as many items to each peer as the workload has entries.
 ///
-/// The monitor `NoLoss` checks their arrival at the end of a run.
+/// At the end of a run, the monitor `NoLoss` checks that the items have arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StreamUser {
-    /// For each peer, the number of the next item and of the last one to send.
+    /// For each peer, the number of the next item to send, and that of the last item.
     next: Vec<(ProcessId, u64, u64)>,
 }
 

@@ -7,13 +7,13 @@ pub(crate) struct Action(pub(crate) u32);
 /// Kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ActionKind {
-    /// A command of the user or a timer: an item of the menu of the process.
+    /// A command of the user, or a timer. Both are items in the menu of the process.
     Internal,
     /// Delivery of a message.
     Deliver,
-    /// The failure detector suspects a peer.
+    /// The failure detector of a process suspects a peer.
     Suspect,
-    /// The failure detector trusts a peer again.
+    /// The failure detector of a process trusts a peer again.
     Trust,
     /// Loss of a message.
     Lose,
@@ -29,13 +29,13 @@ pub(crate) enum ActionKind {
     Tick,
     /// A partition of the network.
     Partition,
-    /// The process suspects a peer because it has detected a new session of the peer: the earlier
+    /// The process suspects a peer because it has detected a new session of that peer. The earlier
     /// session must have crashed.
     SessionSuspect,
-    /// The process trusts the peer again that it suspected because of a new session. No other input
-    /// comes between.
+    /// The process trusts a peer again that it suspected because of a new session. It receives no
+    /// other input between the two steps.
     SessionTrust,
-    /// The process becomes mute: it will crash before any further effect is released.
+    /// The process becomes mute: none of its further effects is released, and it crashes later.
     Mute,
 }
 
@@ -56,11 +56,12 @@ pub(crate) const ACTION_KINDS: [ActionKind; 14] = [
     ActionKind::Mute,
 ];
 
-/// Greatest number of outcomes of one handler over all choices.
+/// Maximum number of outcomes of one handler, one for each combination of choices.
 pub(crate) const MAX_OUTCOMES: usize = 1 << 9;
 
 impl Action {
-    /// Encodes a step: its slot, the item there, and the index of the outcome.
+    /// Encodes a step: its kind, its slot in the world, the item in that slot, and the index of the
+    /// outcome.
     pub(crate) fn new(kind: ActionKind, slot: usize, item: usize, outcome: usize) -> Self {
         debug_assert!(slot < 1 << 11 && item < 1 << 8 && outcome < MAX_OUTCOMES);
         let code = (kind as usize) << 28 | slot << 17 | item << 9 | outcome;
@@ -89,14 +90,14 @@ impl Action {
     }
 }
 
-/// Input of a process, the key of its outcomes.
+/// Input that a process receives. Its outcomes depend on the local state of the process alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Cause {
-    /// The command at this index among those of the user.
+    /// The user issues the command at this index of those that it may issue.
     Command(u32),
-    /// The armed timer at this index.
+    /// The armed timer at this index fires.
     Timer(u32),
-    /// Delivery of this message.
+    /// The process receives the message with this id.
     Deliver(u32),
     /// The failure detector suspects this peer.
     Suspect(u32),
@@ -106,14 +107,14 @@ pub(crate) enum Cause {
     Crash,
     /// The process recovers.
     Recover,
-    /// The application sends a message to this peer.
+    /// The application of the process sends a message to this peer.
     Send(u32),
     /// The process suspects this peer because of its new session, whatever the failure detector
     /// reports.
     SessionSuspect(u32),
     /// The process trusts this peer again, directly after [`Cause::SessionSuspect`].
     SessionTrust(u32),
-    /// The process becomes mute.
+    /// The process becomes mute: none of its further effects is released.
     Mute,
 }
 

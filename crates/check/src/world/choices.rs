@@ -1,11 +1,12 @@
-//! Enumeration of all choices of a handler.
+//! Enumeration of all choices that a handler can make.
 
 use tenure_core::{Environment, LocalTime};
 use tenure_trace::Choice;
 
-/// An environment that enumerates all combinations of choices, one run of a handler each.
+/// An environment that enumerates all combinations of a handler's choices. Each run of the handler
+/// has one combination.
 ///
-/// The first run chooses 0 everywhere. [`ChoiceEnumerator::advance`] increments the last choice
+/// In the first run every choice is 0. [`ChoiceEnumerator::advance`] increments the last choice
 /// that is below its bound. A handler without choices runs once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChoiceEnumerator {
@@ -28,7 +29,7 @@ impl ChoiceEnumerator {
         ChoiceEnumerator { points: Vec::new(), index: 0, clock_readings: clock_readings.max(1) }
     }
 
-    /// Returns the choices of this run, without clock readings.
+    /// Returns the choices of this run. Readings of the clock are not among them.
     pub(crate) fn choices_made(&self) -> Vec<Choice> {
         let choices = self.points[..self.index].iter().filter(|point| !point.is_clock);
         choices.map(|point| Choice { value: point.value, bound: point.bound }).collect()

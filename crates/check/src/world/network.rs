@@ -1,5 +1,5 @@
-//! Messages in flight, and the queues of the links. Messages are ids, so this does not depend on
-//! the protocol.
+//! Messages in flight, and the queues of the links. The contents of messages are ids, so this code
+//! does not depend on the protocol.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use crate::reduce::symmetry::Renaming;
 pub(crate) struct InFlightMessage {
     pub(crate) from: u32,
     pub(crate) to: u32,
-    /// Id of the message; 0 for one of the application.
+    /// Id of the content; 0 for a message between applications.
     pub(crate) message: u32,
-    /// Id of the sender's causal history; 0 if it is not tracked.
+    /// Id of the causal history of the sender; 0 if the search does not track causality.
     pub(crate) past: u32,
-    /// Units of synchronous time until the message may arrive.
+    /// Number of units of synchronous time until the message may arrive.
     pub(crate) min_delay: u32,
-    /// Units of synchronous time until the message must arrive.
+    /// Number of units of synchronous time until the message must arrive.
     pub(crate) max_delay: u32,
 }
 
-/// Messages in flight of a search, and their queues.
+/// All messages in flight that a search has reached, and all queues of them.
 #[derive(Debug)]
 pub(crate) struct Network {
     order: Order,
@@ -39,14 +39,14 @@ pub(crate) struct Network {
 /// The empty queue, which is never interned.
 pub(crate) const EMPTY: Interned = Interned { id: 0, fingerprint: 0 };
 
-/// A message of a queue, and the queue without it.
+/// A message in a queue, with the queue that remains without it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
     pub(crate) packet: u32,
     pub(crate) application: bool,
     /// True if the message may be delivered now.
     pub(crate) is_ready: bool,
-    /// Fairness label of its delivery.
+    /// Fairness label of the delivery of this message.
     pub(crate) label: u32,
     /// The queue without the message.
     pub(crate) rest: Change,
@@ -56,9 +56,9 @@ pub(crate) struct Item {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QueueFacts {
     pub(crate) fingerprint: u64,
-    /// One item for each different message that may be delivered, lost or duplicated.
+    /// One item for each distinct message that may be delivered, lost or duplicated.
     pub(crate) items: Vec<Item>,
-    /// True if a delivery must occur before time passes.
+    /// True if a message of this queue must be delivered before time passes.
     pub(crate) is_urgent: bool,
 }
 
@@ -75,7 +75,7 @@ impl Network {
         }
     }
 
-    /// Returns the id of a message in flight whose content has the fingerprint `message`.
+    /// Returns the id of a message in flight. `message` is the fingerprint of its content.
     pub(crate) fn packet(&self, packet: InFlightMessage, message: u64) -> u32 {
         let past = if packet.past == 0 { 0 } else { self.pasts.fingerprint(packet.past) };
         let content = (packet.from, packet.to, message, past, packet.min_delay, packet.max_delay);
@@ -98,7 +98,8 @@ impl Network {
         self.pasts.get(id)
     }
 
-    /// Returns the fairness label, from 1, of a kind and a number.
+    /// Returns the fairness label for a kind of step and a number within that kind. Labels start at
+    /// 1.
     pub(crate) fn label(&self, kind: u64, of: u64) -> u32 {
         self.labels.intern((kind, of), |label| fingerprint(Role::Label, label)).id
     }
@@ -122,8 +123,8 @@ impl Network {
         Some(self.queue(content))
     }
 
-    /// Delays a message to arrive after the one ahead of it, because FIFO links keep the order in
-    /// time, too.
+    /// Returns a message that arrives no earlier than the message ahead of it. FIFO links keep the
+    /// order in time, too.
     fn not_before(&self, packet: u32, ahead: u32) -> u32 {
         let (ahead, _) = *self.packets.get(ahead);
         let (mut packet, message) = *self.packets.get(packet);
@@ -132,7 +133,8 @@ impl Network {
         self.packet(packet, message)
     }
 
-    /// Duplicates a message of a queue. Returns `None` if the link is full or does not hold it.
+    /// Returns the queue with one of its messages duplicated. Returns `None` if the link is full or
+    /// does not hold the message.
     pub(crate) fn with_duplicate(&self, queue: u32, packet: u32) -> Option<Interned> {
         let mut content = self.content(queue);
         if content.len() >= self.in_flight {
@@ -143,7 +145,7 @@ impl Network {
         Some(self.queue(content))
     }
 
-    /// Returns the queue one unit of time later.
+    /// Returns the queue after one unit of time.
     pub(crate) fn after_one_unit(&self, queue: u32) -> Interned {
         self.mapped(queue, |(mut packet, message)| {
             packet.min_delay = packet.min_delay.saturating_sub(1);
@@ -153,7 +155,7 @@ impl Network {
         })
     }
 
-    /// Returns the queue with every message changed.
+    /// Returns the queue with every message replaced.
     pub(crate) fn mapped(
         &self,
         queue: u32,
@@ -167,7 +169,8 @@ impl Network {
         self.queue(content)
     }
 
-    /// Returns the fingerprint of a queue under a renaming, given those of its messages.
+    /// Returns the fingerprint of a queue after a renaming. The caller provides the fingerprints of
+    /// its messages.
     pub(crate) fn renamed(
         &self,
         queue: u32,
@@ -197,12 +200,12 @@ impl Network {
         fingerprint(Role::Queue, &prints)
     }
 
-    /// Returns the messages of a queue in order.
+    /// Returns the ids of the messages in a queue, in order.
     pub(crate) fn content(&self, queue: u32) -> Vec<u32> {
         if queue == 0 { Vec::new() } else { self.queues.get(queue).to_vec() }
     }
 
-    /// Returns the queue with this content, sorted if the order does not matter.
+    /// Returns the queue with these messages. Sorts them if the link does not keep their order.
     fn queue(&self, mut content: Vec<u32>) -> Interned {
         if content.is_empty() {
             return EMPTY;
@@ -246,7 +249,8 @@ impl Network {
         facts
     }
 
-    /// Returns the fairness label of a delivery: one per link if it is FIFO, else one per message.
+    /// Returns the fairness label of a delivery. A FIFO link has one label, a reordering link has
+    /// one for each message.
     fn label_of(&self, packet: InFlightMessage) -> u32 {
         let link = u64::from(packet.from) << 32 | u64::from(packet.to);
         let application = u64::from(packet.message == 0);

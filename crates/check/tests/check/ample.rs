@@ -1,6 +1,7 @@
-//! Reduction by ample sets on rings: fewer states, equal judgements.
+//! Reduction by ample sets on rings: fewer states, and the same judgements.
 //!
-//! These are thousands of searches with tens of states each, so one thread is faster than two.
+//! The tests run thousands of searches with tens of states each, for which one thread is faster
+//! than two.
 
 use std::sync::Arc;
 
@@ -25,8 +26,7 @@ use crate::by_service::{of, with};
 use crate::elections::{ranks, with_properties};
 use crate::verdicts::verdicts;
 
-/// Results of many searches: number of cases, number of violated ones, and number of states with
-/// and without the reduction.
+/// Sums over many searches: cases, violated cases, and states without and with the reduction.
 #[derive(Debug, Default)]
 struct Tally {
     cases: usize,
@@ -63,7 +63,8 @@ impl Tally {
         }
     }
 
-    /// Compares the searches of all unidirectional ring algorithms and their variants.
+    /// Searches with every unidirectional ring algorithm and variant, with and without the
+    /// reduction, and compares the results.
     fn compare_all(&mut self, ids: &[u32], starting: u32) {
         let ranks: Arc<[Rank]> = ranks(ids);
         for variants in
@@ -81,8 +82,8 @@ impl Tally {
     }
 }
 
-/// Returns all assignments of `size` ranks to `size` processes, equal ranks included. Equal ranks
-/// make elections fail in many ways.
+/// Returns all assignments of `size` ranks to `size` processes. Some of them assign equal ranks,
+/// with which elections fail in many ways.
 fn all_ranks(size: u32) -> impl Iterator<Item = Vec<u32>> {
     let digit = move |number: u32, place: u32| number / size.pow(place) % size + 1;
     (0..size.pow(size)).map(move |number| (0..size).map(|place| digit(number, place)).collect())
@@ -118,7 +119,8 @@ fn reduction_keeps_judgements_for_four() {
     assert!(2 * tally.reduced < tally.plain, "{tally:?}");
 }
 
-/// A token circulates forever. A process that wants to enter keeps it for one entry.
+/// A lock by a token that circulates forever. A process that wants to enter keeps the token for one
+/// entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct CirculatingToken {
     group: Group,
@@ -133,13 +135,13 @@ enum Phase {
     Inside,
 }
 
-/// Use of the token by a process that wants to enter.
+/// Behaviour of a process that wants to enter and has the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum TokenUse {
     Enters,
     /// All processes enter except the last.
     LastNeverEnters,
-    /// The last process decides by lot whether to enter.
+    /// The last process decides at random whether to enter.
     LastDrawsLots,
     /// Enters and creates a second token.
     Doubles,
@@ -212,7 +214,7 @@ fn circulating_token(token_use: TokenUse, entries: u32, size: u32) -> Check<Circ
     check.always(MutualExclusion::new()).starvation_free()
 }
 
-/// Endless circulation must not postpone the steps of any process.
+/// A token that circulates forever must not postpone the steps of any process.
 #[test]
 fn reduction_keeps_judgements_with_endless_circulation() {
     use TokenUse::{Doubles, Enters, LastDrawsLots, LastNeverEnters, TurnsBack};
@@ -240,8 +242,8 @@ fn reduction_keeps_judgements_with_endless_circulation() {
     }
 }
 
-/// On a bidirectional ring a process has two senders, so the reduction must not apply, even if it
-/// was requested.
+/// On a bidirectional ring, a process receives messages from two senders. The reduction must not
+/// apply, even if the check requests it.
 #[test]
 fn protocol_that_leaves_the_ring_is_not_reduced() {
     let config = || franklin::Config::of(ranks(&[1, 2, 3]));
@@ -272,7 +274,7 @@ fn faults_and_reordering_disable_the_reduction() {
     }
 }
 
-/// The more processes only forward messages, the more the reduction saves.
+/// The more processes only forward messages, the more states the reduction saves.
 #[test]
 fn reduction_saves_factor_of_seventeen_for_six() {
     let ids = [1, 2, 3, 4, 5, 6];
@@ -287,8 +289,8 @@ fn reduction_saves_factor_of_seventeen_for_six() {
     assert_eq!(started_by(2), (8786, 831));
 }
 
-/// A full link ends some runs. The reduced search respects the same bound, also on the path to a
-/// violation.
+/// The bound on messages per link ends some runs. The reduced search respects the same bound, even
+/// after a violation.
 #[test]
 fn reduction_keeps_judgements_within_link_bound() {
     let wrong = Variants::none().with(lelann::Switch::ForwardFirst);
@@ -309,7 +311,8 @@ fn reduction_keeps_judgements_within_link_bound() {
     assert!(violated > 0, "something is wrong within a bound");
 }
 
-/// Rejects an event at a process after an event at a higher, or at a lower, process.
+/// Monitor: rejects events of processes that are not in ascending order, or not in descending
+/// order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct EventOrder {
     ascending: bool,
@@ -332,7 +335,7 @@ impl Monitor<election::Command, election::Event> for EventOrder {
     }
 }
 
-/// Observable steps are not reordered, so every order of them is found.
+/// The reduction does not reorder observable steps, so the search finds every order of them.
 #[test]
 fn reduction_finds_every_order_of_observations() {
     let mut judgements = Vec::new();
@@ -353,7 +356,8 @@ fn reduction_finds_every_order_of_observations() {
     assert!(judgements.contains(&Judgement::Violated) && judgements.contains(&Judgement::Holds));
 }
 
-/// Locks that pass a token: few steps are invisible, and no violation is missed.
+/// The searched locks pass a token. Few of their steps are invisible, and the reduction hides no
+/// violation.
 #[test]
 fn reduction_keeps_judgements_of_ring_locks() {
     fn same<P: Mutex>(check: impl Fn() -> Check<P>) -> Judgement {

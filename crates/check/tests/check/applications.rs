@@ -1,8 +1,8 @@
 //! Applications of leader election in every schedule. The election derives the leader from the
 //! failure detector alone, which keeps the number of states small.
 //!
-//! The numbers of states are regression pins printed by this program. They have no independent
-//! confirmation.
+//! The expected numbers of states were computed by this checker, and detect changes. They have no
+//! independent confirmation.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::application::led::{self, Led};
@@ -25,7 +25,7 @@ use tenure_trace::TraceVerifier;
 use crate::catalogue::holds;
 
 /// An election in which the first trusted process leads. A process that was suspected while it led,
-/// or that has recovered, never leads again. No two terms are therefore equal.
+/// or that has recovered, never leads again. So no term occurs twice.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct DetectorElection {
     group: Group,
@@ -87,7 +87,7 @@ fn under_detector_election<A>(application: A) -> led::Config<A, ()> {
     led::Config { application, election: () }
 }
 
-/// Asserts that everything holds and returns the number of states.
+/// Asserts that every property holds, and returns the number of states.
 fn states(report: Report) -> u64 {
     report.assert_holds();
     assert!(report.bounds.is_empty(), "{report}");
@@ -177,7 +177,7 @@ fn two_phase_commit_is_atomic_with_two_crashes_and_recovery() {
     assert_eq!(states(committing(3, &[]).crashing(2).recovering(1).run()), 3_193_411);
 }
 
-/// An uncertain transaction is resolved by the recovery of the coordinator, and not before.
+/// A transaction whose coordinator has crashed stays undecided until the coordinator recovers.
 #[test]
 fn crashed_coordinator_blocks_others_until_recovery() {
     let crashing = |size| committing(size, &[]).crashing(1).crashing_at([ProcessId(0)]);
@@ -239,7 +239,8 @@ fn three_phase_commit_survives_two_crashes_of_three() {
     assert_eq!(found.map(states), [13_580, 6_164_856]);
 }
 
-/// A partition makes each side suspect the other and decide alone; two-phase commit waits instead.
+/// If a partition makes each side suspect the other, three-phase commit lets each side decide
+/// alone. Two-phase commit waits instead.
 #[test]
 fn partition_splits_three_phases_and_blocks_two_phases() {
     let parted = three_phase(3, &[]).partitioning([ProcessId(0)]).run();
@@ -291,7 +292,7 @@ fn synchronising(size: u32, clock_readings: u32) -> Check<Synchronising> {
     check.configure(|config| config.model.clock_readings = clock_readings)
 }
 
-/// Monitor: the adjustments of a round sum to zero.
+/// Monitor: the clock adjustments of one round sum to zero.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct ZeroSum(i64);
 
@@ -335,7 +336,8 @@ fn clock_adjustments_sum_to_zero_and_survive_crashes() {
     assert_eq!(steps(report, "balance"), (5, ViolationKind::End));
 }
 
-/// Links lose, duplicate and reorder. With room for one message, they lose further messages.
+/// Links lose, duplicate and reorder messages. They hold only one message each, and therefore lose
+/// further ones.
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
     fn over<A: Application + Checkable>(
@@ -358,7 +360,7 @@ fn reliable_channel_hides_loss_and_duplication() {
     assert_eq!([primary, commit, tree].map(|report| report.states), [658, 2702, 322]);
 }
 
-/// Repeats the check under an election that sends messages.
+/// The checks of the applications, with an election that sends messages.
 #[test]
 fn applications_are_sound_under_bully_election() {
     fn under<A: Application + Checkable>(

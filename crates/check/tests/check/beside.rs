@@ -30,7 +30,7 @@ fn with_properties<M: Mutex, E: Election>(check: Check<Side<M, E>>) -> Report {
     check.always_and_at_end(OnElection(Agreement::new())).run()
 }
 
-/// The parts share nothing, so every state of one combines with every state of the other.
+/// The two parts share nothing, so every state of one part occurs with every state of the other.
 #[test]
 fn pair_has_product_of_state_counts() {
     fn states<P: Checkable>(check: Check<P>) -> u64 {
@@ -47,7 +47,7 @@ fn pair_has_product_of_state_counts() {
     assert_eq!(both.states, alone * election, "{alone} and {election}");
 }
 
-/// Both parts share a failure detector and a crash.
+/// Both parts use the same failure detector, and crash together.
 #[test]
 fn pair_survives_crash_if_both_parts_do() {
     let check = pair::<TolerantRicartAgrawala, Bully>((), bully(&[]));
@@ -55,7 +55,8 @@ fn pair_survives_crash_if_both_parts_do() {
     with_properties(check).assert_holds();
 }
 
-/// Negative control: a mistake in one part is found in the pair after as many steps.
+/// Negative control: the search finds a mistake in one part after the same number of steps as
+/// without the other part.
 #[test]
 fn mistake_in_one_part_is_found_equally_early() {
     let strict = lock(&[ricart_agrawala::Switch::ClockOnlyStrict]);

@@ -1,7 +1,7 @@
-//! Switches of the bully algorithm, and restarts without terms.
+//! Variants of the bully algorithm, and restarts without terms.
 //!
-//! The numbers of states are regression pins printed by this program. They have no independent
-//! confirmation.
+//! The expected numbers of states were computed by this checker, and detect changes. They have no
+//! independent confirmation.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::bully::Switch;
@@ -31,7 +31,7 @@ fn race(rule: &[Switch]) -> Report {
     check.always_and_at_end(Agreement::new()).run()
 }
 
-/// P2's announcement arrives after the later one of P3, which has recovered.
+/// P3 recovers and announces itself. P2's earlier announcement arrives after that.
 #[test]
 fn b4_stale_announcement_makes_three_disagree_without_terms() {
     violated(&race(&[]), "agreement", 11);
@@ -44,7 +44,7 @@ fn b4_stale_announcement_makes_three_disagree_without_terms() {
     assert_eq!(report.states, 892);
 }
 
-/// Crash, timeout, recovery.
+/// The five steps are a crash, a timeout and a recovery, with their consequences.
 #[test]
 fn b5_recovered_leader_leads_beside_its_successor() {
     let check = restarted(2, &[]).synchronous(0..=1);
@@ -59,7 +59,7 @@ fn terms_let_three_agree_after_highest_recovers() {
     with_properties(check, &[1, 2, 3]).run().assert_holds();
 }
 
-/// The command is `tenure check bully -n 3 --crash 1 --recover 1 --initiators 1`.
+/// This is the command `tenure check bully -n 3 --crash 1 --recover 1 --initiators 1`.
 #[test]
 #[ignore = "takes ten seconds on two cores"]
 fn terms_let_three_agree_after_any_recovery() {
@@ -82,7 +82,7 @@ fn sound_switches_keep_agreement_with_any_timeouts() {
     assert_eq!(states(Switch::Greet), 103_137);
 }
 
-/// Nodes detect a restarted peer by its session, whether or not they noticed the crash.
+/// Live nodes detect the restart of a peer by its session, even if they did not notice the crash.
 #[test]
 fn terms_and_sessions_let_two_agree_after_recovery() {
     let check = || with_properties(restarted(2, &[]).synchronous(0..=1).term_max(3), &[1, 2]);
@@ -93,8 +93,8 @@ fn terms_and_sessions_let_two_agree_after_recovery() {
     assert!(met.states > unmet.states, "detection of a session is a step: {met}");
 }
 
-/// While its detector suspects the recovered process, a process that learns of it starts another
-/// election.
+/// A process that still suspects the recovered leader starts an election when it learns of it. So
+/// terms can grow without end.
 #[test]
 fn recovery_with_terms_needs_a_term_bound() {
     let check = || restarted(2, &[]).synchronous(0..=1).always_and_at_end(Agreement::new());
@@ -113,7 +113,7 @@ fn accepting_lower_leader_creates_two_leaders() {
     violated(&report, "validity", 7);
 }
 
-/// The catalogue rejects these variants without terms. With terms two processes agree.
+/// The checklist rejects these variants without terms. With terms, two processes agree.
 #[test]
 fn terms_tolerate_ignored_or_missing_lower_announcements() {
     let states = |switch| {

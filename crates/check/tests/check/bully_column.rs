@@ -1,5 +1,5 @@
-//! Bully column of the catalogue's election fault matrix (5.7). P1, the lowest, starts, and
-//! timeouts are perfect unless the row says otherwise. `bullies` contains the restarts of three
+//! Bully column of the checklist's election fault matrix (5.7). P1, the lowest process, starts.
+//! Timeouts are perfect unless the row says otherwise. `bullies` contains the restarts of three
 //! processes.
 
 use tenure_algorithms::Variants;
@@ -14,9 +14,9 @@ use crate::elections::with_properties;
 use crate::rings::Outcome::{self, Fine, Stuck, Unsafe};
 use crate::rings::classified;
 
-/// Three variants of the algorithm. The first has no terms, and an announcement of a lower process
-/// starts an election. The second has no terms, and accepts such an announcement. The third is the
-/// default.
+/// Variants of the algorithm, one for each column. The first two have no terms. In the first, a
+/// lower process's announcement starts an election. The second accepts such an announcement. The
+/// third is the default.
 const RULES: [&[Switch]; 3] = [&[Switch::NoTerms], &[Switch::NoTerms, Switch::AcceptLower], &[]];
 
 /// Returns a check with ranks equal to the process numbers. Timeouts assume that messages take at
@@ -30,8 +30,8 @@ fn bully(size: u32, switches: &[Switch]) -> ServiceCheck<Bully> {
 
 type Fault = fn(ServiceCheck<Bully>) -> ServiceCheck<Bully>;
 
-/// Returns the outcome of an election under each rule, and whether two processes lead at the same
-/// time. `ids` are the live processes.
+/// For each variant in `RULES`, returns the outcome of an election, and true if two processes can
+/// lead at the same time. `ids` are the ranks, 0 for a process that is down.
 fn cells(ids: &[u32], fault: Fault) -> [(Outcome, bool); 3] {
     RULES.map(|switches| {
         let check = || fault(bully(ids.len() as u32, switches));
@@ -57,8 +57,8 @@ fn tolerates_reordering() {
     assert_eq!(cells(&THREE, |check| check), ALL_FINE);
 }
 
-/// With two processes: if a lower leader is accepted, the higher process follows it forever.
-/// Otherwise both lead for a while, until its announcement starts an election.
+/// In a group of two without terms: if the higher process accepts the lower leader, it follows it
+/// forever. Otherwise both lead until an announcement starts another election.
 #[test]
 fn lost_message_makes_lower_process_lead() {
     let expected = [(Fine, true), (Unsafe, false), (Fine, true)];
@@ -86,15 +86,16 @@ fn tolerates_crash_at_any_moment() {
     assert_eq!(cells(&THREE, |check| check.crashing(1)), ALL_FINE);
 }
 
-/// The recovered process and its successor lead at the same time. This lasts if a lower leader is
-/// accepted. Without terms a re-elected leader causes no event, so the initiator is not informed.
+/// The recovered process and its successor lead at the same time. This lasts if a process accepts a
+/// lower leader. Without terms, a leader that is elected again causes no event, so the initiator is
+/// not informed.
 #[test]
 fn restart_during_election_makes_two_leaders() {
     let expected = [(Stuck, true), (Unsafe, true), (Fine, true)];
     assert_eq!(cells(&TWO, |check| check.crashing(1).recovering(1).term_max(4)), expected);
 }
 
-/// Two processes lead for a while in any case. If a lower leader is accepted, this lasts.
+/// Two processes lead for a while under every rule. This lasts if a process accepts a lower leader.
 #[test]
 fn slow_messages_make_two_leaders() {
     let expected = [(Fine, true), (Unsafe, true), (Fine, true)];

@@ -1,5 +1,5 @@
-//! Checks of the algorithms of the catalogue. Each runs as a member of the type of its service, so
-//! that the checker is compiled once per service instead of once per algorithm.
+//! Checks of catalogue algorithms. Each algorithm runs as a member of one type for its service. So
+//! the checker is compiled once per service instead of once per algorithm.
 
 use tenure_algorithms::catalogue::Member;
 use tenure_check::{Check, Checkable};

@@ -20,7 +20,7 @@ fn check(size: u32) -> ServiceCheck<CarvalhoRoucairol> {
     of::<CarvalhoRoucairol>(size)
 }
 
-/// Returns the numbers of states and steps. Asserts that all of them are safe and live.
+/// Returns the numbers of states and steps. Asserts that the lock is safe and live in all of them.
 fn explored(check: ServiceCheck<CarvalhoRoucairol>) -> (u64, u64) {
     let report = safe_and_live(check).always(Fencing::new()).run();
     report.assert_holds();

@@ -1,8 +1,9 @@
-//! Judgements of the catalogue's section 7, by their ids, each with the length of its shortest
-//! counterexample. The length shows that the checker takes no step that the algorithm lacks.
+//! Judgements of section 7 of the checklist, by their ids, each with the length of its shortest
+//! counterexample. A wrong length would show that the checker takes a step that the algorithm
+//! lacks.
 //!
-//! The numbers of states are regression pins printed by this program. They have no independent
-//! confirmation.
+//! The expected numbers of states were computed by this checker, and detect changes. They have no
+//! independent confirmation.
 
 use std::sync::Arc;
 
@@ -138,7 +139,7 @@ fn l7_lamport_is_safe_live_and_in_order_on_fifo_links() {
     safe_and_live(context).always(Order::new()).run().assert_holds();
 }
 
-/// As many messages lose the order if they are not stamped.
+/// The same number of application messages breaks the order if they carry no clock.
 #[test]
 fn l7_lamport_keeps_order_with_stamped_application_messages() {
     let context = lamport_with(3, &[]).entries([1, 1, 0]).fifo().application_messages(2);
@@ -216,7 +217,8 @@ fn r6_stamped_reply_keeps_order_and_unstamped_loses_it() {
     }
 }
 
-/// Application messages without the clock can reveal a request whose timestamp is later.
+/// An application message without a clock can tell a process of a request. That process may then
+/// request with a smaller timestamp.
 #[test]
 fn r6_stamped_reply_does_not_stamp_application_messages() {
     for (size, steps) in [(2, 7), (3, 9)] {
@@ -263,8 +265,8 @@ fn m2_maekawa_as_of_1985_is_live_in_pairs() {
     safe_and_live(check).run().assert_holds();
 }
 
-/// P2, P3 and P4 have requested, and three requests have arrived: each process has the vote that
-/// another lacks.
+/// P2, P3 and P4 have requested, and three requests have arrived. Each process has a vote that
+/// another one needs.
 #[test]
 fn m3_maekawa_as_of_1985_deadlocks_on_the_grid() {
     let check = maekawa_with(Kind::Grid, 4, &[maekawa::Switch::Original1985]);

@@ -1,5 +1,6 @@
-//! A lock at a leader with a lease under a partition. While clocks are accurate, a holder leaves
-//! before a process on the other side enters. The controls omit this expiry.
+//! A lock at a leader that has a lease, under a partition. While clocks are accurate, a holder
+//! exits before a process on the other side enters. In the controls, entries do not expire, or
+//! expire too late.
 
 use tenure_algorithms::compose::{Coordinated, MutexOnly, coordinated};
 use tenure_algorithms::election::{Raft, raft};
@@ -12,9 +13,9 @@ use crate::by_service::with;
 
 type Lock = MutexOnly<Coordinated<Raft>>;
 
-/// Returns the shortest durations that suffice if messages take no time: the election timeout
-/// exceeds heartbeat and lease, the lease exceeds the renewal interval, and the expiry exceeds the
-/// lease.
+/// Returns the shortest durations that suffice if messages take no time. The election timeout
+/// exceeds heartbeat interval and lease, the lease exceeds the renewal interval, and the
+/// reservation exceeds the lease.
 fn times() -> EntryTimes {
     EntryTimes {
         lease: Delay::units(2),
@@ -24,8 +25,8 @@ fn times() -> EntryTimes {
     }
 }
 
-/// Checks three processes, of which P1 may be partitioned from the others at any moment and
-/// forever, and is then suspected.
+/// Checks three processes with a partition that separates P1 from the others, at any moment and
+/// forever. Each side then suspects the other.
 fn partitioned(times: Option<EntryTimes>, entries: [u32; 3]) -> Report {
     let election = raft::Config {
         election: Delay::between_units(3, 4),
@@ -46,7 +47,8 @@ fn partition_keeps_mutual_exclusion_with_accurate_clocks() {
     partitioned(Some(times()), [1, 1, 0]).assert_holds();
 }
 
-/// Negative controls: an entry without expiry, and one that is granted to another too early.
+/// Negative controls: an entry that does not expire, and a lock that is granted to the next process
+/// too early.
 #[test]
 fn missing_entry_expiry_is_unsafe() {
     let at_once = EntryTimes { expiry: Delay::units(0), ..times() };

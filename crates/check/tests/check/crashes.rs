@@ -1,6 +1,5 @@
-//! Crash rows of the catalogue's fault matrix (5.6), by process and phase: a process that never
-//! requests, at any moment; any waiting process; any holder; and the process that all others depend
-//! on.
+//! Crash rows of the checklist's fault matrix (5.6). The crashed process is one that never
+//! requests, any waiting process, any holder, or the process on which all others depend.
 
 use tenure_algorithms::mutex::{
     CarvalhoRoucairol, Central, DijkstraRing, KMutex, Lamport, Maekawa, MisraRing, NaimiTrehel,
@@ -21,7 +20,7 @@ fn crashing_idle<P: Mutex>(check: Check<P>, process: u32) -> Outcome {
     cell(check.crashing(1).crashing_at([ProcessId(process)]))
 }
 
-/// Checks a lock while any process may crash, but only in this phase.
+/// Checks a lock while any process may crash, but only when its user is in this phase.
 fn crashing_in<P: Mutex>(check: Check<P>, phase: UserPhase) -> Outcome {
     cell(check.crashing(1).crashing_while(phase))
 }
@@ -114,7 +113,7 @@ fn crash_takes_one_of_two_places() {
     }
 }
 
-/// Without the restrictions, the first of these is blocked by its coordinator.
+/// Without the filters, the crash of the coordinator would block the waiting process.
 #[test]
 fn crash_filters_restrict_process_and_phase() {
     let one = || of::<Central>(3).entries([0, 1, 0]).crashing(1);

@@ -1,6 +1,6 @@
-//! Heartbeat failure detector, and protocols that use it instead of an oracle, as in a node. Time
-//! is synchronous if timeouts must be sufficient. Otherwise timers fire at any time. A local clock
-//! reads any value below a bound.
+//! Heartbeat failure detector, and protocols that use it as a node does, instead of an oracle. In
+//! tests of sufficient timeouts, time is synchronous. Otherwise timers fire at any time. A local
+//! clock reads any value below a bound.
 
 use std::ops::RangeInclusive;
 
@@ -21,7 +21,8 @@ use tenure_core::{
 use crate::catalogue::violated;
 
 /// A message takes up to one unit, so two heartbeats arrive at most three units apart. A timeout of
-/// four is sufficient. One of three may fire at the moment when the heartbeat arrives.
+/// four units is sufficient. A timeout of three units may fire at the moment when the heartbeat
+/// arrives.
 const LATENCY: RangeInclusive<u32> = 0..=1;
 const SUFFICIENT_TIMEOUT: u32 = 4;
 const SHORT_TIMEOUT: u32 = 3;
@@ -31,10 +32,10 @@ fn config(timeout: u32) -> Config {
     Config { period: Delay::units(2), timeout, increment: TICKS_PER_UNIT, longest: timeout }
 }
 
-/// Suspicions of processes: completeness for crashed ones, accuracy for live ones.
+/// Monitor of suspicions: completeness for crashed processes, or accuracy for live ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct SuspicionMonitor {
-    /// Suspected processes by process, as bits.
+    /// For each process, the peers that it suspects, as bits.
     suspected: Vec<u32>,
     /// Crashed processes, as bits.
     down: u32,
@@ -121,7 +122,7 @@ fn with_four_readings() -> Check<Heartbeat> {
     check.configure(|config| config.model.clock_readings = 4)
 }
 
-/// ◇P of Chandra and Toueg with bounds that hold from the start.
+/// The detector satisfies ◇P of Chandra and Toueg. Here the bounds on delays hold from the start.
 #[test]
 fn sufficient_timeout_makes_detector_perfect() {
     for size in [2, 3] {
@@ -139,14 +140,15 @@ fn short_timeout_suspects_live_process() {
     assert_eq!(report.of("accuracy"), Judgement::Violated, "{report}");
 }
 
-/// Synchronous time does not help a process whose own clock shows a pause at each check.
+/// If the clock of a process shows a pause at each check, the process suspects no peer, even in
+/// synchronous time.
 #[test]
 fn constantly_paused_process_suspects_none() {
     let report = complete(with_four_readings(), 2);
     assert_eq!(violated(&report, "completeness", 2), ViolationKind::End);
 }
 
-/// Without bounds the detector makes mistakes, but it is complete.
+/// If delays have no bound, the detector makes mistakes, but it stays complete.
 #[test]
 fn unbounded_timers_keep_completeness() {
     let anytime = || Check::<Heartbeat>::with(2, config(SUFFICIENT_TIMEOUT)).losing(1).in_flight(1);
@@ -162,7 +164,7 @@ fn bully(timeout: u32, switches: &[bully::Switch]) -> Check<Detected<Heartbeat, 
     check.term_max_by(|node| Algorithm::highest_term(node.inner()), 3)
 }
 
-/// Compare `b2_perfect_timeouts…` of the elections, which uses an oracle.
+/// The test of the elections whose name starts with `b2_perfect_timeouts` uses an oracle instead.
 #[test]
 fn bully_agrees_with_heartbeat_detector() {
     let check = bully(SUFFICIENT_TIMEOUT, &[]).crashing(1).always_and_at_end(Agreement::new());
@@ -179,7 +181,7 @@ fn bully_with_short_timeout_has_one_leader() {
     bully(SHORT_TIMEOUT, &[]).always(OneLeader::new(Scope::Overall)).run().assert_holds();
 }
 
-/// Negative control, 7-B3.
+/// Negative control: 7-B3 of the checklist.
 #[test]
 fn bully_without_terms_disagrees_with_heartbeats() {
     let check = bully(SUFFICIENT_TIMEOUT, &[bully::Switch::NoTerms, bully::Switch::AcceptLower]);
@@ -201,7 +203,7 @@ fn repaired_ring_is_safe_only_with_accurate_heartbeats() {
     assert_eq!(wrong.of("mutual-exclusion"), Judgement::Violated, "{wrong}");
 }
 
-/// Reports each suspicion to its user.
+/// Protocol whose processes report each suspicion to their users.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct SuspicionEcho;
 
@@ -230,7 +232,8 @@ impl Protocol for SuspicionEcho {
     }
 }
 
-/// A detector that ignores new sessions and keeps its opinion of the previous one.
+/// A heartbeat detector that ignores new sessions. It keeps its opinion of a peer's previous
+/// session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct SessionBlindHeartbeat(Heartbeat);
 
@@ -270,7 +273,8 @@ fn inside(fx: &mut impl Effects<SessionBlindHeartbeat>) -> impl Effects<Heartbea
     fx.wrap(|message| message, |timer| timer, Some)
 }
 
-/// P2 crashes, recovers, is detected by its session, and crashes before it sends a message.
+/// Checks runs in which P2 crashes and recovers, its new session is detected, and it crashes again
+/// before it sends a message.
 fn crash_after_recovery<P>(check: Check<P>) -> Report
 where
     P: Checkable<Command = Command, Event = Event>,
@@ -289,7 +293,7 @@ fn second_crash_after_new_session_is_suspected() {
         .assert_holds();
 }
 
-/// Negative control for the detection of sessions.
+/// Negative control: a detector that ignores new sessions.
 #[test]
 fn detector_ignoring_sessions_trusts_crashed_process() {
     let report = crash_after_recovery(

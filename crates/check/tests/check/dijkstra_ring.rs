@@ -1,7 +1,7 @@
-//! Dijkstra's ring after convergence: a lock in every schedule, under any loss.
+//! Dijkstra's ring after it has converged: a lock in every schedule, even if messages are lost.
 //!
-//! The numbers of states are regression pins printed by this program. They have no independent
-//! confirmation.
+//! The expected numbers of states were computed by this checker, and detect changes. They have no
+//! independent confirmation.
 
 use tenure_algorithms::mutex::DijkstraRing;
 use tenure_algorithms::mutex::dijkstra_ring::{Config, State};

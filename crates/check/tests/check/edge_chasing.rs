@@ -1,7 +1,7 @@
-//! Locks taken one after the other: detection and prevention of deadlocks.
+//! Processes that acquire several locks one after the other: detection and prevention of deadlocks.
 //!
-//! The numbers of states are regression pins printed by this program. They have no independent
-//! confirmation.
+//! The expected numbers of states were computed by this checker, and detect changes. They have no
+//! independent confirmation.
 
 use std::sync::Arc;
 
@@ -28,7 +28,8 @@ fn with(size: u32, switch: Switch) -> Check<EdgeChasing> {
     Check::with(size, Config { variants: Variants::none().with(switch) })
 }
 
-/// Returns the numbers of states and steps. Asserts that all of them are safe and live.
+/// Returns the numbers of states and steps. Asserts that the locks are safe and live in all of
+/// them.
 fn explored<P: Mutex + Algorithm>(check: Check<P>) -> (u64, u64) {
     let report = safe_and_live(check).always(Fencing::new()).run();
     report.assert_holds();
@@ -44,7 +45,7 @@ fn safe_and_live_for_two_and_three_in_any_order() {
     assert_eq!((two, three), known);
 }
 
-/// In the shortest runs every process requests.
+/// In the shortest runs to a deadlock, every process requests.
 #[test]
 fn holders_deadlock_without_detection() {
     for size in [2, 3] {
@@ -61,7 +62,8 @@ fn ordered_acquisition_prevents_deadlock() {
     assert_eq!(checks.map(explored), [(33, 46), (270, 513), (215, 406)]);
 }
 
-/// The manager of the second lock counts fences without knowing the entries of other locks.
+/// The manager of the second lock increments its own fences, and does not know those of other
+/// locks.
 #[test]
 fn separate_fence_counters_can_decrease() {
     let check = |variants| Check::<EdgeChasing>::with(3, Config { variants }).entries([2, 1, 1]);
@@ -69,8 +71,8 @@ fn separate_fence_counters_can_decrease() {
     violated(&report, "fencing", 12);
 }
 
-/// A process with one entry, in at most one deadlock, makes two attempts, plus one that is aborted
-/// needlessly.
+/// A process that enters once can be in at most one deadlock. It then makes at most two attempts.
+/// An aborted attempt that was not in a deadlock adds one more.
 #[test]
 fn unnumbered_aborts_need_fifo_links() {
     let within = |check: Check<EdgeChasing>| check.term_max_by(EdgeChasing::attempts, 2);
@@ -103,16 +105,17 @@ fn reliable_channel_hides_loss_and_duplication() {
     safe_and_live(check.losing(1).duplicating(1)).run().assert_holds();
 }
 
-/// Returns a check in which two processes take two locks, each in its own order.
+/// Returns a check in which two processes acquire two locks. Each process has its own order of the
+/// locks.
 fn two_named<P: Mutex>(inner: P::Config, first: [&str; 2], second: [&str; 2]) -> Check<InTurn<P>> {
     let list = |names: [&str; 2]| names.map(|name| LockName::new(name).unwrap()).to_vec();
     let names = Arc::new([list(first), list(second)]);
     Check::with(2, in_turn::Config { names, inner })
 }
 
-/// Locks by permission and by token request, whose instances boot when their name first occurs.
-/// They are correct in one order, and deadlock in opposite orders. An unsafe lock stays unsafe for
-/// any number of names.
+/// Each named lock is an instance of a permission lock or a token lock, which boots when its name
+/// first occurs. If all processes use one order, the locks are correct. With opposite orders they
+/// deadlock. An unsafe lock stays unsafe for any number of names.
 #[test]
 fn named_permission_and_token_locks_deadlock_only_in_opposite_orders() {
     let ra = |switches| ricart_agrawala::Config { variants: switches };
@@ -134,7 +137,8 @@ fn named_permission_and_token_locks_deadlock_only_in_opposite_orders() {
     violated(&wrong, "mutual-exclusion", 10);
 }
 
-/// Returns a check in which P2 and P3 take two locks at one coordinator, each in its own order.
+/// Returns a check in which P2 and P3 acquire two locks at one coordinator. Each has its own order
+/// of the locks.
 fn named(second: [&str; 2], third: [&str; 2]) -> Check<InTurn<Central>> {
     let list = |names: [&str; 2]| names.map(|name| LockName::new(name).unwrap()).to_vec();
     let names = Arc::new([list(second), list(second), list(third)]);

@@ -1,5 +1,5 @@
-//! Elections: the catalogue's judgements on rings and on the bully, with wrong and with perfect
-//! timeouts.
+//! Elections: the checklist's judgements on rings and on the bully algorithm, with wrong and with
+//! perfect timeouts.
 
 use std::sync::Arc;
 
@@ -136,7 +136,8 @@ fn hirschberg_sinclair(ids: &[u32]) -> ServiceCheck<HirschbergSinclair> {
     with::<HirschbergSinclair>(ids.len() as u32, config)
 }
 
-/// One process starts, with any order of delivery. If all start there are five million states.
+/// One process starts, and links reorder messages. If all processes start, there are five million
+/// states.
 #[test]
 fn hirschberg_sinclair_matches_fault_matrix() {
     let ids = [3, 1, 2];

@@ -1,4 +1,4 @@
-//! Fault matrix of the catalogue's section 5.6: the effect of one fault on a lock that does not
+//! Fault matrix of the checklist's section 5.6: the effect of one fault on a lock that does not
 //! tolerate it.
 
 use tenure_algorithms::Variants;
@@ -17,7 +17,7 @@ use tenure_core::{Mutex, ProcessId};
 use crate::by_service::{ServiceCheck, of, with};
 use crate::symmetry::QueueCoordinator;
 
-/// Entry of the matrix.
+/// Entry of the fault matrix: how one fault affects the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Fine,
@@ -92,8 +92,8 @@ fn duplicates_are_unsafe_without_request_numbers() {
     assert_eq!(cell(three.duplicating(1)), Fine);
 }
 
-/// A textbook coordinator without request numbers serves a duplicated request twice, or mistakes a
-/// second release for one of another process.
+/// If links hold one message, a full link prevents the duplication of the token. The report must
+/// list this bound.
 #[test]
 fn blocked_duplicate_is_reported_as_bound() {
     let within = |max| ring().duplicating(1).in_flight(max).always(MutualExclusion::new()).run();
@@ -117,8 +117,8 @@ fn duplicates_break_coordinator_without_request_numbers() {
     assert_eq!(cell(coordinator(&[0, 1, 1, 1])), Unsafe);
 }
 
-/// Fault matrix of Ricart–Agrawala with a bare counter. It differs from the default in the row of
-/// duplicates only.
+/// Fault matrix of Ricart–Agrawala with a counter of replies. It differs from that of the default
+/// only in the row of duplicates.
 #[test]
 fn bare_counter_matches_fault_matrix() {
     let variants = Variants::none().with(ricart_agrawala::Switch::BareCounter);
@@ -196,8 +196,8 @@ fn partition_blocks_sides_lacking_permissions() {
     assert_eq!(cell(maekawa(3, [0, 1, 0]).partitioning(cut(2))), Blocked);
 }
 
-/// The first two processes request. First the third is partitioned, then the first one, which has
-/// the token.
+/// In the first case P1 and P2 request, and P3 is separated. In the other cases P1 is separated,
+/// which has the token: first only P1 requests, then P2 and P3.
 #[test]
 fn partition_keeps_token_on_its_side() {
     fn cut<P: Mutex>(check: impl Fn() -> Check<P>) -> [Outcome; 3] {
@@ -247,8 +247,9 @@ fn reliable_channel_hides_loss_and_duplication() {
     duplicating.assert_holds();
 }
 
-/// Links lose, duplicate and reorder. With room for one message, they lose further messages. (A
-/// token would circulate forever under growing channel numbers.)
+/// Links lose, duplicate and reorder messages. They hold only one message each, and therefore lose
+/// further ones. No token lock is among these, because the numbers of the channel would grow
+/// without end.
 #[test]
 fn reliable_channel_fixes_order_loss_and_duplication_rows() {
     fn over<P: Mutex>(inner: P::Config) -> [Outcome; 2]

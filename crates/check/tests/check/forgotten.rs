@@ -1,4 +1,4 @@
-//! A process that loses acknowledged entries under a stable leader.
+//! A process that loses entries that it has acknowledged, while the leader stays the same.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::RaftLog;
@@ -7,8 +7,8 @@ use tenure_check::{Check, Judgement, Report, ViolationKind};
 use tenure_core::TICKS_PER_UNIT;
 use tenure_trace::Action;
 
-/// Steps before the search. P1 leads two processes and has committed an entry with P2, which
-/// crashes and recovers. Then P1 appends an entry.
+/// Steps before the search. P1 leads three processes and has committed an entry with P2. P2 crashes
+/// and recovers. Then P1 appends another entry.
 const BEFORE: &str = "fire p1 election; deliver p1→p2; deliver p2→p1; deliver p1→p2; \
                       deliver p2→p1; deliver p1→p2; deliver p2→p1; crash p2; recover p2; \
                       append p1 1.1 1";

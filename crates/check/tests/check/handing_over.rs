@@ -1,4 +1,5 @@
-//! Transfer of leadership in every schedule: never two leaders at a time, and eventual agreement.
+//! Transfer of leadership in every schedule: there are never two leaders at a time, and all
+//! processes agree in the end.
 
 use std::sync::Arc;
 
@@ -14,13 +15,13 @@ use tenure_core::{
 
 use crate::catalogue::violated;
 
-/// An election in which a leader resigns when its user requests an election.
+/// An election whose leader resigns when its user starts an election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct ResigningElection<E: Election> {
     me: ProcessId,
     election: E,
     leads: bool,
-    /// True if the leader claims to resign, but stays leader.
+    /// True if the leader reports that it resigned, but continues to lead.
     fakes_resignation: bool,
 }
 
@@ -134,7 +135,8 @@ fn one_leader_at_a_time(check: Check<ResigningElection<Raft>>) -> Report {
     check.always(OneLeader::new(Scope::Overall)).run()
 }
 
-/// A process that votes for the successor has promised not to vote against the leader.
+/// A process that votes for the successor breaks its promise not to vote, but the old leader has
+/// already stepped down.
 #[test]
 fn leadership_transfer_never_creates_two_leaders() {
     one_leader_at_a_time(timed(false)).assert_holds();
@@ -142,7 +144,8 @@ fn leadership_transfer_never_creates_two_leaders() {
     assert_eq!(fakes_resignation.of("one-leader-at-a-time"), Judgement::Violated);
 }
 
-/// One process receives a request and transfers its leadership if it leads by then.
+/// One process starts an election. If it leads when its user does so again, it transfers its
+/// leadership.
 #[test]
 fn leadership_transfer_tolerates_faults_and_any_timers() {
     for (lost, doubled) in [(1, 0), (0, 1)] {
@@ -168,8 +171,8 @@ fn leadership_transfer_tolerates_faults_with_two_requests() {
     one_leader_at_a_time(timed(false).losing(1)).assert_holds();
 }
 
-/// Checks an election that P1 starts and P3 wins. The user of P3 also requests an election: before
-/// P3 leads; while it leads, so that it transfers leadership to P2; or afterwards.
+/// Checks an election that P1 starts and P3 wins. P3's user also starts an election, at any moment:
+/// before P3 leads, while it leads, or afterwards. If P3 leads, it transfers its leadership to P2.
 fn bullies(fakes_resignation: bool) -> Check<ResigningElection<Bully>> {
     let config = bully::Config::plain(3, TICKS_PER_UNIT);
     let check = Check::with(3, (config, fakes_resignation)).initiators([P1, P3]);
@@ -189,9 +192,9 @@ fn bully_transfers_leadership_and_all_agree() {
     violated(&one(bullies(true)).run(), "one-leader-at-a-time", 4);
 }
 
-/// If the successor crashes as well, two processes may both lead: the process that missed the
-/// successor, and the process that had transferred leadership to it. This ends when the lower one
-/// learns of the other.
+/// If the successor crashes as well, two processes may lead. One did not learn of the successor,
+/// the other had transferred its leadership to it. This ends when the lower process learns of the
+/// higher one.
 #[test]
 #[ignore = "takes some seconds on two cores"]
 fn bully_leads_again_if_its_successor_crashes() {

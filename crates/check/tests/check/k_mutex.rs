@@ -1,7 +1,7 @@
-//! Raymond's k-mutex: at most k processes inside in every schedule.
+//! Raymond's k-mutex: at most k processes are inside in every schedule.
 //!
-//! The numbers of states are regression pins printed by this program. They have no independent
-//! confirmation.
+//! The expected numbers of states were computed by this checker, and detect changes. They have no
+//! independent confirmation.
 
 use std::num::NonZeroU32;
 
@@ -55,8 +55,8 @@ fn surplus_reply_admits_three_of_two() {
     assert_eq!(report.of("at-most-k"), Judgement::Violated, "{report}");
 }
 
-/// Cells of the fault matrix: a lost message or a crash takes one place, and blocks if it was the
-/// last.
+/// Cells of the fault matrix: a lost message or a crash occupies one of the k places forever. If it
+/// was the last place, processes wait forever.
 #[test]
 fn one_crash_leaves_k_minus_one_places() {
     with_properties(check(3, 2).entries([1, 1, 0]).fifo().crashing(1), 2).assert_holds();

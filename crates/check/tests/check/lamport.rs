@@ -1,4 +1,5 @@
-//! Lamport's lock with endless requests. Shifting of timestamps makes the graph finite.
+//! Lamport's lock with an unbounded number of requests. Shifts of timestamps make the number of
+//! states finite.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::{Lamport, lamport};

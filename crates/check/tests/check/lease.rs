@@ -1,5 +1,5 @@
-//! A lock that expires. While clocks are accurate, two processes are never inside, under any faults
-//! of messages and processes. The controls omit a rule or pause a holder.
+//! A lock that expires. While clocks are accurate, two processes are never inside, whatever
+//! messages and processes fail. The controls omit a rule, or pause a holder.
 
 use std::ops::RangeInclusive;
 
@@ -19,7 +19,7 @@ fn config(switches: &[Switch]) -> Config {
     Config { times: EntryTimes { rounds: 1, ..plain.times }, variants, ..plain }
 }
 
-/// Returns a check in synchronous time, with messages that take `latency`.
+/// Returns a check in synchronous time. A message takes between the ends of `latency`, in units.
 fn timed(size: u32, config: Config, latency: RangeInclusive<u32>) -> ServiceCheck<Lease> {
     with::<Lease>(size, config).synchronous(latency)
 }
@@ -53,7 +53,7 @@ fn safe_for_three() {
     three().crashing(1).recovering(1).run().assert_holds();
 }
 
-/// Negative controls: every rule is needed.
+/// Negative controls: without any of the rules, two processes may be inside.
 #[test]
 fn every_rule_is_needed_for_safety() {
     use Switch::{DeadlineFromAnswer, ForgottenGrants, Impatient, NoMargin, RenewalIgnored};
@@ -72,7 +72,7 @@ fn every_rule_is_needed_for_safety() {
     assert_eq!(lengths, [9, 9, 8, 5, 8]);
 }
 
-/// If timers fire at any time, a holder may be paused, and wake up inside after its lease has
+/// If timers fire at any time, a holder may be paused. It then continues inside after its lease has
 /// expired.
 #[test]
 fn paused_holder_wakes_up_beside_another_holder() {
@@ -81,7 +81,7 @@ fn paused_holder_wakes_up_beside_another_holder() {
     assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "{report}");
 }
 
-/// A leader with a lease is deposed before another process is elected.
+/// A leader whose lock is a lease is deposed before another process is elected.
 #[test]
 fn leader_lease_ends_before_next_election() {
     let office = |switches: &[Switch]| {

@@ -1,7 +1,8 @@
-//! Liveness: blocking, deadlock and starvation are distinct, and fairness distinguishes them.
+//! Liveness: blocking, deadlock and starvation are distinct violations, and depend on the assumed
+//! fairness.
 //!
-//! The numbers of states are regression pins printed by this program. They have no independent
-//! confirmation.
+//! The expected numbers of states were computed by this checker, and detect changes. They have no
+//! independent confirmation.
 
 use serde::{Deserialize, Serialize};
 use tenure_algorithms::mutex::{Central, Raymond, RicartAgrawala, TokenRing, raymond};
@@ -14,8 +15,8 @@ use tenure_core::{Algorithm, Card, Effects, Fence, Group, ProcessId, Protocol, l
 use crate::by_service::{ServiceCheck, of, with};
 use crate::textbook::{Mistake, Textbook};
 
-/// A centralised lock whose coordinator, P1, always serves the smallest waiting process. It is
-/// therefore unfair.
+/// A centralised lock whose coordinator, P1, always serves the waiting process with the smallest
+/// number. So it is unfair.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct UnfairCoordinator {
     group: Group,

@@ -1,7 +1,7 @@
-//! Majority voting among live processes: every schedule, every crash.
+//! Majority voting among live processes, in every schedule and with every crash.
 //!
-//! The numbers of states are regression pins printed by this program. They have no independent
-//! confirmation.
+//! The expected numbers of states were computed by this checker, and detect changes. They have no
+//! independent confirmation.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::channel::{Fifo, fifo};
@@ -32,7 +32,7 @@ fn safe_and_live_without_crashes() {
     assert_eq!(KINDS.map(counts), [[49, 269, 457], [49, 269, 404]]);
 }
 
-/// As with Maekawa: without suspicions, no process withdraws.
+/// Without suspicions, no process withdraws its request, as in Maekawa's algorithm.
 #[test]
 fn tolerates_reordering_without_crashes() {
     assert_eq!(KINDS.map(|kind| survives(reordered(kind, 3))), [549, 622]);
@@ -48,7 +48,7 @@ fn survives_one_crash_of_three() {
     assert_eq!(KINDS.map(|kind| survives(check(kind, 3).crashing(1))), [24_628, 17_207]);
 }
 
-/// Reason for the card's requirement of FIFO links.
+/// For this reason, the card requires FIFO links.
 #[test]
 fn reordered_withdrawal_cancels_next_request() {
     let report = with_properties(reordered(Kind::Majority, 3).entries([1, 1, 0]).crashing(1));
@@ -57,7 +57,7 @@ fn reordered_withdrawal_cancels_next_request() {
     violated(&report, "starvation-freedom", 8);
 }
 
-/// 3.6: ⌊(N−1)/2⌋ is 1.
+/// Checklist 3.6: of three processes, ⌊(N − 1)/2⌋ = 1 may crash.
 #[test]
 fn two_crashes_of_three_block_safely() {
     for kind in KINDS {
@@ -75,7 +75,7 @@ fn crash_blocks_without_detector() {
     assert_eq!(report.of("starvation-freedom"), Judgement::Violated, "{report}");
 }
 
-/// 3.6: with an unreliable detector, only the fencing token guarantees safety.
+/// Checklist 3.6: with an unreliable detector, only the fencing token guarantees safety.
 #[test]
 fn false_suspicion_admits_two_with_different_fences() {
     let wrong = |size, times| check(Kind::Majority, size).suspecting_falsely(times);
@@ -96,7 +96,7 @@ fn switched(kind: Kind, switch: Switch) -> Report {
     with_properties(with::<Majority>(3, config).fifo().detecting().crashing(1))
 }
 
-/// Negative controls: both rules are needed.
+/// Negative controls: without quorums that intersect, or without generations, the lock is unsafe.
 #[test]
 fn disjoint_quorums_and_missing_generations_are_unsafe() {
     let report = switched(Kind::Tree, Switch::LeftOut);
@@ -109,7 +109,7 @@ fn disjoint_quorums_and_missing_generations_are_unsafe() {
     }
 }
 
-/// 3.1: the reliable channel hides a loss and a duplicate.
+/// Checklist 3.1: the reliable channel hides a loss and a duplicate.
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
     let inner = Config::of(Kind::Majority, 2).unwrap();

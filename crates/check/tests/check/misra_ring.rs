@@ -1,7 +1,7 @@
-//! Misra's two tokens: in every schedule, one lost token of two is regenerated.
+//! Misra's two tokens: in every schedule, the ring replaces one lost token.
 //!
-//! The numbers of states are regression pins printed by this program. They have no independent
-//! confirmation.
+//! The expected numbers of states were computed by this checker, and detect changes. They have no
+//! independent confirmation.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::{MisraRing, misra_ring};
@@ -35,8 +35,8 @@ fn one_lost_token_is_regenerated_but_not_both() {
     assert_eq!(both.of("starvation-freedom"), Judgement::Violated, "{both}");
 }
 
-/// N + 1 numbers are sufficient, and N are not: the bound of the file is exact for two and three
-/// processes.
+/// N + 1 numbers are sufficient, and N are not. The bound that the algorithm's file states is exact
+/// for two and three processes.
 #[test]
 fn needs_n_plus_one_numbers() {
     let variants = Variants::none().with(misra_ring::Switch::FewNumbers);
@@ -54,7 +54,7 @@ fn tokens_overtake_each_other_without_fifo() {
     assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "{report}");
 }
 
-/// Cells of the fault matrix that it does not tolerate.
+/// Cells of the fault matrix for faults that the ring does not tolerate.
 #[test]
 fn duplicate_is_unsafe_and_crash_blocks() {
     let twice = check(2).duplicating(1).always(MutualExclusion::new()).run();
@@ -64,7 +64,8 @@ fn duplicate_is_unsafe_and_crash_blocks() {
     assert_eq!(crash.of("starvation-freedom"), Judgement::Violated, "{crash}");
 }
 
-/// Unlike in the ring with one token, a pong can carry news of a request past the ping.
+/// In contrast to the ring with one token, the pong can carry causality past the ping. So entries
+/// do not follow the order of requests.
 #[test]
 fn does_not_keep_request_order() {
     let report = check(3).always(Order::new()).run();

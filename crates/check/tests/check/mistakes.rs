@@ -1,4 +1,4 @@
-//! Deliberate mistakes. Each must be found by a shortest run.
+//! Deliberate mistakes in algorithms. The checker must find each by a shortest run.
 
 use tenure_check::{Check, Judgement, Report, ViolationKind};
 use tenure_core::monitors::{Fencing, MutualExclusion, Order};

@@ -1,5 +1,5 @@
-//! Named locks at one leader: each equals a single lock at a leader, in every schedule with crashes
-//! and recoveries. Equality of names decides which lock is meant.
+//! Named locks at one leader. Each of them behaves like a single lock at a leader, in every
+//! schedule with crashes and recoveries. Requests with equal names concern the same lock.
 
 use tenure_algorithms::compose::coordinated::named;
 use tenure_algorithms::compose::{Named, coordinated};
@@ -14,7 +14,7 @@ use tenure_core::{
 
 use crate::elections::ranks;
 
-/// Many locks with names, of which each user knows one.
+/// A process with many named locks, whose user knows one name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct SingleNameUser<E: Election> {
     locks: Named<E>,
@@ -23,7 +23,7 @@ struct SingleNameUser<E: Election> {
 
 #[derive(Clone, Debug)]
 struct Config<C> {
-    /// Lock name of each process.
+    /// Name of the lock that each process uses.
     names: Vec<LockName>,
     locks: coordinated::Config<C>,
 }
@@ -125,7 +125,7 @@ fn named_lock_is_safe_and_live_with_recovery() {
     assert_eq!(all, [48, 219, 7206]);
 }
 
-/// Negative control: one lock for two different names admits two processes.
+/// Negative control: two different names are two locks, so two processes are inside.
 #[test]
 fn different_names_are_independent_locks() {
     let report = named(["a", "b"]).run();

@@ -1,7 +1,8 @@
-//! Suzuki–Kasami with regeneration of the token (3.5): every schedule, every crash.
+//! Suzuki–Kasami that replaces a lost token (checklist 3.5), in every schedule and with every
+//! crash.
 //!
-//! The numbers of states are regression pins printed by this program. They have no independent
-//! confirmation.
+//! The expected numbers of states were computed by this checker, and detect changes. They have no
+//! independent confirmation.
 
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::{NishioLiManning, SuzukiKasami};
@@ -39,14 +40,14 @@ fn survives_two_crashes_of_three() {
     assert_eq!(survives(check(3).entries([0, 1, 1]).crashing(2)), 10_372);
 }
 
-/// A process that keeps the token and regenerates it gives it up when the crashed process's query
-/// arrives late.
+/// A process that already replaced the token, and keeps the new one, gives it up when the inquiry
+/// of a crashed process arrives late.
 #[test]
 fn survives_two_crashes_with_two_entries() {
     assert_eq!(survives(check(3).entries([1, 2, 0]).crashing(2)), 13_115);
 }
 
-/// 5.6: crashes that block the plain algorithm, by process and phase.
+/// Checklist 5.6: crashes that block the plain algorithm, by process and phase.
 #[test]
 fn survives_crashes_that_block_plain_algorithm() {
     for phase in [UserPhase::Idle, UserPhase::Waiting, UserPhase::Inside] {
@@ -70,7 +71,7 @@ fn crash_blocks_without_detector() {
     assert_eq!(cell(of::<NishioLiManning>(2).crashing(1)), Blocked);
 }
 
-/// 3.6: with an unreliable detector, only the fencing token guarantees safety.
+/// Checklist 3.6: with an unreliable detector, only the fencing token guarantees safety.
 #[test]
 fn false_suspicion_admits_two_with_different_fences() {
     let wrong = || check(2).entries(2).suspecting_falsely(1);
@@ -82,8 +83,8 @@ fn false_suspicion_admits_two_with_different_fences() {
     }
 }
 
-/// 5.6: a token in flight to P2 during its crash arrives after its recovery, and P2 cannot know
-/// that P1 regenerated the token. The card promises nothing in this case.
+/// Checklist 5.6: a token in flight to P2 arrives after P2 has crashed and recovered. P2 cannot
+/// know that P1 has made a new token. The card promises nothing in this case.
 #[test]
 fn recovered_process_accepts_old_token() {
     let report = with_properties(check(2).entries(2).crashing(1).recovering(1));

@@ -1,4 +1,4 @@
-//! A panic of a handler ends the check with its message and the steps before it.
+//! A check ends when a handler panics, with the message of the panic and the steps before it.
 
 use serde::{Deserialize, Serialize};
 use tenure_check::{Check, CheckError};

@@ -1,8 +1,8 @@
 //! Pauses of a process, and what its runner does afterwards.
 //!
-//! [`Pausable`] models the runner. During a pause, messages and due timers wait. Afterwards the
-//! runner fires timers that measure the silence of a peer after the delivery of waiting messages
-//! or, by mistake, before it.
+//! [`Pausable`] models the runner. During a pause, messages and due timers wait. Some timers
+//! measure the silence of a peer. After the pause, the runner delivers the waiting messages before
+//! it fires such timers or, by mistake, after it.
 
 use tenure_algorithms::detector::Heartbeat;
 use tenure_algorithms::detector::heartbeat::Config;

@@ -1,8 +1,9 @@
-//! Raft's election: one leader per term, under all faults, and one leader at a time while clocks
-//! are accurate. The controls lose a vote or a promise, or omit the check of the majority.
+//! Raft's election: one leader per term under all faults, and one leader at a time while clocks are
+//! accurate. In the controls, processes forget a vote or a promise, or a leader does not check for
+//! a majority.
 //!
-//! The numbers of states are regression pins printed by this program. They have no independent
-//! confirmation.
+//! The expected numbers of states were computed by this checker, and detect changes. They have no
+//! independent confirmation.
 
 use std::ops::RangeInclusive;
 
@@ -22,8 +23,8 @@ fn config(size: u32, switches: &[Switch]) -> raft::Config {
     raft::Config { rounds: 1, variants, ..plain }
 }
 
-/// Returns a check in which timers fire at any time and delays have no bound. States with a term
-/// above `terms`, or with more than two messages on a link, are pruned.
+/// Returns a check in which timers fire at any time and delays have no bound. The search prunes
+/// states with a term above `terms`, or with more than two messages on a link.
 fn raft(size: u32, terms: u64, switches: &[Switch]) -> ServiceCheck<Raft> {
     let check = with::<Raft>(size, config(size, switches));
     check.term_max(terms).in_flight(2).initiators([])
@@ -37,8 +38,9 @@ fn one_leader_at_a_time(check: ServiceCheck<Raft>) -> Report {
     check.always(OneLeader::new(Scope::Overall)).run()
 }
 
-/// Returns a check in synchronous time, in which clocks differ within the range of each delay. As
-/// in [`raft::Config::plain`], heartbeat and lease together are shorter than the timeout.
+/// Returns a check in synchronous time. Clocks differ as far as the range of each delay. As in
+/// [`raft::Config::plain`], heartbeat interval and lease together are shorter than the election
+/// timeout.
 fn timed(switches: &[Switch], latency: RangeInclusive<u32>) -> ServiceCheck<Raft> {
     // A heartbeat interval is longer than a message and its answer.
     let heartbeat = 2 * u64::from(*latency.end()) + 1;
@@ -67,8 +69,8 @@ fn three_elect_one_leader_per_term_under_faults() {
     one_leader_per_term(raft(1).losing(1).crashing(1).recovering(1)).assert_holds();
 }
 
-/// Control for the searches above: their bounds suffice to find a forgotten vote. If full links do
-/// not drop, one message per link is not enough.
+/// Control for the searches above: their bounds suffice to find a forgotten vote. If no message may
+/// be lost, one message per link is not enough.
 #[test]
 fn bounds_suffice_to_find_forgotten_vote() {
     let forgetful = || raft(3, 1, &[Switch::ForgottenVote]).in_flight(1).crashing(1).recovering(1);
@@ -76,7 +78,7 @@ fn bounds_suffice_to_find_forgotten_vote() {
     one_leader_per_term(forgetful()).assert_holds();
 }
 
-/// Each search has one kind of fault. A search with all of them does not end within 6 GB of memory.
+/// Each search allows one kind of fault. A search with all kinds needs more than 6 GB of memory.
 #[test]
 #[ignore = "takes half a minute on one core when optimised"]
 fn three_elect_one_leader_in_each_of_two_terms() {
@@ -86,7 +88,7 @@ fn three_elect_one_leader_in_each_of_two_terms() {
     one_leader_per_term(raft().crashing(1).recovering(1)).assert_holds();
 }
 
-/// 2.12: a voter recovers without its vote and votes again.
+/// Checklist 2.12: a voter recovers without its vote, and votes again.
 #[test]
 fn forgotten_vote_makes_two_leaders_of_one_term() {
     let forgetful = || raft(3, 1, &[Switch::ForgottenVote]);
@@ -98,9 +100,11 @@ fn forgotten_vote_makes_two_leaders_of_one_term() {
     one_leader_per_term(raft(3, 1, &[]).crashing(1).recovering(1)).assert_holds();
 }
 
-/// The command is `tenure check raft -n 3 --crash 1 --recover 1 --timing synchronous --latency 1
-/// --initiators 1`. In synchronous time every message arrives after one unit, so the search ends
-/// without a bound on messages per link. Only terms are bounded.
+/// This is the command `tenure check raft -n 3 --crash 1 --recover 1 --timing synchronous --latency
+/// 1 --initiators 1`.
+///
+/// In synchronous time every message arrives after one unit, so the search ends without a bound on
+/// messages per link. Only terms are bounded.
 #[test]
 #[ignore = "takes ten seconds on two cores"]
 fn three_agree_in_synchronous_time_with_recovery() {
@@ -117,16 +121,16 @@ fn three_agree_in_synchronous_time_with_recovery() {
     violated(&forgetful, "one-leader-per-term", 10);
 }
 
-/// If timers fire at any time, an old leader continues until it learns of the new one. Terms exist
-/// for this reason.
+/// If timers fire at any time, an old leader continues until it learns of the new term. Terms make
+/// this harmless.
 #[test]
 fn two_terms_may_have_concurrent_leaders() {
     let anytime = raft(3, 2, &[]).max_states(2_000_000);
     assert_eq!(one_leader_at_a_time(anytime).of("one-leader-at-a-time"), Judgement::Violated);
 }
 
-/// The lease of the thesis, with accurate timers: a partitioned leader has stepped down before the
-/// others elect, at any moment of the partition.
+/// The lease of the thesis, with accurate timers. A partitioned leader steps down before the others
+/// elect, at whatever moment the partition occurs.
 #[test]
 fn partition_has_one_leader_with_accurate_clocks() {
     one_leader_at_a_time(timed(&[], 0..=0)).assert_holds();
@@ -139,7 +143,8 @@ fn partition_has_one_leader_with_pre_vote_or_latency() {
     one_leader_at_a_time(timed(&[], 0..=1)).assert_holds();
 }
 
-/// Negative controls: both rules are needed.
+/// Negative controls: without the check of a quorum, or with a lease that is too long, two
+/// processes lead.
 #[test]
 fn missing_check_quorum_or_long_lease_makes_two_leaders() {
     for (switch, length) in [(Switch::NoCheckQuorum, 14), (Switch::LongLease, 12)] {
@@ -148,7 +153,7 @@ fn missing_check_quorum_or_long_lease_makes_two_leaders() {
     }
 }
 
-/// 5.7, column of Raft: reordering, loss, duplication, wrong timeouts and restarts.
+/// Checklist 5.7, column of Raft: reordering, loss, duplication, wrong timeouts and restarts.
 #[test]
 fn all_agree_within_explored_terms() {
     let agreed = |check: ServiceCheck<Raft>| {

@@ -1,4 +1,5 @@
-//! Recovery: its row in the catalogue's fault matrix (5.6), and searches that shift timestamps.
+//! Recovery: its row in the checklist's fault matrix (5.6), and searches with recoveries that shift
+//! timestamps.
 
 use tenure_algorithms::mutex::{
     CarvalhoRoucairol, Central, Lamport, Maekawa, MisraRing, NaimiTrehel, Raymond, RicartAgrawala,
@@ -18,7 +19,8 @@ fn after_recovery<P: Mutex>(check: Check<P>) -> Outcome {
     cell(check.crashing(1).recovering(1))
 }
 
-/// The coordinator loses the current holder, the others lose their answers.
+/// The recovered coordinator has forgotten the current grant. Other processes have forgotten the
+/// answers that they received.
 #[test]
 fn forgotten_grant_is_unsafe_after_recovery() {
     assert_eq!(after_recovery(of::<Central>(3).entries([0, 1, 1])), Unsafe);
@@ -29,7 +31,7 @@ fn forgotten_grant_is_unsafe_after_recovery() {
     assert_eq!(after_recovery(with::<Maekawa>(3, pairs).entries([1, 1, 0]).fifo()), Unsafe);
 }
 
-/// No token is regenerated, so there are never two, and a lost one stays lost.
+/// No process makes a new token. So there are never two tokens, and a lost one stays lost.
 #[test]
 fn crashed_token_stays_lost() {
     for size in 2..=3 {
@@ -42,7 +44,8 @@ fn crashed_token_stays_lost() {
     assert_eq!(after_recovery(of::<MisraRing>(2).fifo()), Blocked);
 }
 
-/// A clock that restarts at zero is not the smallest timestamp of the others shifted to zero.
+/// After a recovery, a clock restarts at zero. A search must not confuse this with a timestamp that
+/// was shifted to zero.
 #[test]
 fn rebasing_keeps_judgements_with_recovery() {
     fn agrees<P: Mutex + Algorithm>(check: impl Fn() -> Check<P>) {

@@ -1,4 +1,4 @@
-//! Each service implemented by the other, in every schedule.
+//! A lock made of elections, and an election made of a lock, in every schedule.
 
 use std::sync::Arc;
 

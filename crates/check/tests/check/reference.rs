@@ -1,5 +1,5 @@
-//! State counts of the textbook's Ricart–Agrawala that independent tools agree on. One of these
-//! tools is `tests/independent`, which also counts other algorithms.
+//! Numbers of states of the textbook's Ricart–Agrawala on which independent tools agree. One of
+//! these tools is `tests/independent`, which also counts states of other algorithms.
 
 use crate::by_service::with;
 use crate::textbook::{Mistake, Textbook};
@@ -19,7 +19,8 @@ fn counts(report: &Report) -> (u64, u64) {
     (report.states, report.transitions)
 }
 
-/// The shipped algorithm equals, except for its switches, the one counted in the literature.
+/// The shipped algorithm, with the variants of the textbook, has the numbers of states that the
+/// literature reports.
 #[test]
 fn shipped_algorithm_of_1981_matches_state_counts() {
     let variants = Variants::none().with(ricart_agrawala::Switch::Reference);

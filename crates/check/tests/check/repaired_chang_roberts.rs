@@ -1,7 +1,8 @@
-//! Chang–Roberts on a ring that is repaired: every schedule, every crash; 5.7 with repair.
+//! Chang–Roberts on a ring that repairs itself: every schedule and every crash, and the election
+//! fault matrix (checklist 5.7) with repair.
 //!
-//! The numbers of states are regression pins printed by this program. They have no independent
-//! confirmation.
+//! The expected numbers of states were computed by this checker, and detect changes. They have no
+//! independent confirmation.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::channel::{Fifo, fifo};
@@ -21,8 +22,8 @@ fn config(ids: &[u32]) -> repaired_chang_roberts::Config {
     repaired_chang_roberts::Config::of(ranks(ids))
 }
 
-/// Returns a check of a ring with these ids. It allows more messages on a link than usual, because
-/// elections follow one another.
+/// Returns a check of a ring with these ids. Links hold more messages than by default, because one
+/// election follows another.
 fn ring(ids: &[u32]) -> ServiceCheck<RepairedChangRoberts> {
     with::<RepairedChangRoberts>(ids.len() as u32, config(ids)).detecting().in_flight(6)
 }
@@ -54,7 +55,7 @@ fn largest_leads_without_crashes() {
     assert_eq!(twice, [[137, 1_356, 1_467], [319, 11_547, 12_909]]);
 }
 
-/// 3.14, 5.7 *crash during*, *crash before start*.
+/// Checklist 3.14, 5.7 *crash during*, *crash before start*.
 #[test]
 fn largest_survivor_leads_after_any_crash() {
     let during = on_all(|ring| ring.crashing(1));
@@ -74,7 +75,7 @@ fn third_leads_after_two_crashes() {
     assert_eq!([Order::Fifo, Order::Reordered].map(two), [15_636, 51_399]);
 }
 
-/// 5.7 *restart within election*: terms above the third are pruned.
+/// Checklist 5.7 *restart within election*. The search prunes terms above the third.
 #[test]
 fn recovered_largest_process_leads() {
     let back = |ring: ServiceCheck<RepairedChangRoberts>| {
@@ -95,7 +96,7 @@ fn recovered_largest_process_leads_with_reordering() {
     assert_eq!(found, [2_189_219, 1_273_302]);
 }
 
-/// 5.7 *wrong timeouts*: additional elections only.
+/// Checklist 5.7 *wrong timeouts*: they cause additional elections and nothing else.
 #[test]
 fn false_suspicion_costs_only_elections() {
     let wrong =
@@ -105,7 +106,7 @@ fn false_suspicion_costs_only_elections() {
     assert_eq!(beside, [[186, 10_022, 6_482], [249, 26_454, 20_018]]);
 }
 
-/// 5.7 *crash during*, for Chang–Roberts as published, with the same schedules and detector.
+/// Checklist 5.7 *crash during*: the published Chang–Roberts, with the same schedules and detector.
 #[test]
 fn crash_breaks_election_without_repair() {
     let ids = [3, 2, 1];
@@ -116,7 +117,7 @@ fn crash_breaks_election_without_repair() {
     violated(&report, "validity", 6);
 }
 
-/// Without a detector the ring is not repaired.
+/// Without a failure detector, the ring does not repair itself.
 #[test]
 fn crash_blocks_without_detector() {
     let ids = [3, 2, 1];
@@ -124,7 +125,7 @@ fn crash_blocks_without_detector() {
     violated(&with_properties(check, &ids).run(), "progress", 2);
 }
 
-/// the card requires channels without loss.
+/// Checklist Q-28: the card requires channels without loss.
 #[test]
 fn lost_message_blocks_unless_channel_is_reliable() {
     let ids = [2, 1];
@@ -137,8 +138,8 @@ fn lost_message_blocks_unless_channel_is_reliable() {
     assert_eq!(states(faulty, &ids), 21_612);
 }
 
-/// A leader that recovers unnoticed must not repeat the fences of its term, and a request to a
-/// crashed leader must be repeated.
+/// A leader that recovers unnoticed must not use the fences of its term again. A request to a
+/// leader that has crashed must be sent again.
 #[test]
 fn lock_at_leader_survives_recovery() {
     let lock = || {

@@ -1,7 +1,7 @@
-//! The repaired token ring: every schedule, every crash.
+//! The repaired token ring, in every schedule and with every crash.
 //!
-//! The numbers of states are regression pins printed by this program. They have no independent
-//! confirmation.
+//! The expected numbers of states were computed by this checker, and detect changes. They have no
+//! independent confirmation.
 
 use tenure_algorithms::mutex::RepairedRing;
 use tenure_check::Judgement;
@@ -43,7 +43,7 @@ fn crash_blocks_without_detector() {
     assert_eq!(report.of("starvation-freedom"), Judgement::Violated, "{report}");
 }
 
-/// 3.6: with an unreliable detector, only the fencing token guarantees safety.
+/// Checklist 3.6: with an unreliable detector, only the fencing token guarantees safety.
 #[test]
 fn false_suspicion_admits_two_with_different_fences() {
     let wrong = || check(2).entries(1).suspecting_falsely(1);

@@ -1,8 +1,8 @@
-//! Chang–Roberts with restarts by the initiator: every schedule, every loss; and rings of the
-//! processes that survived earlier.
+//! Chang–Roberts whose initiator starts again: every schedule and every loss. Also rings of the
+//! processes that survived earlier crashes.
 //!
-//! The numbers of states are regression pins printed by this program. They have no independent
-//! confirmation.
+//! The expected numbers of states were computed by this checker, and detect changes. They have no
+//! independent confirmation.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::restarting_chang_roberts::{Config, Switch};
@@ -20,7 +20,7 @@ fn config(ids: &[u32]) -> Config {
     Config::of(ranks(ids), TICKS_PER_UNIT)
 }
 
-/// Returns a check of a ring with these ids. Attempts after the second one are pruned.
+/// Returns a check of a ring with these ids. The search prunes attempts after the second.
 fn ring(ids: &[u32]) -> ServiceCheck<RestartingChangRoberts> {
     with::<RestartingChangRoberts>(ids.len() as u32, config(ids)).initiators(P2).term_max(2)
 }
@@ -33,7 +33,7 @@ fn tolerates_loss_duplication_and_reordering() {
     }
 }
 
-/// A leader that is asked again also informs its user again.
+/// A leader whose user starts another election informs that user again.
 #[test]
 fn informs_all_for_any_initiators() {
     for losses in [0, 1] {
@@ -52,7 +52,7 @@ fn unnumbered_attempts_are_swallowed() {
     assert!(report.counterexample("progress").is_some(), "{report}");
 }
 
-/// The same initial crash on a ring that knows of it, and on one that does not.
+/// The same process is down from the start. One ring excludes this process, the other does not.
 #[test]
 fn ring_of_survivors_needs_known_crashes() {
     let ids = [3, 1, 4, 2];

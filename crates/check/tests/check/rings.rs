@@ -1,8 +1,8 @@
 //! Elections on rings: every schedule of two and three processes, and the columns of the
-//! catalogue's election fault matrix (5.7).
+//! checklist's election fault matrix (5.7).
 //!
-//! The numbers of states are regression pins printed by this program. They have no independent
-//! confirmation.
+//! The expected numbers of states were computed by this checker, and detect changes. They have no
+//! independent confirmation.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::Member;
@@ -20,7 +20,7 @@ use crate::by_service::{ServiceCheck, of, with};
 use crate::catalogue::{holds, violated};
 use crate::elections::{ranks, with_properties};
 
-/// All rings of three up to rotation, and the ring of two.
+/// The ring of two processes, and both rings of three that are not rotations of each other.
 const RINGS: [&[u32]; 3] = [&[1, 2], &[1, 2, 3], &[3, 2, 1]];
 
 fn lelann_config(ids: &[u32]) -> lelann::Config {
@@ -57,8 +57,8 @@ fn franklin(ids: &[u32]) -> ServiceCheck<Franklin> {
     with::<Franklin>(ids.len() as u32, franklin_config(ids))
 }
 
-/// Returns a check of a ring of `size` processes. States in which a process has made a third random
-/// choice are pruned.
+/// Returns a check of a ring of `size` processes. The search prunes states in which a process has
+/// drawn a third lot.
 fn itai_rodeh(size: u32) -> ServiceCheck<ItaiRodeh> {
     of::<ItaiRodeh>(size).term_max(2)
 }
@@ -67,7 +67,7 @@ fn agreed(check: ServiceCheck<ItaiRodeh>) -> ServiceCheck<ItaiRodeh> {
     check.always_and_at_end(Agreement::new()).progress()
 }
 
-/// Returns the number of states. Asserts that all of them are correct.
+/// Returns the number of states. Asserts that the election is correct in all of them.
 fn states<P: Election>(check: Check<P>, ids: &[u32]) -> u64 {
     let report = with_properties(check, ids).run();
     report.assert_holds();
@@ -107,7 +107,7 @@ fn itai_rodeh_elects_one_for_all_random_choices() {
     assert_eq!((states(itai_rodeh(3)), states(itai_rodeh(3).fifo())), (14896, 2629));
 }
 
-/// Entry of the matrix.
+/// Entry of the election fault matrix: how one fault affects the election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Fine,
@@ -133,7 +133,8 @@ pub(crate) fn classified<P: Election>(check: Check<P>) -> Outcome {
 
 const THREE: [u32; 3] = [3, 1, 2];
 
-/// The bidirectional algorithms and Itai–Rodeh number their phases or rounds.
+/// The bidirectional algorithms number their phases, and Itai–Rodeh its rounds. So they tolerate
+/// reordering.
 #[test]
 fn reordering_breaks_algorithms_that_need_fifo() {
     let reordered = Order::Reordered;
@@ -180,7 +181,7 @@ fn hirschberg_sinclair_tolerates_duplication_with_reordering() {
     assert_eq!(states, [1_009, 12_846, 3_601]);
 }
 
-/// The ring is broken, and a process waits forever.
+/// A crash breaks the ring, and a process waits forever.
 #[test]
 fn crash_breaks_the_ring() {
     fn breaks<P: Election>(check: Check<P>) {
@@ -194,7 +195,7 @@ fn crash_breaks_the_ring() {
     breaks(itai_rodeh(2));
 }
 
-/// The ring of the survivors is complete.
+/// The ring consists of the surviving processes from the start.
 #[test]
 fn survivors_elect_on_initially_repaired_ring() {
     let rest = &THREE[..2];
@@ -232,7 +233,7 @@ fn reliable_channel_hides_loss_duplication_and_reordering() {
 
 type AtLeader<E> = MutexOnly<Coordinated<E>>;
 
-/// Counts the states of two processes that lock once each at the leader of such an election.
+/// Returns the number of states of two processes that enter once each a lock at the elected leader.
 fn states_at_the_leader<P: Mutex>(check: Check<P>) -> u64 {
     let safe = check.fifo().always(MutualExclusion::new()).always(Fencing::new());
     let report = safe.progress().run();

@@ -1,8 +1,8 @@
-//! Crashes between a save and the release of the effects, and a runner that releases before saving,
-//! which must be found.
+//! Crashes between a save and the release of the effects. Also a runner that releases effects
+//! before it saves, which the checker must detect.
 //!
-//! The numbers of states are regression pins printed by this program. They have no independent
-//! confirmation.
+//! The expected numbers of states were computed by this checker, and detect changes. They have no
+//! independent confirmation.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::{Raft, raft};
@@ -19,7 +19,7 @@ use tenure_trace::{Action, Kind, Record, Schedule, merge_files};
 use crate::by_service::with;
 use crate::catalogue::violated;
 
-/// A process that counts how often its three timers fire, saves the count, and reports it to the
+/// A process that counts how often its three timers fire. It saves the count and reports it to the
 /// user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct FiringCounter {
@@ -61,7 +61,7 @@ impl Algorithm for FiringCounter {
     }
 }
 
-/// Monitor: at most `max` counts in a row are never reported.
+/// Monitor: at most `max` successive counts are never reported to the user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct MaxSkipped {
     max: u64,
@@ -128,13 +128,13 @@ fn raft_votes_once_despite_crash_around_save() {
     assert_eq!((at_once.states, apart.states), (11_895, 18_507));
 }
 
-/// Negative control: a vote released before its save is given twice.
+/// Negative control: if a vote is released before it is saved, the process may vote twice.
 #[test]
 fn finds_runner_that_releases_before_saving() {
     violated(&raft(Saving::AfterRelease, 2), "one-leader-per-term", 8);
 }
 
-/// Returns the events of users and the records about saves.
+/// Returns the events that users see, and the records about saves, crashes and recoveries.
 fn visible_records(records: &[Record]) -> Vec<Record> {
     let of_note = |it: &&Record| {
         matches!(it.kind, Kind::Event(_) | Kind::Mute | Kind::Unsaved | Kind::Crash | Kind::Recover)
@@ -143,8 +143,8 @@ fn visible_records(records: &[Record]) -> Vec<Record> {
     records.map(|it| Record::new(0, it.process, it.kind.clone())).collect()
 }
 
-/// Asserts that a counterexample replays in the checker and in the simulator, and that it does not
-/// without its lost saves.
+/// Asserts that a counterexample can be replayed in the checker and in the simulator. Without the
+/// steps that lose saves, the replay must fail.
 fn assert_replays<P: Checkable>(
     (size, config): (u32, P::Config),
     check: Check<impl Checkable>,

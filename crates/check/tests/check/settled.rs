@@ -1,5 +1,5 @@
-//! The bully with the highest process as the initial leader, as many accounts of its failures
-//! begin.
+//! The bully algorithm from a state in which the highest process already leads. Many descriptions
+//! of its failures begin there.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::bully::{Config, Message, Switch, Timer};
@@ -14,8 +14,8 @@ use tenure_core::{
 
 use crate::catalogue::violated;
 
-/// The bully algorithm in a state in which all processes have received the announcement of the
-/// highest one.
+/// The bully algorithm whose processes start with the announcement of the highest process already
+/// received.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct BullyWithLeader(Bully);
 
@@ -89,7 +89,7 @@ impl BullyWithLeader {
     }
 }
 
-/// Returns a check in which a process starts an election only if it misses the leader.
+/// Returns a check in which a process starts an election only if it suspects the leader.
 fn bully_with_leader(size: u32, switches: &[Switch]) -> Check<BullyWithLeader> {
     let plain = bully::Config::plain(size, TICKS_PER_UNIT);
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
@@ -100,7 +100,7 @@ fn bully_with_leader(size: u32, switches: &[Switch]) -> Check<BullyWithLeader> {
         .term_max_by(|bully_with_leader| bully_with_leader.0.highest_term(), 3)
 }
 
-/// A false suspicion, and a timeout before the answer.
+/// The two steps are a false suspicion, and a timeout before the answer.
 #[test]
 fn b1_two_lead_after_two_steps_and_follow_after_six() {
     for rule in [&[Switch::NoTerms][..], &[Switch::NoTerms, Switch::AcceptLower], &[]] {
@@ -114,8 +114,8 @@ fn b1_two_lead_after_two_steps_and_follow_after_six() {
     right.always_and_at_end(Agreement::new()).run().assert_holds();
 }
 
-/// Crash, suspicion, timeout, recovery. Before a perfect timeout, the query to the crashed process
-/// must be dropped, which is another step.
+/// The four steps are crash, suspicion, timeout and recovery. With perfect timeouts, there is a
+/// fifth step: the link drops the query to the crashed process.
 #[test]
 fn b5_recovery_makes_two_leaders_after_four_steps() {
     for rule in [&[Switch::NoTerms][..], &[Switch::NoTerms, Switch::AcceptLower], &[]] {

@@ -1,4 +1,4 @@
-//! Properties that a lock keeps under crashes, and checks for them.
+//! Checks that a lock keeps its properties when processes crash.
 
 use tenure_check::{Check, Report};
 use tenure_core::monitors::{Fencing, MutualExclusion};
@@ -10,7 +10,7 @@ pub(crate) fn with_properties<P: Mutex>(check: Check<P>) -> Report {
     check.always(MutualExclusion::new()).always(Fencing::new()).starvation_free().run()
 }
 
-/// Asserts safety, liveness and growing fences, and returns the number of states.
+/// Asserts that a lock is safe and live and that its fences increase. Returns the number of states.
 pub(crate) fn survives<P: Mutex>(check: Check<P>) -> u64 {
     let report = with_properties(check);
     report.assert_holds();

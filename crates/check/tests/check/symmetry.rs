@@ -1,4 +1,4 @@
-//! Symmetry reduction: fewer states, equal judgements.
+//! Symmetry reduction: fewer states, and the same judgements.
 
 use serde::{Deserialize, Serialize};
 use tenure_check::{Check, CheckError, Judgement, Renaming, Symmetric};

@@ -1,7 +1,7 @@
-//! Suzuki–Kasami, Naimi–Trehel and Raymond in every schedule, and under one fault.
+//! Suzuki–Kasami, Naimi–Trehel and Raymond: every schedule, without faults and with one fault.
 //!
-//! The numbers of states are regression pins printed by this program. Some have independent
-//! confirmation in `tests/independent`.
+//! Some of the expected numbers of states have independent confirmation in `tests/independent`.
+//! This checker computed the others.
 
 use std::fmt::Debug;
 
@@ -38,15 +38,15 @@ fn path(size: u32) -> ServiceCheck<Raymond> {
     raymond(Shape::Path, size)
 }
 
-/// Returns the numbers of states and steps. Asserts that all of them are safe and live.
+/// Returns the numbers of states and steps. Asserts that the lock is safe and live in all of them.
 fn explored<P: Mutex>(check: Check<P>) -> (u64, u64) {
     let report = safe_and_live(check).always(Fencing::new()).run();
     report.assert_holds();
     (report.states, report.transitions)
 }
 
-/// Returns the numbers of states and steps of four searches: two processes with two entries each,
-/// and three processes with `three` entries each, both on FIFO and on reordering links.
+/// Returns the numbers of states and steps of four searches, each of them on FIFO and on reordering
+/// links. Two processes enter twice each, and three processes enter `three` times each.
 fn counts<P: Mutex + Debug>(of: impl Fn(u32) -> Check<P>, three: u32) -> [(u64, u64); 4] {
     let two = || of(2).entries(2);
     let three = || of(3).entries(three);
@@ -74,14 +74,14 @@ fn raymond_is_safe_and_live_on_star_and_path() {
     assert_eq!(counts(path, 2), known);
 }
 
-/// With the lock's own messages.
+/// The lock's own messages carry the causality.
 #[test]
 fn suzuki_kasami_breaks_request_order_of_three() {
     let report = suzuki_kasami(3).always(Order::new()).run();
     assert_eq!(violated(&report, "order", 5), ViolationKind::Step);
 }
 
-/// An application reveals a request to another process.
+/// A message of an application tells a process of a request.
 #[test]
 fn application_message_reveals_request_order_violation_of_trees() {
     let context = |report| violated(&report, "order", 4);
@@ -93,7 +93,7 @@ fn application_message_reveals_request_order_violation_of_trees() {
     }
 }
 
-/// With the lock's own messages.
+/// The lock's own messages carry the causality.
 #[test]
 fn trees_break_request_order_with_second_entry() {
     holds(&naimi_trehel(4).always(Order::new()).run(), "order");
@@ -130,8 +130,8 @@ fn reordering_and_loss_match_fault_matrix() {
     assert_eq!(cell(path(3).losing(1)), Blocked);
 }
 
-/// A token without a waiting process is ignored. So two processes show the violation only if a
-/// message overtakes the duplicate, and three need a second entry.
+/// A process that does not wait ignores a token. So two processes violate exclusion only if a
+/// message overtakes the duplicate. Three processes need a second entry.
 #[test]
 fn duplication_matches_fault_matrix_for_suzuki_kasami() {
     let twice = |size| suzuki_kasami(size).duplicating(1);
@@ -141,8 +141,8 @@ fn duplication_matches_fault_matrix_for_suzuki_kasami() {
     assert_eq!(cell(twice(3).entries([2, 2, 1]).fifo()), Unsafe);
 }
 
-/// A duplicated request makes two processes wait for each other; a duplicated token needs a second
-/// entry.
+/// A duplicated request makes two processes wait for each other. A duplicated token violates
+/// exclusion only with a second entry.
 #[test]
 fn duplication_matches_fault_matrix_for_trees() {
     let twice = |size| naimi_trehel(size).duplicating(1);
@@ -169,8 +169,8 @@ fn crashes_match_fault_matrix() {
     }
 }
 
-/// Checks three processes, of which some are down. Returns whether P1 and P3 are served without
-/// them.
+/// Checks three processes, of which `down` is down. Returns whether the others are served without
+/// it.
 fn without<P: Mutex>(check: Check<P>, down: u32, entries: [u32; 3]) -> Outcome {
     cell(check.entries(entries).down([ProcessId(down)]))
 }

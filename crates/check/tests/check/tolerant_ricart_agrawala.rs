@@ -1,7 +1,7 @@
-//! Ricart–Agrawala with a failure detector (3.6): every schedule, every crash.
+//! Ricart–Agrawala with a failure detector (checklist 3.6), in every schedule and with every crash.
 //!
-//! The numbers of states are regression pins printed by this program. They have no independent
-//! confirmation.
+//! The expected numbers of states were computed by this checker, and detect changes. They have no
+//! independent confirmation.
 
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::{RicartAgrawala, TolerantRicartAgrawala};
@@ -19,7 +19,7 @@ fn check(size: u32) -> ServiceCheck<TolerantRicartAgrawala> {
     of::<TolerantRicartAgrawala>(size).detecting()
 }
 
-/// It stores its last entry, which adds a few states.
+/// Processes store their last entry, which adds a few states to those of the plain algorithm.
 #[test]
 fn safe_and_live_with_increasing_fences() {
     assert_eq!(survives(check(2).entries(2)), 221);
@@ -45,7 +45,7 @@ fn survives_two_crashes_of_three() {
     assert_eq!(survives(check(3).entries([0, 1, 1]).crashing(2)), 3_571);
 }
 
-/// 5.6: crashes that block the plain algorithm, by process and phase.
+/// Checklist 5.6: crashes that block the plain algorithm, by process and phase.
 #[test]
 fn survives_crashes_that_block_plain_algorithm() {
     for phase in [UserPhase::Idle, UserPhase::Waiting, UserPhase::Inside] {
@@ -62,7 +62,7 @@ fn crash_blocks_without_detector() {
     assert_eq!(cell(blind), Blocked);
 }
 
-/// 3.15, 5.6: recovery makes the plain algorithm unsafe.
+/// Checklist 3.15, 5.6: a recovery makes the plain algorithm unsafe.
 #[test]
 fn recovered_process_enters_with_higher_fence() {
     let plain = of::<RicartAgrawala>(2).detecting().crashing(1).recovering(1);
@@ -74,7 +74,8 @@ fn recovered_process_enters_with_higher_fence() {
     }
 }
 
-/// P1 enters while P2 is down, and is down after P2 recovers: no live process knows its fence.
+/// P1 enters while P2 is down. P1 is down when P2 enters after its recovery, so no live process
+/// knows P1's fence.
 #[test]
 fn alternating_crashes_break_fence_order_only() {
     let report = with_properties(check(2).entries(1).crashing(2).recovering(2));
@@ -83,7 +84,7 @@ fn alternating_crashes_break_fence_order_only() {
     violated(&report, "fencing", 7);
 }
 
-/// 3.6: with an unreliable detector, only the fencing token guarantees safety.
+/// Checklist 3.6: with an unreliable detector, only the fencing token guarantees safety.
 #[test]
 fn false_suspicion_admits_two_with_different_fences() {
     let lets_two_in = |wrong: &dyn Fn() -> ServiceCheck<TolerantRicartAgrawala>, length| {

@@ -1,5 +1,5 @@
-//! Reasons to trust a judgement: it does not depend on threads, fingerprints or reductions, and a
-//! pruned or stopped search is never reported as `holds`.
+//! Reasons to trust a judgement. It does not depend on threads, fingerprints or reductions. A
+//! search that was pruned or stopped is never reported as `holds`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ const MISTAKES: [Mistake; 7] = [
     Mistake::NeverReplies,
 ];
 
-/// Returns the content of a report that must not depend on the execution of the search.
+/// Returns the part of a report that must not depend on how the search was executed.
 fn deterministic_content(report: &Report) -> String {
     let mut report = report.clone();
     report.seconds = 0.0;
@@ -121,8 +121,8 @@ fn limit_makes_judgement_incomplete() {
     assert_eq!((stopped.judgement(), stopped.limit), (Judgement::Incomplete, Some(Limit::Stopped)));
 }
 
-/// The flag is set during the last check of the limits. The search has ended then, and the
-/// analysis, which takes half as long, is still to come.
+/// The flag is set at the last check of the limits, when the search has ended. The analysis, which
+/// takes half as long, has not begun.
 #[test]
 fn stopped_search_skips_liveness_analysis() {
     let raised = Arc::new(AtomicBool::new(false));

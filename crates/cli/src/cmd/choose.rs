@@ -42,7 +42,8 @@ enum Answer {
     No,
 }
 
-/// Upper bound on nodes: a lock for more is of no use, and ports run out.
+/// Upper bound on the number of nodes. More nodes are of no use for a lock, and the ports of the
+/// example would run out.
 const MAX_NODES: u32 = 100;
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
@@ -91,7 +92,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(Status::Success)
 }
 
-/// Returns the recommended lock and the reason for it.
+/// Returns the name of the recommended lock, and the reason for it.
 fn recommend(crashes: Answer, partitions: Answer) -> (&'static str, &'static str) {
     match (crashes, partitions) {
         (Answer::No, _) => (
@@ -121,10 +122,10 @@ fn recommendation(card: &Card, reason: &str) -> String {
     format!("{name}: {title}\n{reason}\nIt promises {}.", promises.join(", "))
 }
 
-/// The line of the example configuration with the address of the status page.
+/// Line of the example configuration that enables the status page.
 const PAGE: &str = "# listen = \"127.0.0.1:7180\"";
 
-/// Returns the example configuration with this lock, addresses for `size` nodes, and a status page.
+/// Returns the example configuration, changed to use this lock, `size` nodes, and a status page.
 fn configuration(lock: &str, size: u32) -> String {
     let election = lock.split_once(':').map_or("raft", |(_, election)| election);
     let addresses: Vec<String> =
@@ -147,7 +148,8 @@ fn configuration(lock: &str, size: u32) -> String {
     )
 }
 
-/// Prompts until the answer is valid. The end of the input counts as an empty answer.
+/// Asks the user until the answer is valid. The end of the input counts as an empty answer, which
+/// selects the default.
 fn prompt<T>(
     lines: &mut impl BufRead,
     question: &str,

@@ -8,7 +8,7 @@ const UNITS: [(&str, f64); 5] =
 /// Upper bound on a duration: one day.
 const MAX_SECONDS: f64 = 86_400.0;
 
-/// Parses a duration.
+/// Parses a duration with its unit, at most [`MAX_SECONDS`].
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     let invalid = || "expected a number and a unit, such as 500us, 250ms, 10s, 1m or 1h".to_owned();
     let digits = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(invalid)?;
@@ -23,7 +23,7 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
-/// Formats a duration with at most three digits after the decimal point.
+/// Formats a duration with its unit, and at most three digits after the decimal point.
 pub(crate) fn show(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();
     if duration < Duration::from_secs(1) {

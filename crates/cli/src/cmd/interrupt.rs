@@ -1,4 +1,4 @@
-//! Handles Ctrl-C and SIGTERM for work that can stop and report a partial result.
+//! Handles Ctrl-C and SIGTERM for work that can stop early and report a partial result.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -10,24 +10,26 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::failure::{Failure, Status};
 use super::program;
 
-/// Returns the flag that the first interrupt sets, from the keyboard or by a signal. The second one
-/// ends the process.
+/// Returns the flag that the first interrupt sets, whether it is Ctrl-C or a signal. A second
+/// interrupt ends the process.
 pub(crate) fn flag() -> Arc<AtomicBool> {
     static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     FLAG.get_or_init(watch).clone()
 }
 
-/// True if the process was interrupted.
+/// Returns true if the process has received an interrupt.
 pub(crate) fn is_interrupted() -> bool {
     flag().load(Ordering::Relaxed)
 }
 
-/// Returns a failure if the process was interrupted: the result would be partial.
+/// Fails if the process was interrupted, because the result would be partial. `when` says at which
+/// point.
 pub(crate) fn fail_if_interrupted(when: &str) -> Result<(), Failure> {
     if is_interrupted() { Err(Failure::incomplete(format!("interrupted {when}"))) } else { Ok(()) }
 }
 
-/// Applies `act` to each item. On an interrupt it reports the last item that was completed.
+/// Applies `act` to each item. After an interrupt, it stops with an error that names the last
+/// completed item.
 pub(crate) fn run_each<'a, T>(
     items: impl IntoIterator<Item = (&'a str, T)>,
     mut act: impl FnMut(T) -> Result<Status, Failure>,
@@ -71,7 +73,7 @@ fn watch() -> Arc<AtomicBool> {
     flag
 }
 
-/// Signals that ask a run to end.
+/// Stream of the signals that ask this command to end.
 #[derive(Debug)]
 pub(crate) struct TerminationSignals(Vec<Signal>);
 

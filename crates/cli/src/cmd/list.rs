@@ -13,7 +13,7 @@ use super::group::in_units;
 use super::name_parser::algorithm;
 use super::output::{Format, print, print_json, width, wrapped};
 
-/// Group size of the cards; the formulas hold for any size.
+/// Number of processes for which the cards are made. The formulas on the cards hold for any number.
 const SIZE: u32 = 5;
 
 /// List the algorithms and their cards: service, paper, assumptions, messages, variants
@@ -58,10 +58,10 @@ impl Kind {
     }
 }
 
-/// Column at which the text of a card begins.
+/// Column at which the text of a card begins, in characters.
 const INDENT: usize = 13;
 
-/// Terminal width from which the table has all columns.
+/// Width of the terminal from which on the table has all columns, in characters.
 const FULL_TABLE_WIDTH: usize = 100;
 
 /// An algorithm in the JSON output.
@@ -119,9 +119,10 @@ fn entry_of(card: &Card) -> AlgorithmEntry<'_> {
     AlgorithmEntry { name: &card.name, service: card.service, card, variants }
 }
 
-/// Returns the command that demonstrates a variant, if there is one. A mistake of a component is
-/// demonstrated with the component alone: in the composition users issue other commands and other
-/// properties are checked.
+/// Returns the command that demonstrates a variant; `None` if there is none.
+///
+/// A mistake of a component is demonstrated with the component alone. In the composition, users
+/// issue other commands, and other properties are checked.
 fn variant_command(card: &Card, variant: &Variant) -> Option<String> {
     let parameters = Parameters::plain(SIZE);
     let mut full_card: &str = &card.name;
@@ -134,7 +135,7 @@ fn variant_command(card: &Card, variant: &Variant) -> Option<String> {
     variant.command(full_card)
 }
 
-/// Formats all cards, two lines each, and the names of compositions.
+/// Formats all cards in two lines each, and the names of the compositions.
 fn table(cards: &[Card]) -> String {
     let mut text = String::new();
     let is_wide = width() >= FULL_TABLE_WIDTH;
@@ -172,7 +173,7 @@ fn table(cards: &[Card]) -> String {
     )
 }
 
-/// Formats a whole card.
+/// Formats a card with all its claims.
 fn full_card(card: &Card) -> String {
     let head = format!("{}: {}", card.name, card.title);
     let mut text = wrapped(&head, width() - 2).join("\n  ") + "\n";
@@ -239,7 +240,7 @@ fn channel(order: Order) -> &'static str {
     }
 }
 
-/// Knowledge of processes about their group.
+/// Describes what the processes of an algorithm know about their group.
 fn knowledge(card: &Card) -> String {
     let names = if card.knows.names { "have names" } else { "have no names" };
     let size = if card.knows.size { "know the group size" } else { "need not know the group size" };

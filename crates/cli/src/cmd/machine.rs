@@ -1,4 +1,4 @@
-//! The resources of this machine.
+//! Memory of this machine, and its use by this process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,11 @@ use rustix::process::{Resource, getrlimit};
 use super::failure::{Failure, Status};
 use super::{interrupt, program};
 
-/// Interval between measurements of the memory use.
+/// Interval between two measurements of this process's memory use.
 const MEMORY_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Number of measurements after the interrupt until the process is ended.
+/// Number of measurements after the interrupt until the process is ended, if its memory use stays
+/// too high.
 const MAX_POLLS_AFTER_INTERRUPT: u32 = 20;
 
 /// Returns the memory of the machine in bytes, bounded by control groups and `ulimit -v`; `None` if
@@ -31,8 +32,8 @@ pub(crate) fn memory() -> Option<u64> {
     Some(limits.fold(all, u64::min))
 }
 
-/// Creates a runtime on the calling thread. The system ties the life of a child process to the
-/// thread that started it.
+/// Creates a runtime that runs on the calling thread only. The system ends a child process together
+/// with the thread that started it.
 pub(crate) fn current_thread_runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -40,8 +41,8 @@ pub(crate) fn current_thread_runtime() -> Result<tokio::runtime::Runtime, Failur
         .map_err(|error| Failure::environment(format!("cannot start: {error}")))
 }
 
-/// Watches the memory use: interrupts this process at half of the machine's memory, and ends it if
-/// that does not help, before the machine runs out of memory.
+/// Watches the memory use of this process. At half of the machine's memory it interrupts the
+/// process. If that does not help, it ends the process before the memory runs out.
 pub(crate) fn watch_memory_use() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
@@ -80,26 +81,28 @@ fn poll_memory_use(all: u64) {
     }
 }
 
-/// Returns the growth of the resident memory of this process since the first call, in bytes.
+/// Returns by how many bytes the resident memory of this process has grown since the first call.
+/// `None` if the system does not report it.
 pub(crate) fn memory_growth() -> Option<u64> {
     static BEFORE: OnceLock<u64> = OnceLock::new();
     let now = used_memory("VmRSS:")?;
     Some(now.saturating_sub(*BEFORE.get_or_init(|| now)))
 }
 
-/// Reads a field of `/proc/self/status`, in bytes.
+/// Reads a field of `/proc/self/status`, and converts it to bytes.
 fn used_memory(field: &str) -> Option<u64> {
     kilobytes(&fs::read_to_string("/proc/self/status").ok()?, field)
 }
 
-/// Reads a field that is given in kB, in bytes.
+/// Reads a field whose value is in kB, and converts it to bytes.
 fn kilobytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kilobytes.checked_mul(1 << 10)
 }
 
-/// Returns the files with the limits of a control group, such as `0::/user`, and of its ancestors.
+/// Returns the files with the memory limits of a control group, such as `0::/user`, and of the
+/// groups that contain it.
 fn limits(group: &str) -> Vec<PathBuf> {
     let mut parts = group.splitn(3, ':').skip(1);
     let (file, root) = match parts.next() {

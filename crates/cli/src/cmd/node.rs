@@ -103,7 +103,8 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     })
 }
 
-/// Describes an error. Unknown names of algorithms are described as the command line does.
+/// Describes an error of a node. An unknown name of an algorithm is described as by the parser of
+/// the command line.
 fn describe(error: &NodeError, service: &Service) -> String {
     match error {
         NodeError::Unknown(CatalogueError::Algorithm { .. }) => {
@@ -114,7 +115,7 @@ fn describe(error: &NodeError, service: &Service) -> String {
     }
 }
 
-/// Notifies a service manager of a report.
+/// Tells the service manager what a report means for the state of the service.
 fn notify_report(manager: Option<&ServiceManager>, event: &Report) {
     match event {
         Report::Ready { .. } => notify(manager, "READY=1\nSTATUS=no leader yet"),
@@ -132,8 +133,8 @@ fn notify(manager: Option<&ServiceManager>, state: &str) {
     }
 }
 
-/// Sends watchdog notifications, if the manager expects them. They stop if the node is blocked, for
-/// example by a hanging disk.
+/// Sends watchdog notifications if the service manager expects them. A node that is blocked, for
+/// example by its disk, sends none, so the manager restarts it.
 async fn run_watchdog(manager: Option<&ServiceManager>) -> Infallible {
     let (Some(manager), Some(pause)) = (manager, watchdog_interval()) else {
         return std::future::pending().await;
@@ -168,7 +169,7 @@ pub(super) fn init_logging(level: LevelFilter, format: LogFormat) {
     }
 }
 
-/// Asks the kernel to kill this process when the thread that started it ends for any reason.
+/// Makes the kernel kill this process when the thread that started it ends for any reason.
 #[cfg(target_os = "linux")]
 pub(super) fn end_with_parent(parent: i32) -> Result<(), Failure> {
     use rustix::process::{Signal, set_parent_process_death_signal};
@@ -179,8 +180,8 @@ pub(super) fn end_with_parent(parent: i32) -> Result<(), Failure> {
     check_parent(parent)
 }
 
-/// Checks that the parent still runs. On this system the node ends later only at the end of its
-/// standard input, which a suspended node notices when it is resumed.
+/// Checks that the parent still runs. On this system, a later end of the parent closes the node's
+/// standard input, and the node ends then. A suspended node notices this only after it resumes.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn end_with_parent(parent: i32) -> Result<(), Failure> {
     check_parent(parent)
@@ -193,7 +194,8 @@ fn check_parent(parent: i32) -> Result<(), Failure> {
     Err(Failure::environment("the parent process has ended"))
 }
 
-/// Resolves when the node must end: on a signal, or at the end of standard input if `by_input`.
+/// Resolves when the node must end: it has received a signal, or its standard input has ended and
+/// `by_input` is true.
 async fn stop(by_input: bool) {
     let (ended, input) = oneshot::channel();
     if by_input {
@@ -226,8 +228,8 @@ pub(super) async fn interrupted() {
     }
 }
 
-/// Prints a report as a line on standard output. Write errors are ignored: the reader may have
-/// gone.
+/// Prints a report as a line on standard output. Ignores write errors, because the reader may have
+/// ended.
 fn report(report: Report) {
     if let Ok(line) = serde_json::to_string(&ReportLine::now(report)) {
         let mut out = io::stdout().lock();

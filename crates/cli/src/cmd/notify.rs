@@ -1,5 +1,5 @@
-//! Notifications to a service manager by the protocol of `sd_notify`: text in a datagram to the
-//! socket that the environment names.
+//! Notifications to a service manager, by the protocol of `sd_notify`. Each is a text in a datagram
+//! to the socket that an environment variable names.
 
 use std::env;
 use std::io;
@@ -15,8 +15,8 @@ pub(crate) struct ServiceManager {
 }
 
 impl ServiceManager {
-    /// Returns the manager that `NOTIFY_SOCKET` names, or `None` if it is unset or no socket can be
-    /// created.
+    /// Returns the service manager whose socket `NOTIFY_SOCKET` names. `None` if the variable is
+    /// not set, or no socket can be created.
     pub(crate) fn from_environment() -> Option<ServiceManager> {
         let to = env::var("NOTIFY_SOCKET").ok().filter(|to| !to.is_empty())?;
         let socket = UnixDatagram::unbound().ok()?;
@@ -25,7 +25,8 @@ impl ServiceManager {
         Some(ServiceManager { socket, to })
     }
 
-    /// Sends a notification. Errors are ignored: the service runs without its manager, too.
+    /// Sends a notification. Ignores errors, because the service also runs without a service
+    /// manager.
     pub(crate) fn notify(&self, state: &str) {
         let _ = self.send(state.as_bytes());
     }
@@ -47,7 +48,8 @@ impl ServiceManager {
 }
 
 /// Returns the interval of watchdog notifications: half of `WATCHDOG_USEC`, so that one late
-/// notification does no harm. `None` if the manager expects none or watches another process.
+/// notification is tolerated. `None` if the service manager expects none, or watches another
+/// process.
 pub(crate) fn watchdog_interval() -> Option<Duration> {
     let own = |pid: String| pid.parse() == Ok(std::process::id());
     if !env::var("WATCHDOG_PID").ok().is_none_or(own) {

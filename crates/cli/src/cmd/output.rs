@@ -9,14 +9,14 @@ use tenure_trace::plain_json;
 use super::failure::Failure;
 use super::program::{self, with_program_name};
 
-/// Upper bound on the line length, in characters: longer lines are hard to read.
+/// Upper bound on the length of printed lines, in characters. Longer lines are hard to read.
 const MAX_WIDTH: usize = 100;
 
-/// Lower bound on the line length, in characters.
+/// Lower bound on the length of printed lines, in characters, even if the terminal is narrower.
 const MIN_WIDTH: usize = 40;
 
-/// Returns the line length for results, in characters: `COLUMNS`, or else the width of the
-/// terminal.
+/// Returns the length of lines for results, in characters. It is the value of `COLUMNS`, or else
+/// the width of the terminal.
 pub(crate) fn width() -> usize {
     let from_environment = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let from_terminal = || {
@@ -46,18 +46,18 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     if is_coloured() { write_stdout(&colour_failures(&text)) } else { write_stdout(&text) }
 }
 
-/// True if the output may be coloured.
+/// Returns true if standard output may be coloured.
 pub(crate) fn is_coloured() -> bool {
     let wanted = std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
     wanted && io::stdout().is_terminal()
 }
 
-/// Prints text unchanged: a file, or input for another program.
+/// Prints text without changes: the contents of a file, or input for another program.
 pub(crate) fn print_file(text: &str) -> Result<(), Failure> {
     write_stdout(text)
 }
 
-/// Colours the lines that report a failure red.
+/// Colours lines red that report a failure.
 fn colour_failures(text: &str) -> String {
     let red = |line: &str| {
         let is_bad = line.contains('✗') || line.trim_end().ends_with(" violated");
@@ -67,7 +67,7 @@ fn colour_failures(text: &str) -> String {
     text.split_inclusive('\n').map(red).collect()
 }
 
-/// Writes text to standard output. A closed pipe (`| head`) is not an error.
+/// Writes text to standard output. A closed pipe, as with `| head`, is not an error.
 fn write_stdout(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(with_program_name(text).as_bytes()).and_then(|()| out.flush()) {
@@ -86,7 +86,7 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     write_stdout(&(lines.join("\n") + "\n"))
 }
 
-/// Warns that an option has no effect.
+/// Warns the user that an option has no effect on `subject`.
 pub(crate) fn warn_no_effect(option: &str, subject: &str) {
     eprintln!("{}: {option} has no effect on {subject}", program::name());
 }
@@ -108,8 +108,8 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Wraps long lines to the width of the terminal. Continuation lines are indented to the text after
-/// a label. A wrapped command line can still be copied.
+/// Wraps long lines to the width of the terminal. The rest of a wrapped line begins at the column
+/// of the text after its label. A wrapped command line can still be copied.
 pub(crate) fn wrap_lines(text: &str) -> String {
     let mut wrapped = String::with_capacity(text.len());
     for line in text.lines() {
@@ -134,7 +134,8 @@ fn wrap_line(line: &str, width: usize) -> String {
     format!("{head}{}", wrapped(rest, room).join(&format!("{joint}\n{:indent$}", "")))
 }
 
-/// Returns the offset of the text after a label and a gap of at least two blanks.
+/// Returns the position of the text after a label, if the line has a label and a gap of at least
+/// two blanks.
 fn text_column(line: &str) -> Option<usize> {
     let indent_end = line.len() - line.trim_start().len();
     let gap = indent_end + line[indent_end..].find("  ")?;

@@ -1,10 +1,11 @@
-//! Errors of the command-line parser, in its own words.
+//! Errors of the command-line parser, clap, with the messages that it produces.
 
 use clap::Error;
 
 use super::failure::{Failure, Status};
 
-/// Prints help and version to standard output, and errors to standard error.
+/// Prints help and version to standard output, and usage errors to standard error. Returns the exit
+/// status.
 pub(crate) fn respond(error: &Error) -> Result<Status, Failure> {
     if !error.use_stderr() {
         super::output::print(&error.render().to_string())?;
@@ -15,7 +16,8 @@ pub(crate) fn respond(error: &Error) -> Result<Status, Failure> {
     Ok(Status::Usage)
 }
 
-/// Returns the error in one line, without usage and hint on help, for pages and other messages.
+/// Returns a usage error in one line, for pages and other messages. It has no usage text and no
+/// hint on help.
 pub(crate) fn one_line(error: &Error) -> String {
     let rendered = error.render().to_string();
     let lines = rendered.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));

@@ -1,8 +1,8 @@
-//! Lesson files: TOML with `{{ … }}` formulas of parameters.
+//! Lesson files: TOML in which `{{ … }}` contains a formula of parameters.
 //!
-//! A text that consists of a single `{{ formula }}` becomes the value of the formula. In other
-//! texts, formulas are inserted. A table with `each` in a list is repeated for each item, which is
-//! named `it`.
+//! If a text consists of a single `{{ formula }}`, its value is that of the formula, of any type.
+//! In other texts, the values of formulas are inserted. A table with the key `each` stands for
+//! several tables, one per item of the list in `each`. Its formulas refer to the item as `it`.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 
 use super::formula;
 
-/// Parameters by name.
+/// Values of parameters, by their names.
 pub(crate) type Parameters = Map<String, Value>;
 
-/// Parses a file that was compiled in.
+/// Parses a lesson file that was compiled into this program.
 ///
 /// # Panics
 ///
@@ -22,7 +22,7 @@ pub(crate) fn read<T: DeserializeOwned>(name: &str, text: &str) -> T {
     toml::from_str(text).unwrap_or_else(|error| panic!("docs/{name}: {error}"))
 }
 
-/// Substitutes parameters in a value.
+/// Substitutes the parameters in all texts of a value.
 pub(crate) fn filled(value: &Value, with: &Parameters) -> Result<Value, String> {
     match value {
         Value::String(text) => formula::filled(text, with),
@@ -38,7 +38,7 @@ pub(crate) fn filled(value: &Value, with: &Parameters) -> Result<Value, String> 
     }
 }
 
-/// Expands an item of a list.
+/// Returns the items that an item of a list stands for: several if it has the key `each`.
 fn several(item: &Value, with: &Parameters) -> Result<Vec<Value>, String> {
     let Some(each) = item.get("each") else { return Ok(vec![filled(item, with)?]) };
     let Value::Array(each) = filled(each, with)? else {
@@ -54,7 +54,7 @@ fn several(item: &Value, with: &Parameters) -> Result<Vec<Value>, String> {
     each.into_iter().map(one).collect()
 }
 
-/// Deserializes prose whose lines are joined.
+/// Deserializes a text, and joins its lines.
 pub(crate) fn prose<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     String::deserialize(from).map(|text| one_line(&text))
 }

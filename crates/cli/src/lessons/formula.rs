@@ -1,8 +1,8 @@
 //! Formulas over parameters, and over the data of an experiment.
 //!
-//! They are Jinja expressions, such as `n * (n - 1) // 2` or `data.leaders|length`. There are two
-//! additional filters for transcripts: `having` selects the lines with these words, and `field`
-//! extracts the value after a field name in a line.
+//! Formulas are Jinja expressions, such as `n * (n - 1) // 2` or `data.leaders|length`. Two
+//! additional filters are for transcripts. `having` selects the lines that contain some words.
+//! `field` extracts the value after a field name in a line.
 
 use minijinja::value::Serde;
 use minijinja::{Environment, Error, UndefinedBehavior, context};
@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use super::file::Parameters;
 
-/// Substitutes parameters in a text. A text that is a single formula becomes its value.
+/// Substitutes parameters in a text. If the text is a single formula, returns the value of the
+/// formula, of any type.
 pub(crate) fn filled(text: &str, with: &Parameters) -> Result<Value, String> {
     if !text.contains("{{") && !text.contains("{%") {
         return Ok(text.into());
@@ -25,7 +26,8 @@ pub(crate) fn filled(text: &str, with: &Parameters) -> Result<Value, String> {
     made.map_err(|error| format!("{error} in {text:?}"))
 }
 
-/// Evaluates a formula of the data of an experiment. An error message takes the place of the value.
+/// Evaluates a formula over the data of an experiment. If that fails, returns the error message as
+/// the value.
 pub(crate) fn observed(formula: &str, data: &Value) -> Value {
     let environment = environment(UndefinedBehavior::Chainable);
     let with = context! { data => minijinja::Value::from(Serde(data)) };

@@ -1,10 +1,10 @@
 //! Lessons: questions for self-study and worked examples, as data in `docs/questions` and
 //! `docs/scenarios`.
 //!
-//! A lesson is prose with experiments. An experiment is an action with a table of expected
-//! results: for each figure its name, its location in the data, and its value. Most actions are
-//! command lines for `tenure`, which readers can copy and vary; others are calls by name. This
-//! module does not depend on any engine. An implementation of [`Performs`] executes command lines
+//! A lesson is prose with experiments. An experiment is an action with a table of expected results.
+//! For each figure, the table has its name, its location in the data, and its value. Most actions
+//! are command lines for `tenure`, which readers can copy and vary. Others are named calls. This
+//! module does not depend on any engine: an implementation of [`Performs`] executes command lines
 //! and calls.
 //!
 //! Each experiment has a *negative control*: with one change, an expectation must fail. An

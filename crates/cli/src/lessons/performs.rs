@@ -1,13 +1,13 @@
-//! Interface to the engines that execute experiments.
+//! Interface between lessons and the engines that execute their actions.
 
 use serde_json::Value;
 
-/// Result of an action.
+/// Result of an action of an experiment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ActionResult {
-    /// Figures, as the JSON output of the command.
+    /// Figures of the action: the JSON output of the command or call.
     pub(crate) data: Value,
-    /// Picture of the run.
+    /// Picture of the run, as SVG; `None` if none was drawn.
     pub(crate) picture: Option<String>,
 }
 
@@ -29,7 +29,7 @@ pub(crate) trait Performs {
     /// Returns an error if the command line is invalid.
     fn run_line(&self, line: &str, drawn: bool) -> Result<ActionResult, Self::Failure>;
 
-    /// Returns the message for an invalid command line; `None` for other failures.
+    /// Returns the error message of an invalid command line; `None` for any other failure.
     fn refused(&self, failure: &Self::Failure) -> Option<String>;
 
     /// Performs a call by its name with these arguments.

@@ -1,4 +1,4 @@
-//! A held leadership: its fencing token, its deadline and its end.
+//! A leadership that a session holds: its fencing token, its deadline and its end.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use crate::error::{ClientError, LossReason};
 use crate::lock::claim::Claim;
 use crate::session::Deadlines;
 
-/// A won election. Dropping it, or the end of its session, ends the leadership.
+/// A won election. The leadership ends when this value is dropped or the session ends.
 #[must_use = "dropping this resigns"]
 #[derive(Debug)]
 pub struct Leadership {
@@ -18,23 +18,25 @@ impl Leadership {
         Leadership { claim }
     }
 
-    /// Returns the fencing token, which is larger than that of every leadership before.
+    /// Returns the fencing token. It is larger than the token of every earlier leadership of the
+    /// election.
     pub const fn fence(&self) -> u64 {
         self.claim.fence()
     }
 
-    /// Returns the key of the claim at the service.
+    /// Returns the key of this candidate's claim in the store of the service.
     pub fn key(&self) -> &[u8] {
         self.claim.key()
     }
 
-    /// Returns the time at which the leadership ends if no renewal succeeds; `None` if it has
-    /// ended.
+    /// Returns the time at which the leadership ends if no renewal succeeds before; `None` if it
+    /// has ended.
     pub fn deadline(&self) -> Option<Instant> {
         self.claim.session().deadline()
     }
 
-    /// Returns the deadlines of the session, one for each renewal.
+    /// Returns the receiver of the session's deadlines. Each successful renewal sets a new
+    /// deadline.
     pub fn deadlines(&self) -> Deadlines {
         self.claim.session().deadlines()
     }
@@ -53,12 +55,12 @@ impl Leadership {
         self.claim.lost().await
     }
 
-    /// Ends the leadership, even if this future is dropped.
+    /// Ends the leadership. Dropping the future does not cancel this.
     ///
     /// # Errors
     ///
-    /// [`ClientError::Unavailable`] if no member confirms it within ten seconds. The request is
-    /// then repeated until it succeeds or the session ends.
+    /// [`ClientError::Unavailable`] if no member confirms the end within ten seconds. The session
+    /// then repeats the request until it succeeds or the session ends.
     pub async fn resign(self) -> Result<(), ClientError> {
         self.claim.release().await
     }

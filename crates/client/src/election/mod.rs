@@ -10,7 +10,8 @@ pub(crate) mod leadership;
 pub(crate) mod observer;
 
 impl Session {
-    /// Campaigns in an election and waits until this session is the leader. Observers see `value`.
+    /// Takes part in an election as a candidate, and waits until this session is the leader.
+    /// Observers of the election then receive `value`.
     ///
     /// Dropping the future withdraws the candidacy.
     ///

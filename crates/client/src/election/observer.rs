@@ -1,4 +1,4 @@
-//! Observers of an election.
+//! Observers of an election, which follow its leader.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::watch::watcher::{WatchEvent, Watcher};
 /// State of an election.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ElectionState {
-    /// There is no leader.
+    /// The election has no leader.
     NoLeader,
-    /// There is a leader.
+    /// The election has a leader.
     Leader {
-        /// Key of the leader's claim at the service.
+        /// Key of the leader's claim in the store of the service.
         key: Vec<u8>,
         /// Value that the leader proclaimed last.
         value: Vec<u8>,
@@ -46,8 +46,9 @@ impl Observer {
 
     /// Waits for a change and returns the new state. The first call returns the current state.
     ///
-    /// Intermediate states may be skipped, and equal states are not repeated. It also waits while
-    /// no member responds.
+    /// If the state changes several times before the call, only the latest state is returned. A
+    /// state equal to the last one is not returned again. The call also waits while no member
+    /// responds.
     ///
     /// # Errors
     ///
@@ -93,7 +94,7 @@ impl Observer {
         }
     }
 
-    /// Reads the current leader, and starts a watch behind the revision of the read.
+    /// Reads the current leader, and starts a watch at the revision after this read.
     async fn read_leader(&mut self) -> Result<ElectionState, ClientError> {
         let channel = self.channel.clone();
         let deadline = Instant::now() + REQUEST_TIMEOUT;

@@ -1,4 +1,4 @@
-//! Acquisition of claims: enqueue, and wait or give up.
+//! Acquisition of locks and leaderships: puts a claim into a queue, and waits until it is first.
 
 use tenure_session::WaiterAction;
 
@@ -8,7 +8,7 @@ use crate::lock::queue_entry::{HandOver, QueueEntry, find_predecessor};
 use crate::requests;
 use crate::session::Session;
 
-/// Enters a queue and waits until the claim is first.
+/// Puts a claim into a queue, and waits until the claim is first.
 pub(crate) async fn acquire(
     session: &Session,
     name: &str,
@@ -34,7 +34,7 @@ pub(crate) async fn acquire(
     Err(reason.into())
 }
 
-/// Enters a queue if it is empty.
+/// Puts a claim into a queue if the queue is empty. Returns `None` otherwise.
 pub(crate) async fn try_acquire(
     session: &Session,
     name: &str,
@@ -70,8 +70,8 @@ pub(crate) async fn try_acquire(
     }
 }
 
-/// Enters a queue whose range contains keys of other locks; leaves it again unless the claim is
-/// first.
+/// Like [`try_acquire`], for a name below which keys of other locks exist. Puts the claim into the
+/// queue first, and removes it again unless it is first.
 async fn try_acquire_among_nested(
     session: &Session,
     name: &str,

@@ -1,4 +1,4 @@
-//! A claim: a key in the queue of a lock or an election, valid while its session lives.
+//! A claim: a key in the queue of a lock or an election. It is valid as long as its session.
 
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_session::QueueView;
@@ -13,13 +13,13 @@ use crate::transport::REQUEST_TIMEOUT;
 use crate::transport::retry::Backoff;
 use crate::watch::watcher::{WatchEvent, Watcher};
 
-/// A claim that is first in its queue.
+/// A claim that is first in its queue, so that it holds the lock or leads.
 #[derive(Debug)]
 pub(crate) struct Claim {
     session: Session,
     key: Vec<u8>,
     fence: u64,
-    /// True if a repeated request may write the key again after it was deleted.
+    /// True if a delayed copy of the request may create the key again after its deletion.
     can_reappear: bool,
     is_released: bool,
 }
@@ -46,7 +46,7 @@ impl Claim {
         self.fence
     }
 
-    /// Changes the value of the key.
+    /// Changes the value of the claim's key.
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ impl Claim {
         }
     }
 
-    /// Deletes the key. If the future is dropped, this continues in the background.
+    /// Deletes the key. If the future is dropped, the deletion continues in the background.
     pub(crate) async fn release(mut self) -> Result<(), ClientError> {
         let release = self.pending_release();
         let deleted = release.delete().await;
@@ -76,7 +76,8 @@ impl Claim {
         self.session.pending_release(self.key.clone(), self.fence, self.can_reappear)
     }
 
-    /// Waits until the session ends or another client deletes the key.
+    /// Waits until the claim ends, and returns the reason: the session ended, another client
+    /// deleted the key, or the user may not read it any more.
     pub(crate) async fn lost(&self) -> LossReason {
         tokio::select! {
             biased;

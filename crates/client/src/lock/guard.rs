@@ -1,4 +1,4 @@
-//! A held lock.
+//! A lock that a session holds.
 
 use std::time::Instant;
 
@@ -6,13 +6,14 @@ use crate::error::{ClientError, LossReason};
 use crate::lock::claim::Claim;
 use crate::session::Deadlines;
 
-/// A held lock. Dropping it, or the end of its session, releases the lock.
+/// A lock that a session holds. Dropping the guard releases the lock, and so does the end of the
+/// session.
 ///
-/// The guard is valid until its deadline. Whatever the network does, the service grants the lock to
-/// no other client before.
+/// The guard is valid until its deadline. Before that, the service grants the lock to no other
+/// client, whatever happens in the network.
 ///
-/// After a drop the session releases the lock in the background. If it requests another lock
-/// immediately, one transaction does both.
+/// After a drop, the session releases the lock in the background. If it requests another lock at
+/// once, one transaction does both.
 #[must_use = "dropping this releases the lock"]
 #[derive(Debug)]
 pub struct Guard {
@@ -24,15 +25,15 @@ impl Guard {
         Guard { claim }
     }
 
-    /// Returns the fencing token, which is larger than that of every holder before.
+    /// Returns the fencing token. It is larger than the token of every earlier holder.
     ///
-    /// A resource that rejects tokens below the largest one it has seen stays correct even if a
-    /// former holder resumes too late.
+    /// A resource should reject any token that is lower than the largest one it has seen. Then it
+    /// stays correct even if a former holder continues after losing the lock.
     pub const fn fence(&self) -> u64 {
         self.claim.fence()
     }
 
-    /// Returns the key of the claim at the service.
+    /// Returns the key of the claim in the store of the service.
     pub fn key(&self) -> &[u8] {
         self.claim.key()
     }
@@ -42,15 +43,16 @@ impl Guard {
         self.claim.session().deadline()
     }
 
-    /// Returns the deadlines of the session, one for each renewal.
+    /// Returns the receiver of the session's deadlines. Each successful renewal sets a new
+    /// deadline.
     pub fn deadlines(&self) -> Deadlines {
         self.claim.session().deadlines()
     }
 
     /// Waits until the lock is lost and returns the reason.
     ///
-    /// Besides the end of the session, another client may have deleted the key, or the user may
-    /// have lost the right to read it. Only this method detects these two.
+    /// The lock is lost at the end of the session. It is also lost if another client deletes its
+    /// key, or if the user loses the right to read the key. Only this method detects the last two.
     pub async fn lost(&self) -> LossReason {
         self.claim.lost().await
     }
@@ -60,8 +62,8 @@ impl Guard {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Unavailable`] if no member confirms it within ten seconds. The request is
-    /// then repeated until it succeeds or the session ends.
+    /// [`ClientError::Unavailable`] if no member confirms the release within ten seconds. The
+    /// session then repeats the request until it succeeds or the session ends.
     pub async fn release(self) -> Result<(), ClientError> {
         self.claim.release().await
     }

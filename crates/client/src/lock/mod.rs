@@ -1,4 +1,4 @@
-//! Locks: waiting in the queue of a name, and held locks.
+//! Locks: waiting in the queue of a lock, and the guard of a held lock.
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ pub(crate) mod guard;
 pub(crate) mod queue_entry;
 
 impl Session {
-    /// Enters the queue of a lock and waits until this session acquires it. Dropping the future
-    /// leaves the queue.
+    /// Waits in the queue of a lock until this session acquires the lock. If the future is dropped,
+    /// the session leaves the queue.
     ///
-    /// At `tenure serve` a lock is acquired as soon as the holder releases it, elsewhere when the
-    /// holder's key is deleted.
+    /// At `tenure serve`, the next client acquires the lock as soon as the holder sends its
+    /// release. At etcd, it acquires the lock when the holder's key is deleted.
     ///
-    /// Names may nest: claims of `jobs/nightly` are not in the queue of `jobs`. Libraries of etcd
-    /// treat them as one queue.
+    /// Names may contain `/`: `jobs` and `jobs/nightly` are two locks with separate queues. The
+    /// libraries of etcd would treat them as one queue.
     ///
     /// # Errors
     ///
@@ -32,7 +32,7 @@ impl Session {
         acquire::acquire(self, name, Vec::new(), HandOver::OnRelease).await.map(Guard::new)
     }
 
-    /// Acquires the lock if no other claim holds it or waits for it; otherwise returns `None`.
+    /// Acquires the lock if no other client holds it or waits for it. Returns `None` otherwise.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl Session {
         Ok(acquire::try_acquire(self, name, Vec::new()).await?.map(Guard::new))
     }
 
-    /// Acquires the lock within a duration; otherwise leaves the queue and returns `None`.
+    /// Acquires the lock within `time`. Otherwise leaves the queue and returns `None`.
     ///
     /// # Errors
     ///

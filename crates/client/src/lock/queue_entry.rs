@@ -1,4 +1,5 @@
-//! An entry in the queue of a lock or an election, from the request to enqueue to the acquisition.
+//! An entry in the queue of a lock or an election: it requests the entry, and waits until it is
+//! first.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -17,48 +18,51 @@ use crate::transport::REQUEST_TIMEOUT;
 use crate::transport::retry::Backoff;
 use crate::watch::watcher::{WatchEvent, Watcher};
 
-/// Upper bound on the keys of one read, if they were created in different revisions.
+/// Upper bound on the keys of one read. The read may return more only if one revision created them
+/// all.
 const MAX_KEYS_PER_READ: i64 = 1024;
 
-/// Event by which a waiter acquires the lock from its predecessor.
+/// Event at which a waiter acquires the lock from its predecessor in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HandOver {
     /// The predecessor releases the lock, or its key is deleted.
     OnRelease,
-    /// The predecessor's key is deleted, so that no reader of the queue sees the former holder.
+    /// The predecessor's key is deleted. A client that reads the queue then never sees the former
+    /// holder.
     OnDeletion,
 }
 
 /// Result of the request to enqueue.
 pub(crate) struct Enqueued {
     pub(crate) view: QueueView<Vec<u8>>,
-    /// True if the request created the key and the view shows its predecessor.
+    /// True if the request created the key, and the view contains the predecessor of the key.
     is_new: bool,
 }
 
-/// Future of the request to enqueue. The flag is true if the request was sent more than once: a
-/// delayed copy may then write the key again, whatever the response was.
+/// Future of the request to enqueue. The flag is true if the request was sent more than once. A
+/// delayed copy may then create the key again, whatever the response was.
 type EnqueueFuture = Pin<Box<dyn Future<Output = (Result<Enqueued, ClientError>, bool)> + Send>>;
 
-/// An entry in a queue. Dropping it deletes its key.
+/// An entry in a queue. Dropping the entry deletes its key.
 pub(crate) struct QueueEntry {
     session: Session,
     name: String,
     key: Vec<u8>,
-    /// Pending request. After a drop it continues in the background, to learn whether there is a
-    /// key to delete.
+    /// Pending request. If the entry is dropped, the request continues in the background, to learn
+    /// whether the key must be deleted.
     request: Option<EnqueueFuture>,
     waiter: Waiter<Vec<u8>>,
     hand_over: HandOver,
     backoff: Backoff,
-    /// True if the key exists or may exist.
+    /// True unless it is certain that the key does not exist.
     has_possible_key: bool,
-    /// True if a repeated request may write the key again after it was deleted.
+    /// True if a delayed copy of the request may create the key again after its deletion.
     can_reappear: bool,
 }
 
 impl QueueEntry {
-    /// Prepares the request to enqueue, together with the releases of other keys.
+    /// Prepares a request that puts a claim into the queue, and also deletes keys that the session
+    /// has released.
     pub(crate) fn enqueue(
         session: &Session,
         name: &str,
@@ -85,7 +89,7 @@ impl QueueEntry {
         &self.key
     }
 
-    /// Records that the service does not have the key.
+    /// Records that the key does not exist in the store of the service.
     pub(crate) fn set_key_absent(&mut self) {
         self.has_possible_key = self.can_reappear;
     }
@@ -100,7 +104,8 @@ impl QueueEntry {
         enqueued
     }
 
-    /// Enqueues and finds the predecessor. Returns the creation of the key and the next action.
+    /// Sends the request and finds the predecessor. Returns the revision in which the key was
+    /// created, and the next action of the waiter.
     pub(crate) async fn start(
         &mut self,
     ) -> Result<(u64, Option<WaiterAction<Vec<u8>>>), ClientError> {
@@ -131,8 +136,10 @@ impl QueueEntry {
         }
     }
 
-    /// Reads the current queue; or, if `since` is not 0, the queue in that revision or later, for
-    /// which the member that reported the deletion needs no quorum.
+    /// Reads the queue, and returns the next action of the waiter.
+    ///
+    /// If `since` is not 0, the queue must be read in that revision or later. The member that
+    /// reported the deletion has this revision, and needs no quorum for the read.
     async fn read_queue(
         &mut self,
         own: u64,
@@ -146,7 +153,7 @@ impl QueueEntry {
         Ok(self.waiter.on_queue_view(view))
     }
 
-    /// Watches the predecessor until it releases the lock or its key is deleted.
+    /// Watches the predecessor's key until its lock is released or the key is deleted.
     async fn watch(&mut self, own: u64, key: Vec<u8>, from: u64) -> Option<WaiterAction<Vec<u8>>> {
         let channel = self.session.channel().clone();
         loop {
@@ -206,13 +213,13 @@ impl Drop for QueueEntry {
     }
 }
 
-/// Finds the newest key of a queue, created in revision `max_revision` or earlier (0 for any), and
-/// reads the caller's own key. If `since` is not 0, any member that has reached this revision can
-/// serve the read.
+/// Finds the newest key of a queue that was created in `max_revision` or earlier, and also reads
+/// the caller's own key. A `max_revision` of 0 means any revision. If `since` is not 0, any member
+/// with this revision can serve the read.
 ///
-/// The range of a name may contain keys of other locks, so several reads may be needed. They need
-/// not be of one revision: keys ahead of a given one only disappear. A range without a key of this
-/// queue in one read has none later.
+/// The range of a name may contain keys of other locks, so several reads may be needed. The reads
+/// may see different revisions, because no key can enter the queue before the caller's key. If one
+/// read finds no key of this queue in a range, later reads would find none there either.
 ///
 /// # Errors
 ///
@@ -248,17 +255,17 @@ pub(crate) async fn find_predecessor(
     }
 }
 
-/// True if a member rejected a read because its response would be too long.
+/// Returns true if a member rejected a read because the response would have been too long.
 fn is_too_long(error: &ClientError) -> bool {
     matches!(error, ClientError::Rejected { code: Code::OutOfRange | Code::ResourceExhausted, .. })
 }
 
-/// Number of keys per read, adapted to the responses. Without the bound, a revision with many keys
-/// could make it grow and shrink forever.
+/// Number of keys per read, which grows and shrinks with the responses. `bound` prevents an endless
+/// alternation if one revision created many keys.
 #[derive(Debug)]
 struct ReadLimit {
     keys: i64,
-    /// Upper bound that a rejection has shown, with the rejection.
+    /// Upper bound after a response that was too long, with the error of that response.
     bound: Option<(i64, ClientError)>,
 }
 
@@ -267,7 +274,8 @@ impl ReadLimit {
         ReadLimit { keys: 1, bound: None }
     }
 
-    /// Halves the limit after a response that was too long. Returns false if it is 1.
+    /// Halves the limit after a response that was too long. Returns false if the limit was 1, and
+    /// does not change it then.
     fn shrink(&mut self, rejection: &ClientError) -> bool {
         if self.keys == 1 {
             return false;
@@ -277,12 +285,12 @@ impl ReadLimit {
         true
     }
 
-    /// Raises the limit after a read that returned too few keys. `is_stuck` is true if that read
-    /// made no progress.
+    /// Raises the limit after a read that found no key of the queue. `is_stuck` is true if the read
+    /// made no progress, because one revision created more keys than the limit.
     ///
     /// # Errors
     ///
-    /// The rejection that prevents a larger limit, if there was no progress.
+    /// The rejection of a larger read, if the read made no progress and the limit cannot grow.
     fn grow(&mut self, is_stuck: bool) -> Result<(), ClientError> {
         let keys = if is_stuck { self.keys * 2 } else { (self.keys * 4).min(MAX_KEYS_PER_READ) };
         self.keys = match &self.bound {
@@ -296,8 +304,8 @@ impl ReadLimit {
     }
 }
 
-/// Writes a key into a queue and deletes the released keys of the session. Repeats the request
-/// while the session lives.
+/// Creates a key in a queue, and deletes keys that the session has released. Repeats the request
+/// while the session is alive. The flag is that of [`EnqueueFuture`].
 async fn enqueue(
     session: Session,
     name: String,
@@ -331,7 +339,7 @@ async fn enqueue(
     (enqueued, can_reappear)
 }
 
-/// Sends a transaction until it succeeds, is rejected, or the session ends.
+/// Sends a transaction repeatedly until it succeeds, is rejected, or the session has ended.
 async fn send_while_alive(
     session: &Session,
     request: rpc::TxnRequest,
@@ -351,8 +359,9 @@ async fn send_while_alive(
 mod tests {
     use super::*;
 
-    /// Reads a range of 1,000 keys of one revision, none of which belongs to the queue. The member
-    /// rejects responses with more than `max_response` keys. Returns true if one read suffices.
+    /// Searches a range of 1,000 keys that one revision created, and of which none belongs to the
+    /// queue. The member rejects responses with more than `max_response` keys. Returns true if the
+    /// last read contains all keys.
     fn search(max_response: i64) -> bool {
         let message = "the response is too long".to_owned();
         let rejection = ClientError::Rejected { code: Code::OutOfRange, message };

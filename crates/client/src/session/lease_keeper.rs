@@ -1,4 +1,5 @@
-//! The task that renews a session. `tenure-session` decides; this supplies clock and transport.
+//! The task that renews the lease of a session. `tenure-session` makes the decisions. This task
+//! provides the clock and sends the requests.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -29,16 +30,17 @@ pub(crate) enum SessionState {
     Ended(SessionEnd),
 }
 
-/// End of a session.
+/// Reason and outcome of the end of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SessionEnd {
     reason: LossReason,
-    /// Error of the request to revoke the lease.
+    /// Error of the request to revoke the lease, if it failed.
     failure: Option<ClientError>,
 }
 
 impl SessionState {
-    /// Returns the reason why a session that is not active has ended.
+    /// Returns the reason why the session has ended. While it has not ended, returns
+    /// [`LossReason::Closed`].
     pub(crate) const fn loss_reason(&self) -> LossReason {
         match self {
             SessionState::Ended(SessionEnd { reason, .. }) => *reason,
@@ -46,7 +48,8 @@ impl SessionState {
         }
     }
 
-    /// Returns the reason why the session has ended; `None` before its deadline.
+    /// Returns the reason why the session has ended; `None` while it is active and before its
+    /// deadline.
     pub(crate) fn end_reason(&self) -> Option<LossReason> {
         match self {
             SessionState::Active { deadline } => {
@@ -56,7 +59,8 @@ impl SessionState {
         }
     }
 
-    /// Returns the error of closing the session.
+    /// Returns the error of closing the session; `None` if it was closed without an error. While
+    /// the session has not ended, returns [`ClientError::Unavailable`].
     pub(crate) fn failure(&self) -> Option<ClientError> {
         match self {
             SessionState::Ended(end) => end.failure.clone(),
@@ -77,25 +81,25 @@ enum RenewalResult {
 
 type RenewalFuture = Pin<Box<dyn Future<Output = RenewalResult> + Send>>;
 
-/// Renews the lease of a session.
+/// Renews the lease of a session until the session ends.
 pub(crate) struct LeaseKeeper {
     channel: Arc<Channel>,
     lease: i64,
     times: tenure_session::SessionTimes,
     session: tenure_session::Session,
-    /// Times at which the two deadline timers fire, by side.
+    /// Times at which the two deadline timers of the session fire. The index is the timer's side.
     deadlines: [Option<Instant>; 2],
-    /// Time of the next renewal.
+    /// Time at which the next renewal is sent; `None` if none is scheduled.
     renewal: Option<Instant>,
-    /// Pending renewal and its round.
+    /// Pending renewal, with the number of its round.
     pending: Option<(u64, RenewalFuture)>,
     backoff: Backoff,
     state: watch::Sender<SessionState>,
 }
 
 impl LeaseKeeper {
-    /// Creates a keeper for a lease that was requested at `sent` and granted. Returns `None` if the
-    /// lease may have expired.
+    /// Creates a keeper for a lease that the service granted. The request was sent at `sent`.
+    /// Returns `None` if the lease may have expired already.
     pub(crate) fn new(
         channel: Arc<Channel>,
         lease: i64,
@@ -180,7 +184,7 @@ impl LeaseKeeper {
         self.perform(actions, now);
     }
 
-    /// Fires the deadlines that have passed. Returns true if there were any.
+    /// Handles the deadline timers that have fired. Returns true if at least one has.
     fn fire_deadlines(&mut self) -> bool {
         let now = now();
         let mut has_fired = false;
@@ -202,7 +206,7 @@ impl LeaseKeeper {
         }
     }
 
-    /// Performs actions of the session; timers run from the given time.
+    /// Performs actions that the session has decided. Timers start at `from`.
     fn perform(&mut self, actions: Vec<Action>, from: Instant) {
         for action in actions {
             match action {
@@ -224,8 +228,8 @@ impl LeaseKeeper {
         }
     }
 
-    /// Sends a renewal to one member. If it does not respond within a quarter of the TTL, the
-    /// connection is abandoned.
+    /// Sends a renewal to one member. If the member does not respond within a quarter of the TTL,
+    /// the connection is abandoned.
     fn renew(&self) -> RenewalFuture {
         let (channel, id) = (self.channel.clone(), self.lease);
         let timeout = Duration::from_nanos(self.times.ttl / 4);
@@ -257,7 +261,8 @@ impl LeaseKeeper {
         })
     }
 
-    /// Revokes the lease if the owner closed the session, and publishes the end.
+    /// Publishes the end of the session. Revokes the lease before if the program closed the
+    /// session.
     async fn end(self, reason: LossReason) {
         let mut failure = None;
         match reason {

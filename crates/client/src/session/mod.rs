@@ -1,4 +1,4 @@
-//! Sessions: a lease and the task that renews it.
+//! Sessions: each consists of a lease, and a task that renews it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,10 +20,11 @@ use crate::transport::channel::Channel;
 pub(crate) mod lease_keeper;
 pub(crate) mod release;
 
-/// Upper bound on the drift of the clocks of client and service, in parts per million.
+/// Upper bound on the drift between the clocks of client and service, in parts per million.
 const MAX_DRIFT_PPM: u32 = 10_000;
 
-/// A session. Clones share it. It is closed when the last clone, guard and leadership is dropped.
+/// A session at a service: a lease that is renewed in the background. Clones share the session. It
+/// is closed once all its clones, guards and leaderships are dropped.
 #[derive(Clone, Debug)]
 pub struct Session {
     shared: Arc<Shared>,
@@ -35,15 +36,15 @@ struct Shared {
     id: i64,
     ttl: Duration,
     state: watch::Receiver<SessionState>,
-    /// Ends the session if a message is sent or the sender is dropped.
+    /// Closes the session when a message is sent, or when the sender is dropped.
     close: mpsc::Sender<()>,
-    /// Number of claims so far.
+    /// Number of claims that this session has created so far.
     claims: AtomicU64,
     releases: Arc<ReleaseQueue>,
     runtime: Handle,
 }
 
-/// The deadlines of a session, one for each renewal.
+/// Receiver of the deadlines of a session. Each successful renewal sets a new deadline.
 #[derive(Clone, Debug)]
 pub struct Deadlines {
     state: watch::Receiver<SessionState>,
@@ -52,8 +53,8 @@ pub struct Deadlines {
 
 impl Deadlines {
     /// Waits for the next deadline; `None` once the session has ended. The first call returns the
-    /// current deadline immediately. Deadlines that were replaced in the meantime are skipped.
-    /// Dropping the future loses none.
+    /// current deadline at once. Later calls skip deadlines that were replaced meanwhile. Dropping
+    /// the future loses no deadline.
     pub async fn next(&mut self) -> Option<std::time::Instant> {
         loop {
             self.state.changed().await.ok()?;
@@ -67,8 +68,8 @@ impl Deadlines {
     }
 }
 
-/// Returns the deadline of a session on the clock of the standard library; `None` if it has passed
-/// or the owner has closed the session.
+/// Returns the deadline of a session on the clock of the standard library. Returns `None` if the
+/// deadline has passed or the program has closed the session.
 fn valid_until(state: &SessionState) -> Option<std::time::Instant> {
     match *state {
         SessionState::Active { deadline } => {
@@ -115,32 +116,34 @@ impl Session {
         }
     }
 
-    /// Returns the id of the lease at the service.
+    /// Returns the ID of the lease at the service.
     pub fn id(&self) -> i64 {
         self.shared.id
     }
 
-    /// Returns the duration of the lease that the service granted.
+    /// Returns the time to live of the lease, as the service granted it.
     pub fn ttl(&self) -> Duration {
         self.shared.ttl
     }
 
     /// Returns the time at which the session ends if no renewal succeeds; `None` if it has ended.
     ///
-    /// It is the TTL from when the last successful renewal was sent, less 2 % for clock drift.
+    /// It is the time at which the last successful renewal was sent, plus the TTL, less 2 % of the
+    /// TTL for clock drift.
     pub fn deadline(&self) -> Option<std::time::Instant> {
         valid_until(&self.shared.state.borrow())
     }
 
-    /// Returns the deadlines of the session, one for each renewal.
+    /// Returns the receiver of the session's deadlines. Each successful renewal sets a new
+    /// deadline.
     pub fn deadlines(&self) -> Deadlines {
         let mut state = self.shared.state.clone();
         state.mark_changed();
         Deadlines { state, last: None }
     }
 
-    /// Waits until the session ends and returns the reason. It resolves at the deadline, with or
-    /// without a connection.
+    /// Waits until the session ends, and returns the reason. Resolves at the deadline even if the
+    /// client has no connection.
     pub async fn lost(&self) -> LossReason {
         let mut states = self.shared.state.clone();
         loop {
@@ -167,8 +170,8 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Unavailable`] if no member confirms it, and [`ClientError::Rejected`] if the
-    /// user has lost the right to write a key of the session. The lease then expires.
+    /// [`ClientError::Unavailable`] if no member confirms the end, and [`ClientError::Rejected`] if
+    /// the user has lost the right to write a key of the session. The lease then expires.
     pub async fn close(&self) -> Result<(), ClientError> {
         let _ = self.shared.close.try_send(());
         let mut states = self.shared.state.clone();
@@ -182,7 +185,7 @@ impl Session {
         &self.shared.channel
     }
 
-    /// Returns the releases that no task has started yet.
+    /// Returns the queue of releases that have not started yet.
     pub(crate) fn releases(&self) -> &Arc<ReleaseQueue> {
         &self.shared.releases
     }
@@ -202,7 +205,7 @@ impl Session {
         &self.shared.runtime
     }
 
-    /// Returns a key in the queue of a name that no other claim has.
+    /// Returns a new key for the queue of a lock. No other claim has this key.
     pub(crate) fn new_key(&self, name: &str) -> Vec<u8> {
         match self.shared.claims.fetch_add(1, Ordering::Relaxed) {
             0 => format!("{name}/{:x}", self.shared.id).into_bytes(),

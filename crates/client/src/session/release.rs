@@ -1,5 +1,5 @@
-//! Releases: deletions of keys, repeated until they succeed or the session ends. The end of the
-//! session deletes its keys as well.
+//! Releases delete the keys of locks. A release is repeated until it succeeds or the session ends.
+//! The end of the session deletes all its keys as well.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,22 +14,22 @@ use crate::session::lease_keeper::SessionState;
 use crate::transport::REQUEST_TIMEOUT;
 use crate::transport::channel::Channel;
 
-/// Delays after which a released key is deleted again, because a delayed request may have written
-/// it once more.
+/// Delays after which a released key is deleted again. A delayed copy of the request may have
+/// created the key again meanwhile.
 const REPEAT_DELETE_DELAYS: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(12)];
 
-/// Upper bound on the keys that one request to enqueue deletes: etcd allows 128 operations in a
-/// transaction.
+/// Upper bound on the keys that one request deletes in addition to its own work. etcd allows 128
+/// operations in a transaction.
 const MAX_RELEASES_PER_REQUEST: usize = 16;
 
-/// Releases of a session that have not started. Each has a task that starts it, unless the next
-/// request to enqueue takes it first: a program that moves from lock to lock then sends one request
-/// for each.
+/// Releases of a session that have not started. A task starts each of them soon, unless the next
+/// request for a lock includes it before. So a program that moves from lock to lock sends one
+/// request per lock.
 #[derive(Debug, Default)]
 pub(crate) struct ReleaseQueue(Mutex<Vec<PendingRelease>>);
 
 impl ReleaseQueue {
-    /// Adds a release, which starts soon in the background.
+    /// Adds a release. A background task starts it soon.
     pub(crate) fn add(self: &Arc<Self>, release: PendingRelease, runtime: &Handle) {
         let key = release.key.clone();
         self.lock().push(release);
@@ -44,7 +44,8 @@ impl ReleaseQueue {
         });
     }
 
-    /// Takes releases for one request, whose sender completes them.
+    /// Removes releases from the queue for one request. The sender of the request must complete
+    /// them.
     pub(crate) fn take_batch(&self) -> Vec<PendingRelease> {
         let mut releases = self.lock();
         let count = releases.len().min(MAX_RELEASES_PER_REQUEST);
@@ -56,15 +57,15 @@ impl ReleaseQueue {
     }
 }
 
-/// A key to delete. It does not keep its session alive.
+/// A key that must be deleted. This value does not keep the session alive.
 #[derive(Debug)]
 pub(crate) struct PendingRelease {
     channel: Arc<Channel>,
     state: watch::Receiver<SessionState>,
     key: Vec<u8>,
-    /// Fencing token of the lock that was held by the key; 0 if none was.
+    /// Fencing token of the lock that the key held; 0 if it held none.
     fence: u64,
-    /// True if a member that was stopped may still apply a request that writes the key.
+    /// True if a suspended member may still execute a request that creates the key.
     can_reappear: bool,
 }
 
@@ -79,12 +80,13 @@ impl PendingRelease {
         PendingRelease { channel, state, key, fence, can_reappear }
     }
 
-    /// Returns the key, and the fencing token of the lock that was held by it.
+    /// Returns the key, and the fencing token of the lock that the key held.
     pub(crate) fn key_and_fence(&self) -> (&[u8], u64) {
         (&self.key, self.fence)
     }
 
-    /// Spawns a task for the remaining deletions, if there are any.
+    /// Starts a task for the deletions that are still necessary. `is_deleted` is true if the key
+    /// was deleted once.
     pub(crate) fn complete(self, is_deleted: bool, runtime: &Handle) {
         if is_deleted && !self.can_reappear {
             return;
@@ -102,8 +104,8 @@ impl PendingRelease {
         });
     }
 
-    /// Deletes the key until it succeeds. A rejection is repeated as well, because the right may be
-    /// granted again.
+    /// Deletes the key, and repeats the request until it succeeds. A rejected request is repeated
+    /// as well, because the user may get the right again.
     async fn delete_until_done(&self) {
         loop {
             let next = Instant::now() + REQUEST_TIMEOUT;

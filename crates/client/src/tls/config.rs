@@ -1,4 +1,4 @@
-//! TLS connections to members.
+//! TLS connections from a client to members.
 
 use std::io;
 use std::path::Path;

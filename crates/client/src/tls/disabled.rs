@@ -1,4 +1,4 @@
-//! Replacement for TLS if the feature `tls` is off.
+//! Replacement for TLS in a build without the feature `tls`.
 
 use std::io;
 use std::path::Path;
@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use crate::byte_stream::ByteStream;
 use crate::tls::CertificateError;
 
-/// TLS configuration, which cannot exist.
+/// Uninhabited: this build cannot read certificates.
 #[derive(Clone, Debug)]
 pub(crate) enum TlsConfig {}
 

@@ -12,8 +12,8 @@ use crate::tls::config::TlsConfig;
 #[cfg_attr(not(feature = "tls"), path = "disabled.rs")]
 mod config;
 
-/// Certificates for members that use TLS (`https://…`): trusted authorities, and the client's own
-/// certificate. Files are read once; later changes have no effect.
+/// Certificates for endpoints with `https`: those of trusted authorities, and the client's own one.
+/// The files are read once. Later changes of the files have no effect.
 #[derive(Clone, Debug)]
 pub struct Certificates(TlsConfig);
 
@@ -28,7 +28,7 @@ pub enum CertificateError {
         /// Description of the problem.
         reason: String,
     },
-    /// The feature `tls` is disabled.
+    /// This build does not have the feature `tls`.
     #[error(
         "this program was built without TLS; `cargo install --path crates/cli \
          --features tls` builds one with it"
@@ -42,7 +42,7 @@ impl Certificates {
     ///
     /// # Errors
     ///
-    /// [`CertificateError`], with the file at fault.
+    /// [`CertificateError`], which names the file.
     pub fn read(
         authorities: &Path,
         own: Option<(&Path, &Path)>,

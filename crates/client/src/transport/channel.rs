@@ -1,4 +1,4 @@
-//! Requests to a service, sent to whichever of its members responds.
+//! Sends requests to a service, to any member that responds.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -23,29 +23,30 @@ use crate::transport::leader_search::LeaderSearch;
 use crate::transport::retry::{Backoff, RetryAction, rejected, retry_action};
 use crate::transport::{ATTEMPT_TIMEOUT, NEXT_ENDPOINT_DELAY};
 
-/// A boxed future. Without the box, every crate that awaits it would compile the whole transport
-/// again.
+/// A boxed future. Without the box, each crate that awaits the future would compile the whole
+/// transport again.
 pub(crate) type BoxFuture<'a, T> =
     Pin<Box<dyn Future<Output = Result<T, ClientError>> + Send + 'a>>;
 
-/// A channel to a service: one connection at a time, replaced when it fails.
+/// A channel to a service. It has one connection at a time, and replaces the connection when it
+/// fails.
 #[derive(Debug)]
 pub(crate) struct Channel {
     endpoints: Vec<Endpoint>,
     options: ConnectOptions,
-    /// Wakes waiters after the machine was suspended.
+    /// Wakes sleeping tasks after a suspension of the machine.
     pub(crate) suspend_watch: Arc<SuspendWatch>,
     current: Mutex<Current>,
     pub(crate) leader_search: LeaderSearch,
 }
 
-/// Connection in use.
+/// Connection in use, and the endpoint to try after it.
 #[derive(Debug, Default)]
 struct Current {
     connection: Option<Arc<Connection>>,
-    /// Index of its endpoint.
+    /// Index of the endpoint of this connection.
     endpoint: usize,
-    /// Index of the endpoint to try next; may exceed the number of endpoints.
+    /// Index of the endpoint to try next, modulo the number of endpoints.
     next: usize,
 }
 
@@ -66,19 +67,19 @@ impl Channel {
         &self.options
     }
 
-    /// True if requests should go to the leader and there are several members.
+    /// Returns true if requests should go to the leader, and the service has several members.
     pub(crate) const fn prefers_leader(&self) -> bool {
         self.endpoints.len() > 1 && !self.options.can_use_any_member
     }
 
-    /// Returns the open connection, if there is one, with the index of its endpoint.
+    /// Returns the connection if it is open, with the index of its endpoint.
     pub(crate) async fn current(&self) -> Option<(Arc<Connection>, usize)> {
         let current = self.current.lock().await;
         let connection = current.connection.clone().filter(|it| !it.is_closed())?;
         Some((connection, current.endpoint))
     }
 
-    /// Replaces the connection `old`, unless it was replaced before.
+    /// Replaces the connection `old` by `new`. Does nothing if another task has replaced it before.
     pub(crate) async fn replace(&self, old: &Arc<Connection>, new: Connection, endpoint: usize) {
         let mut current = self.current.lock().await;
         if current.connection.as_ref().is_some_and(|connection| Arc::ptr_eq(connection, old)) {
@@ -88,7 +89,8 @@ impl Channel {
         }
     }
 
-    /// Returns the open connection, or connects to a member before the deadline.
+    /// Returns the open connection. If there is none, connects to a member, at the latest until the
+    /// deadline.
     pub(crate) fn connection(&self, deadline: Instant) -> BoxFuture<'_, Arc<Connection>> {
         Box::pin(self.connect_until(deadline))
     }
@@ -132,8 +134,8 @@ impl Channel {
         }
     }
 
-    /// Connects to the first of the next `untried` endpoints that accepts a connection. While one
-    /// does not respond, the following ones are tried in parallel.
+    /// Connects to the first endpoint that accepts a connection, among the next `untried` ones. If
+    /// an endpoint does not respond soon, the next one is tried in parallel.
     async fn connect_to_first(
         &self,
         next: &mut usize,
@@ -178,7 +180,7 @@ impl Channel {
         frames::decode(response).map_err(|status| rejected(&status))
     }
 
-    /// Sends an idempotent transaction, as [`Channel::ask`] does.
+    /// Sends an idempotent transaction in the same way as [`Channel::ask`].
     pub(crate) async fn transact(
         &self,
         txn: TxnRequest,
@@ -187,7 +189,7 @@ impl Channel {
         self.transact_counting(txn, deadline, &mut 0).await
     }
 
-    /// Sends an idempotent transaction and adds the number of attempts to `attempts`.
+    /// Like [`Channel::transact`]. Adds the number of attempts to `attempts`.
     pub(crate) async fn transact_counting(
         &self,
         txn: TxnRequest,
@@ -209,8 +211,8 @@ impl Channel {
         Box::pin(self.send_until(method, request, deadline, attempts))
     }
 
-    /// Sends the request over one connection after the other, until it succeeds, is rejected, or
-    /// the deadline has passed.
+    /// Sends the request, and uses another connection after a failure. Ends when the request
+    /// succeeds, is rejected, or the deadline has passed.
     async fn send_until(
         &self,
         method: Method,
@@ -254,12 +256,13 @@ impl Channel {
     }
 }
 
-/// Way in which a request is sent over a connection.
+/// How a request is sent over a connection.
 #[derive(Clone, Copy, Debug)]
 enum Method {
-    /// A call of its own, at this path.
+    /// As a separate gRPC call with this path.
     Unary(&'static str),
-    /// A transaction, on the stream of transactions if the member has one.
+    /// As a transaction: on the stream of transactions if the member has one, in a separate call
+    /// otherwise.
     Transact,
 }
 

@@ -29,36 +29,37 @@ use crate::transport::http2::{Expected, Http2Client, PendingGuard};
 use crate::transport::txn_stream::{TxnResult, TxnStream};
 use crate::user::User;
 
-/// Path of a transaction that is a call of its own.
+/// Path of the gRPC call for a transaction, if the member has no stream of transactions.
 const TXN_PATH: &str = "/etcdserverpb.KV/Txn";
 
-/// Time for a member to accept a connection, to complete the TLS handshake, and to send its first
-/// frame.
+/// Longest time in which a member must accept a connection, complete the TLS handshake, and send
+/// its first frame.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Time for a member to verify a password.
+/// Longest time in which a member must verify a password.
 const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Interval at which a connection is checked for received bytes, to detect a silent member.
+/// Interval at which the client checks whether it has received bytes, to detect a silent member.
 const PROBE_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Time after which an unused stream of transactions is closed: a member without room closes
-/// connections that have no request in progress.
+/// Time after which an unused stream of transactions is closed. A member at its limit of
+/// connections closes those without a request in progress.
 const TXN_STREAM_IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Upper bound on the bytes of a response: the default of most gRPC clients. Decoded, a response
+/// Upper bound on the bytes of a response, the default of most gRPC clients. The decoded response
 /// may take a hundred times as much memory.
 const MAX_RESPONSE_BYTES: usize = 4 << 20;
 
-/// Future of a stream of responses.
+/// Future that resolves to a stream of responses.
 pub(crate) type SubscribeFuture<'a, M> =
     Pin<Box<dyn Future<Output = Result<ResponseStream<M>, Status>> + Send + 'a>>;
 
-/// A stream of responses to one request. Dropping it cancels the call.
+/// A stream of responses to one request. Dropping the stream cancels the call.
 #[derive(Debug)]
 pub(crate) struct ResponseStream<M> {
     messages: MessageStream<M>,
-    /// Keeps the request side open. Closing it would hide a cancellation from the member.
+    /// Keeps the client's side of the call open. If it were closed, the member could not notice the
+    /// cancellation.
     _requests: oneshot::Sender<Bytes>,
     _pending: PendingGuard,
 }
@@ -70,7 +71,7 @@ impl<M: Message + Default> ResponseStream<M> {
     }
 }
 
-/// A stream of responses to one request, which the member ends.
+/// A stream of responses to one request. The stream ends when the member has sent everything.
 #[derive(Debug)]
 pub(crate) struct Download<M> {
     messages: MessageStream<M>,
@@ -91,18 +92,18 @@ pub(crate) struct Connection {
     task: JoinHandle<()>,
     origin: Uri,
     is_abandoned: watch::Sender<bool>,
-    /// Authentication token, sent with each request.
+    /// Authentication token that is sent with each request; `None` without a user.
     token: Option<MetadataValue<Ascii>>,
-    /// Stream of transactions, from the first of them on.
+    /// Stream of transactions; `None` until the first transaction.
     txn_stream: Mutex<Option<TxnStream>>,
-    /// True if the member has no stream of transactions, as etcd.
+    /// True if the member has no stream of transactions. This is the case for etcd.
     has_no_txn_stream: AtomicBool,
     /// Upper bound on the bytes of one response.
     max_response: usize,
 }
 
 impl Connection {
-    /// Starts HTTP/2 on a byte stream and authenticates.
+    /// Starts HTTP/2 on a byte stream, and authenticates the user if the options contain one.
     #[cfg(test)]
     pub(crate) async fn open(
         endpoint: &Endpoint,
@@ -132,7 +133,7 @@ impl Connection {
         })
     }
 
-    /// Applies the options: authenticates the user, if there is one.
+    /// Authenticates the user if the options contain one, and returns the connection.
     pub(crate) async fn authenticated(
         mut self,
         options: &ConnectOptions,
@@ -160,7 +161,7 @@ impl Connection {
         }
     }
 
-    /// Wraps a message with the token.
+    /// Adds the token to a message.
     fn request<M>(&self, message: M) -> tonic::Request<M> {
         let mut request = tonic::Request::new(message);
         if let Some(token) = &self.token {
@@ -169,7 +170,7 @@ impl Connection {
         request
     }
 
-    /// True if the connection can send no more requests.
+    /// Returns true if no more requests can be sent on the connection.
     pub(crate) fn is_closed(&self) -> bool {
         *self.is_abandoned.borrow() || self.task.is_finished()
     }
@@ -179,7 +180,7 @@ impl Connection {
         self.is_abandoned.send_replace(true);
     }
 
-    /// Waits until a task abandons the connection.
+    /// Resolves when a task has abandoned the connection.
     pub(crate) async fn abandoned(&self) {
         // `self` owns the sender, so this cannot fail.
         let _ = self.is_abandoned.subscribe().wait_for(|is_abandoned| *is_abandoned).await;
@@ -217,8 +218,9 @@ impl Connection {
         TxnStream::open(self.client.clone(), self.grpc(), self.request(()), TXN_STREAM_IDLE_TIMEOUT)
     }
 
-    /// Opens the stream of transactions if there is none. Only a member of `tenure serve` accepts
-    /// it, and the connection must learn which kind of member it has, even if it only watches.
+    /// Opens the stream of transactions if there is none. A member of `tenure serve` accepts it,
+    /// etcd does not. So even a connection that is only used for watches learns the kind of its
+    /// member.
     fn detect_member_kind(&self) {
         if !self.has_no_txn_stream.load(Ordering::Relaxed) {
             let mut stream = self.txn_stream.lock().unwrap_or_else(PoisonError::into_inner);
@@ -241,7 +243,8 @@ impl Connection {
         Ok(grpc.unary(request, path, RawCodec).await?.into_inner())
     }
 
-    /// Sends one request and returns a stream of responses that ends when it is dropped.
+    /// Sends one request, and returns the stream of responses. Dropping the stream cancels the
+    /// call.
     pub(crate) fn subscribe<M>(&self, path: &'static str, message: Bytes) -> SubscribeFuture<'_, M>
     where
         M: Message + Default + 'static,
@@ -260,7 +263,7 @@ impl Connection {
         })
     }
 
-    /// Sends one request to a streaming method and returns the first response.
+    /// Sends one request to a streaming method, and returns only the first response.
     pub(crate) async fn unary_on_stream(
         &self,
         path: &'static str,
@@ -271,8 +274,8 @@ impl Connection {
         responses.message().await?.ok_or_else(|| Status::unavailable("it closed the stream"))
     }
 
-    /// Sends one request and returns the stream of responses. Unlike [`Self::subscribe`] it does
-    /// not require that the member knows a leader.
+    /// Sends one request and returns the stream of responses. Unlike with [`Self::subscribe`], the
+    /// member may respond even if it knows no leader.
     pub(crate) async fn download<M>(
         &self,
         path: &'static str,
@@ -289,7 +292,7 @@ impl Connection {
         Ok(Download { messages: MessageStream::new(frames), _pending: pending })
     }
 
-    /// Starts a streaming call that a member without a leader rejects.
+    /// Starts a streaming call. A member that knows no leader rejects it.
     async fn stream(
         &self,
         path: &'static str,
@@ -348,7 +351,7 @@ async fn byte_stream(endpoint: &Endpoint, options: &ConnectOptions) -> io::Resul
     }
 }
 
-/// Returns the text for an error while connecting.
+/// Describes an error that occurred while connecting.
 fn describe(error: io::Error) -> String {
     let text = error.to_string();
     match text.contains("InvalidContentType") || text.contains("corrupt message") {

@@ -5,7 +5,7 @@ use http::Uri;
 use crate::error::ClientError;
 use crate::options::ConnectOptions;
 
-/// Port of an endpoint without one.
+/// Port of an endpoint that does not name one.
 const DEFAULT_PORT: u16 = 2379;
 
 /// Address of a member.
@@ -63,17 +63,17 @@ impl Endpoint {
         }
     }
 
-    /// Returns the endpoint as a URL.
+    /// Returns the scheme, host and port of the endpoint as a URL.
     pub(crate) const fn origin(&self) -> &Uri {
         &self.origin
     }
 
-    /// True if the member uses TLS.
+    /// Returns true if the client must use TLS for this endpoint.
     pub(crate) const fn is_tls(&self) -> bool {
         self.is_tls
     }
 
-    /// Returns the host name or address.
+    /// Returns the host name or the IP address.
     pub(crate) fn host(&self) -> &str {
         self.origin.host().expect("an origin has a host")
     }

@@ -1,7 +1,7 @@
 //! HTTP/2 client that sends the headers and the first DATA frame of a request in one write.
 //!
-//! The client of `hyper` sends headers before it polls the body. Each call took two writes and woke
-//! the member twice.
+//! The client of `hyper` sends the headers before it polls the body. With it, each call took two
+//! writes, and woke the member twice.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -28,12 +28,12 @@ const STREAM_WINDOW: u32 = 2 << 20;
 /// Flow-control window of all responses together, in bytes.
 const CONNECTION_WINDOW: u32 = 5 << 20;
 
-/// Kind of message that a caller waits for.
+/// Kind of message that a caller waits for. It determines how soon a silent peer is detected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Expected {
-    /// A response, which is due soon.
+    /// A response, which should arrive soon.
     Response,
-    /// An event, which may take any time.
+    /// An event, which may arrive at any time or never.
     Event,
 }
 
@@ -41,8 +41,8 @@ impl Expected {
     /// Returns the number of checks without received bytes after which a ping is sent. The response
     /// to the ping may take as many checks again.
     ///
-    /// It is lower for members of `tenure serve`. While etcd sends nothing itself, it closes a
-    /// connection that sends several pings less than 5 s apart.
+    /// The number is lower for members of `tenure serve`. etcd closes a connection if it receives
+    /// several pings less than 5 s apart while it sends nothing itself.
     const fn max_silent_checks(self, is_tenure: bool) -> u32 {
         match (self, is_tenure) {
             (Expected::Response, true) => 2,
@@ -53,26 +53,27 @@ impl Expected {
     }
 }
 
-/// Client side of an HTTP/2 connection. Clones share the connection.
+/// Client side of an HTTP/2 connection. Clones use the same connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Http2Client {
     sender: SendRequest<Bytes>,
     state: Arc<ConnectionState>,
 }
 
-/// State that the clones of a client share with its task.
+/// State that the clones of a client share with the task of the connection.
 #[derive(Debug, Default)]
 struct ConnectionState {
-    /// Number of callers that wait for a response, and for an event.
+    /// Numbers of callers that wait: first for a response, second for an event.
     pending: [AtomicUsize; 2],
     /// True once the peer is known to be a member of `tenure serve`.
     is_tenure: AtomicBool,
     received: Arc<ReceiveStats>,
-    /// Reason why the connection is closed; empty for an ordinary end.
+    /// Reason why the connection is closed; `None` while it is open. The text is empty if the
+    /// connection ended without an error.
     closed: watch::Sender<Option<String>>,
 }
 
-/// Guard that counts a caller as waiting until the guard is dropped.
+/// Guard that counts a caller as waiting until it is dropped.
 #[derive(Debug)]
 pub(crate) struct PendingGuard(Arc<ConnectionState>, Expected);
 
@@ -85,8 +86,9 @@ impl Drop for PendingGuard {
 impl Http2Client {
     /// Starts HTTP/2 on a byte stream. Returns the client and the task that drives the connection.
     ///
-    /// The task ends when all clones and responses are dropped. It also ends if a caller waits, and
-    /// the peer sends nothing for several intervals and does not respond to a ping.
+    /// The task ends when all clones and responses are dropped. It also ends if the peer is silent
+    /// while a caller waits: it sends nothing for several intervals, and does not respond to a
+    /// ping.
     pub(crate) async fn handshake(
         stream: ByteStream,
         probe_interval: Duration,
@@ -112,8 +114,8 @@ impl Http2Client {
         Ok((Http2Client { sender, state }, task))
     }
 
-    /// Waits for the first frame of the peer, which an HTTP/2 server sends without a request. A
-    /// stopped process accepts connections, but sends none.
+    /// Waits for the first frame of the peer. An HTTP/2 server sends it without a request. The
+    /// system of a suspended process accepts connections, but sends no frame.
     ///
     /// # Errors
     ///
@@ -136,7 +138,7 @@ impl Http2Client {
         }
     }
 
-    /// Registers a caller that waits, until the guard is dropped.
+    /// Counts a caller as waiting until the returned guard is dropped.
     pub(crate) fn expect(&self, expected: Expected) -> PendingGuard {
         self.state.pending[expected as usize].fetch_add(1, Ordering::Relaxed);
         PendingGuard(self.state.clone(), expected)
@@ -147,14 +149,14 @@ impl Http2Client {
         self.state.is_tenure.store(true, Ordering::Relaxed);
     }
 
-    /// True if the peer is known to be a member of `tenure serve`.
+    /// Returns true if the peer is known to be a member of `tenure serve`.
     #[cfg(test)]
     pub(crate) fn is_tenure(&self) -> bool {
         self.state.is_tenure.load(Ordering::Relaxed)
     }
 }
 
-/// Returns the error for the first bytes of a peer; `None` if they can be a frame of HTTP/2.
+/// Returns the error if the first bytes of a peer cannot be a frame of HTTP/2; `None` if they can.
 fn protocol_error(first: &[u8]) -> Option<&'static str> {
     match first {
         // An alert, by which a TLS server rejects bytes that are not TLS.
@@ -169,8 +171,8 @@ fn protocol_error(first: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Detects a silent peer. It counts checks and not time, because a process that was stopped, or
-/// busy, has not checked.
+/// Detects a silent peer. It counts checks instead of time: a client that was suspended or busy has
+/// not looked for bytes meanwhile.
 struct LivenessProbe {
     state: Arc<ConnectionState>,
     /// Number of reads at the last check.
@@ -180,8 +182,10 @@ struct LivenessProbe {
 }
 
 impl LivenessProbe {
-    /// Sends a ping whenever the peer was silent for too long, and returns if it stays silent. A
-    /// ping response may queue behind much data, so every received byte counts.
+    /// Sends a ping whenever the peer was silent for too long. Returns if the peer stays silent.
+    ///
+    /// Every received byte counts as a sign of life, because the response to the ping may queue
+    /// behind much data.
     async fn run(mut self, mut pings: PingPong, interval: Duration) {
         loop {
             sleep(interval).await;
@@ -200,8 +204,10 @@ impl LivenessProbe {
         }
     }
 
-    /// Checks for new reads. Returns true if a caller waits and too many checks found no new read.
-    /// The limit is that of the caller's kind of message, or that of `expected` if one is given.
+    /// Checks for new reads. Returns true if a caller waits and too many consecutive checks found
+    /// no new read.
+    ///
+    /// The limit depends on the message that the caller waits for, or on `expected` if it is given.
     fn is_silent(&mut self, expected: Option<Expected>) -> bool {
         let reads = self.state.received.reads.load(Ordering::Relaxed);
         let is_pending =
@@ -247,7 +253,8 @@ impl tower_service::Service<Request<Body>> for Http2Client {
     }
 }
 
-/// Takes the frames of a body that are ready. Returns true if the body has ended.
+/// Moves the frames of a body that are available now to `ready`. Returns true if the body has
+/// ended.
 fn take_ready(body: &mut Body, ready: &mut Vec<Bytes>, context: &mut Context<'_>) -> bool {
     loop {
         match Pin::new(&mut *body).poll_frame(context) {
@@ -259,7 +266,7 @@ fn take_ready(body: &mut Body, ready: &mut Vec<Bytes>, context: &mut Context<'_>
     }
 }
 
-/// Sends the rest of a body, until it ends or the member resets the stream.
+/// Sends the remaining frames of a body, until the body ends or the member resets the stream.
 async fn send_rest(mut body: Body, mut stream: SendStream<Bytes>) {
     loop {
         let frame = tokio::select! {
@@ -319,7 +326,7 @@ mod tests {
 
     use super::*;
 
-    /// Records the bytes of each write.
+    /// Stream that records the bytes of each write.
     struct RecordedWrites(DuplexStream, Arc<Mutex<Vec<Vec<u8>>>>);
 
     impl AsyncRead for RecordedWrites {
@@ -354,7 +361,7 @@ mod tests {
         }
     }
 
-    /// Returns the types of the frames in some bytes.
+    /// Returns the types of the HTTP/2 frames in some bytes.
     fn types(mut bytes: &[u8]) -> Vec<u8> {
         let mut types = Vec::new();
         while let [a, b, c, kind, rest @ ..] = bytes {
@@ -413,7 +420,8 @@ mod tests {
         task.await.expect("it ends when all clients are dropped");
     }
 
-    /// The peer does not respond to pings, as if much data queued before the response.
+    /// The peer sends bytes and does not respond to pings, as if much data were queued before the
+    /// response.
     #[tokio::test]
     async fn peer_that_sends_bytes_is_alive() {
         let (ours, mut theirs) = duplex(1 << 16);
@@ -457,7 +465,7 @@ mod tests {
         timeout(soon, idle_task).await.expect("the silence is detected").expect("no panic");
     }
 
-    /// etcd accepts one ping in five seconds, and an unknown peer may be etcd.
+    /// etcd accepts one ping in five seconds. A peer of unknown kind may be etcd.
     #[tokio::test]
     async fn peer_that_may_be_etcd_receives_few_pings() {
         let (ours, mut theirs) = duplex(1 << 16);

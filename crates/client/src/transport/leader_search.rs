@@ -1,5 +1,5 @@
-//! Search for the leader. A request to another member takes two more messages, so a channel moves
-//! to the leader unless its options say otherwise.
+//! Search for the leader. A request to any other member takes two more messages. A channel
+//! therefore connects to the leader, unless its options say otherwise.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,19 +12,19 @@ use tonic::Status;
 use crate::transport::channel::Channel;
 use crate::transport::connection::{Connection, connect};
 
-/// Time for a member to report its leader.
+/// Longest time in which a member must report its leader.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Time between two searches in the same term: after a lost connection the leader may be reachable
-/// again.
+/// Shortest time between two searches in the same term. A later search may reach a leader to which
+/// the connection was lost.
 const SEARCH_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Term and time of the last search.
+/// Term and time of the last search. `None`: the next search is due.
 #[derive(Debug, Default)]
 pub(crate) struct LeaderSearch(Mutex<Option<(u64, Instant)>>);
 
 impl LeaderSearch {
-    /// Returns true if a search in this term is due, and records it.
+    /// Returns true if a search in this term is due. Records the search in that case.
     fn begin(&self, term: u64, now: Instant) -> bool {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_due = last.is_none_or(|(then, at)| then != term || now - at >= SEARCH_INTERVAL);
@@ -34,15 +34,15 @@ impl LeaderSearch {
         is_due
     }
 
-    /// Makes the next search due: the last one found no leader.
+    /// Makes the next search due, because the last one found no leader.
     fn reset(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
 impl Channel {
-    /// Observes the term in a response and starts a search for the leader if one is due. Requests
-    /// do not wait for it: until it ends, they use the same connection as before.
+    /// Reads the term in a response, and starts a search for the leader if one is due. Meanwhile,
+    /// requests use the same connection as before.
     pub(crate) fn observe_header(self: &Arc<Self>, header: Option<&rpc::ResponseHeader>) {
         let Some(header) = header else { return };
         if self.prefers_leader() && self.leader_search.begin(header.raft_term, Instant::now()) {
@@ -90,7 +90,8 @@ async fn connect_to_leader(
     }
 }
 
-/// Returns the id of the member and the id of the leader that it knows; 0 for none.
+/// Returns the ID of the member at a connection, and the ID of the leader that this member knows; 0
+/// if it knows none.
 async fn member_and_leader(connection: &Connection) -> Result<(u64, u64), Status> {
     let request = frames::encode(&rpc::StatusRequest {});
     let path = "/etcdserverpb.Maintenance/Status";

@@ -10,12 +10,13 @@ mod leader_search;
 pub(crate) mod retry;
 mod txn_stream;
 
-/// Time within which a request must succeed, over all attempts and members.
+/// Longest time in which a request must succeed, over all attempts and members.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time for one member to respond before the request is sent to another one.
+/// Longest time in which one member must respond. After that, the request is sent to another
+/// member.
 pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Delay before the next endpoint is tried in parallel with one that has not accepted the
+/// Delay after which the next endpoint is tried in parallel, while one has not accepted the
 /// connection.
 pub(crate) const NEXT_ENDPOINT_DELAY: Duration = Duration::from_millis(250);

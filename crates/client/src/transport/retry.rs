@@ -6,10 +6,10 @@ use tonic::{Code, Status};
 
 use crate::error::ClientError;
 
-/// Upper bound of the first pause.
+/// Longest duration of the first pause.
 const MIN_BACKOFF: Duration = Duration::from_millis(1);
 
-/// Upper bound of all pauses.
+/// Longest duration of any pause.
 const MAX_BACKOFF: Duration = Duration::from_millis(500);
 
 /// Reaction to a failed request.
@@ -23,7 +23,7 @@ pub(crate) enum RetryAction {
     Failover,
 }
 
-/// Returns the reaction to a failed request.
+/// Returns how to react to this status of a failed request.
 pub(crate) fn retry_action(status: &Status) -> RetryAction {
     // A status that the service sent has no source; a failure of the transport has one.
     let is_transport_error = std::error::Error::source(status).is_some();
@@ -48,14 +48,15 @@ pub(crate) fn rejected(status: &Status) -> ClientError {
     ClientError::Rejected { code: status.code(), message: status.message().to_owned() }
 }
 
-/// Exponential backoff with jitter.
+/// Exponential backoff with random jitter.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Backoff {
     attempts: u32,
 }
 
 impl Backoff {
-    /// Returns the next pause: between half of the current bound and the bound, which doubles.
+    /// Returns the next pause, a random duration from half of the current bound to the bound. Then
+    /// doubles the bound.
     pub(crate) fn next(&mut self) -> Duration {
         let bound = (MIN_BACKOFF * (1 << self.attempts.min(10))).min(MAX_BACKOFF);
         self.attempts += 1;

@@ -1,4 +1,5 @@
-//! Stream of transactions, which costs less than a call for each. Only `tenure serve` has it.
+//! Stream of transactions, which costs less than one call per transaction. Only `tenure serve`
+//! supports it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,30 +17,32 @@ use tonic::{Code, Request, Status};
 
 use crate::transport::http2::Http2Client;
 
-/// Response to a transaction; `None` if it was applied and the response is too long for the
-/// stream.
+/// Response to a transaction. `None`: the transaction was applied, but its response is too long for
+/// the stream.
 pub(crate) type TxnResult = Result<Option<Bytes>, Status>;
 
-/// A stream of transactions to one member. Dropping it ends the stream.
+/// A stream of transactions to one member. It ends when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct TxnStream {
     requests: mpsc::UnboundedSender<Bytes>,
     pending: Arc<PendingTxns>,
 }
 
-/// Transactions without a response, in the order of their requests. Responses have the same order.
+/// Transactions without a response, in the order of their requests. The member responds in the same
+/// order.
 #[derive(Debug, Default)]
 struct PendingTxns(Mutex<Queue>);
 
 #[derive(Debug, Default)]
 struct Queue {
     callers: VecDeque<oneshot::Sender<TxnResult>>,
-    /// Reason why the stream is closed, once it is.
+    /// Reason why the stream is closed; `None` while it is open.
     closed: Option<Status>,
 }
 
 impl TxnStream {
-    /// Opens a stream with the metadata of `head`. It closes after `idle_timeout` without requests.
+    /// Opens a stream with the metadata of `head`. The stream closes after `idle_timeout` without
+    /// requests.
     pub(crate) fn open(
         client: Http2Client,
         grpc: Grpc<Http2Client>,
@@ -94,7 +97,7 @@ impl PendingTxns {
         queue.closed.get_or_insert(reason);
     }
 
-    /// Delivers each response to its caller, until the stream ends.
+    /// Passes each response to its caller, until the stream ends.
     async fn deliver(
         &self,
         client: &Http2Client,
@@ -154,18 +157,19 @@ mod tests {
     use crate::transport::connection::Connection;
     use crate::transport::endpoint::Endpoint;
 
-    /// Generous limit for steps that must succeed.
+    /// Time limit of a step that must succeed, long enough for a busy machine.
     const STEP_TIMEOUT: Duration = Duration::from_secs(20);
 
-    /// Number of received streams and calls.
+    /// Number of streams and calls that the member received.
     #[derive(Debug, Default)]
     struct Counts {
         streams: AtomicUsize,
         calls: AtomicUsize,
     }
 
-    /// Runs a member that may have the stream. It responds to a call with `call`, and on the stream
-    /// it echoes each transaction, except that `long` is too long.
+    /// Runs a member that supports the stream if `has_stream` is true. It responds to a separate
+    /// call with `call`. On the stream it echoes each transaction, except that the response to
+    /// `long` is too long.
     async fn run_member(stream: DuplexStream, has_stream: bool, counts: Arc<Counts>) {
         let mut requests = h2::server::handshake(stream).await.expect("a handshake");
         while let Some(Ok((request, respond))) = requests.accept().await {

@@ -1,4 +1,4 @@
-//! Watches of keys and queues.
+//! Watches of single keys, and of the queues of locks and elections.
 
 pub(crate) mod queue_changes;
 pub(crate) mod watcher;

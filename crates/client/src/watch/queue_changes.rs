@@ -1,4 +1,4 @@
-//! Changes of a queue.
+//! Changes of the queue of a lock or an election.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::transport::channel::Channel;
 use crate::transport::retry::Backoff;
 use crate::watch::watcher::{WatchEvent, Watcher};
 
-/// A change of the queue of a lock or an election.
+/// A change of a queue: a claim was added, changed or removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueueChange {
     /// A claim has been added, or its value has changed.
@@ -25,14 +25,14 @@ pub enum QueueChange {
     Left {
         /// Key of the claim.
         key: Vec<u8>,
-        /// Revision of the change.
+        /// Revision in which the claim was removed.
         revision: u64,
     },
-    /// The service has discarded the history from the requested revision on: changes are missing.
+    /// The service has removed the history at the requested revision, so some changes are missing.
     HistoryCompacted,
 }
 
-/// The changes of a queue, each one once, in order.
+/// Receiver of the changes of a queue. It returns each change once, in order.
 pub struct QueueChanges {
     watcher: Watcher,
     name: String,
@@ -45,7 +45,7 @@ impl QueueChanges {
         QueueChanges { watcher, name: name.to_owned(), backoff: Backoff::default() }
     }
 
-    /// Waits for the next change, even while no member responds.
+    /// Waits for the next change. Also waits while no member responds.
     pub async fn next(&mut self) -> QueueChange {
         loop {
             let change = match self.watcher.next().await {

@@ -1,4 +1,4 @@
-//! Watches of keys, at whichever member responds.
+//! Watches of keys, served by any member that responds.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,13 +22,15 @@ use crate::transport::{ATTEMPT_TIMEOUT, REQUEST_TIMEOUT};
 pub(crate) enum WatchEvent {
     /// A key was written.
     Put(KeyValue),
-    /// A key was deleted. It has no value, and its `mod_revision` is that of the deletion.
+    /// A key was deleted. The value of the event is empty, and its `mod_revision` is that of the
+    /// deletion.
     Deleted(KeyValue),
-    /// The holder of a lock released it; its key, which is watched, will be deleted soon.
+    /// The holder of the watched key has sent the release of its lock. The key will be deleted
+    /// soon.
     Released,
-    /// The history from the requested revision on was discarded.
+    /// The service has removed the history at the requested revision.
     HistoryCompacted,
-    /// The service rejects or ends the watch. Reading the key shows the reason.
+    /// The service rejected or ended the watch. A read of the key shows the reason.
     Rejected,
     /// The connection failed. Another member may serve the watch.
     Disconnected,
@@ -39,7 +41,7 @@ type OpenWatch = (Arc<Connection>, ResponseStream<rpc::WatchResponse>);
 /// A watch of one key or a range of keys.
 pub(crate) struct Watcher {
     channel: Arc<Channel>,
-    /// Request for the next watch; its revision follows the received events.
+    /// Request that opens the next watch. Its revision is the one after the received events.
     request: rpc::WatchCreateRequest,
     open: Option<OpenWatch>,
     events: VecDeque<WatchEvent>,
@@ -51,8 +53,8 @@ impl Watcher {
         Self::of_range(channel, (key.to_vec(), Vec::new()), from)
     }
 
-    /// Also reports a release by the holder of the watched key, as long as the waiter's own key
-    /// exists. Only `tenure serve` supports this.
+    /// Also reports when the holder of the watched key sends a release, as long as the waiter's own
+    /// key exists. Only `tenure serve` supports this.
     pub(crate) fn on_behalf_of(mut self, own_key: &[u8], create_revision: u64) -> Self {
         let create_revision = i64::try_from(create_revision).unwrap_or(i64::MAX);
         self.request.waiting = Some(rpc::Waiting { key: own_key.to_vec(), create_revision });
@@ -73,9 +75,9 @@ impl Watcher {
 
     /// Waits for the next event.
     ///
-    /// After [`WatchEvent::Rejected`] and [`WatchEvent::Disconnected`] the next call opens a new
-    /// watch behind the last event, and after [`WatchEvent::HistoryCompacted`] behind the discarded
-    /// revisions.
+    /// After [`WatchEvent::Rejected`] and [`WatchEvent::Disconnected`], the next call opens a new
+    /// watch after the last event. After [`WatchEvent::HistoryCompacted`], the new watch starts
+    /// after the removed revisions.
     pub(crate) async fn next(&mut self) -> WatchEvent {
         loop {
             if let Some(event) = self.events.pop_front() {
@@ -88,7 +90,7 @@ impl Watcher {
         }
     }
 
-    /// Opens the watch if necessary and receives one response.
+    /// Opens the watch if it is not open, and receives one response.
     async fn receive(&mut self) -> Result<(), WatchEvent> {
         if self.open.is_none() {
             let connection = self.channel.connection(Instant::now() + REQUEST_TIMEOUT).await;
@@ -136,7 +138,8 @@ impl Watcher {
     }
 }
 
-/// Returns the event for a failed watch; abandons the connection if another member should serve it.
+/// Returns the event of a failed watch. Abandons the connection if another member should serve the
+/// watch.
 fn failure_event(connection: &Connection, status: &Status) -> WatchEvent {
     match retry_action(status) {
         RetryAction::Fail => WatchEvent::Rejected,

@@ -1,4 +1,4 @@
-//! The choice of the member among three.
+//! The choice of one member among three.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 use crate::relay::Relay;
 use crate::service::{STEP_TIMEOUT, Service, json_string};
 
-/// Three members, each behind a relay.
+/// Three members. Clients reach each of them through a relay.
 struct Cluster {
     members: Vec<Service>,
     relays: Vec<Arc<Relay>>,
@@ -70,7 +70,7 @@ impl Cluster {
         client.session(Duration::from_secs(3)).await.expect("a session")
     }
 
-    /// Acquires locks and returns the members that received requests.
+    /// Acquires locks, and returns the indices of the members that received requests.
     async fn members_used(&self, session: &Session) -> Vec<usize> {
         let counts = || self.relays.iter().map(|it| it.forwarded.load(Ordering::Relaxed));
         let before: Vec<usize> = counts().collect();
@@ -81,7 +81,7 @@ impl Cluster {
         used.map(|(place, _)| place).collect()
     }
 
-    /// Waits until the session sends requests to this member only.
+    /// Waits until the session sends its requests only to the member with this index.
     async fn wait_moved_to(&self, place: usize, session: &Session) {
         let moved = async { while self.members_used(session).await != [place] {} };
         timeout(STEP_TIMEOUT, moved)
@@ -147,7 +147,7 @@ async fn any_member_option_keeps_the_first_member() {
     panic!("none of thirty sessions started at a follower, which has a probability of 10^-14");
 }
 
-/// The relay keeps the connection open and forwards nothing.
+/// The relay of the leader keeps the connection open and forwards nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn session_outlives_a_silent_leader() {
     let cluster = Cluster::start().await;

@@ -59,8 +59,8 @@ async fn watch_ends_after_acquisition() {
     timeout(STEP_TIMEOUT, no_watchers).await.expect("a holder has no watch");
 }
 
-/// The predecessor is a key that was written by hand. A transaction that does not delete it reports
-/// it as released.
+/// The test writes the predecessor's key itself. A transaction that does not delete the key reports
+/// that its lock is released.
 #[tokio::test]
 async fn lock_passes_at_release_and_leadership_at_deletion() {
     let service = Service::start().await;
@@ -152,7 +152,7 @@ async fn repeated_request_keeps_its_place_before_later_waiters() {
     tokio::join!(repeats_request_before(1), repeats_request_before(2));
 }
 
-/// Repeats the request to enqueue after `others` other claims have joined the queue.
+/// Repeats the request of a claim after `others` other claims have joined the queue.
 async fn repeats_request_before(others: usize) {
     let service = Service::start().await;
     let (relay, address) = Relay::start(&service.address).await;
@@ -241,8 +241,8 @@ async fn release_during_outage_completes_after_it() {
     assert!(session.deadline().is_some(), "the session is alive");
 }
 
-/// Returns a service, a session whose first connection is held back, and another session that holds
-/// the lock `a`.
+/// Returns a service, the relay to it, and a session whose first connection is held back by the
+/// relay. Another session holds the lock `a`.
 async fn with_held_connection() -> (Service, Arc<Relay>, Session, Session, Guard) {
     let service = Service::start().await;
     let other = service.session().await;
@@ -254,7 +254,7 @@ async fn with_held_connection() -> (Service, Arc<Relay>, Session, Session, Guard
     (service, relay, session, other, has)
 }
 
-/// Forwards the held requests. The other session must still get the lock.
+/// Makes the relay forward the held requests. The other session must still get the lock.
 async fn assert_late_request_is_undone(
     service: &Service,
     relay: &Relay,

@@ -1,4 +1,4 @@
-//! Loss of sessions and locks, and its detection.
+//! Sessions and locks that are lost, and how a client detects this.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -154,8 +154,8 @@ async fn invalid_endpoints_are_rejected() {
     assert!(Client::connect(Vec::<String>::new()).await.is_err());
 }
 
-/// Runs a session whose member closes the connection while the next three members do not respond.
-/// Returns true if the session outlives its lease.
+/// Runs a session whose member closes the connection, while the next three members do not respond.
+/// Returns true if the session lasts longer than its lease.
 async fn outlives_unresponsive_members(listens: bool) -> bool {
     let service = Service::start().await;
     let (one, first) = Relay::start(&service.address).await;

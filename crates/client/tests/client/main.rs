@@ -1,4 +1,5 @@
-//! Clients of a member that runs in this process, over sockets, some of which misbehave.
+//! Tests of clients against a member in the same process, over sockets. Some of the sockets inject
+//! faults.
 
 mod admin;
 mod elections;

@@ -1,4 +1,4 @@
-//! A relay between a client and a member that injects network faults.
+//! A relay between a client and a member, which injects network faults.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -12,24 +12,24 @@ use tokio::time::{sleep, timeout};
 /// Faults of the relay, and its counters.
 #[derive(Debug, Default)]
 pub(crate) struct Relay {
-    /// Delay of each response, in milliseconds.
+    /// Time by which the relay delays each response, in milliseconds.
     pub(crate) delay: AtomicU64,
     /// True while the relay forwards nothing, without closing connections.
     pub(crate) is_cut: AtomicBool,
-    /// True if the next response is dropped and its connection closed.
+    /// True if the relay drops the next response and closes its connection.
     pub(crate) drops_next_response: AtomicBool,
-    /// True while connections are closed and not accepted.
+    /// True while the relay closes all connections and accepts none.
     pub(crate) is_down: AtomicBool,
-    /// Number of connections, the oldest ones, whose requests are held back.
+    /// Number of connections whose requests the relay holds back, counted from the oldest one.
     pub(crate) held: AtomicUsize,
-    /// Number of connections so far.
+    /// Number of connections that the relay has accepted so far.
     pub(crate) connections: AtomicUsize,
-    /// Number of forwarded pieces of requests.
+    /// Number of parts of requests that the relay has forwarded.
     pub(crate) forwarded: AtomicUsize,
 }
 
 impl Relay {
-    /// Listens and forwards connections to an address.
+    /// Starts a relay to an address. Returns the relay and its own address.
     pub(crate) async fn start(to: &str) -> (Arc<Relay>, String) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
@@ -64,7 +64,8 @@ impl Relay {
         }
     }
 
-    /// Forwards one direction: requests of the connection with this number, or responses (`None`).
+    /// Forwards one direction of a connection. With a number, it forwards the requests of the
+    /// connection with this number; with `None`, responses.
     async fn pass(
         &self,
         mut from: impl AsyncReadExt + Unpin,
@@ -125,7 +126,7 @@ impl Relay {
     }
 }
 
-/// An address that accepts no connections and does not reject them.
+/// An endpoint that neither accepts nor rejects connections.
 #[derive(Debug)]
 pub(crate) struct UnresponsiveEndpoint {
     pub(crate) address: String,
@@ -134,7 +135,7 @@ pub(crate) struct UnresponsiveEndpoint {
 }
 
 impl UnresponsiveEndpoint {
-    /// Opens a listener with a full backlog that accepts nothing.
+    /// Opens a listener that accepts nothing, and fills its queue of connections.
     pub(crate) async fn open() -> UnresponsiveEndpoint {
         let socket = TcpSocket::new_v4().expect("a socket");
         socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a port");

@@ -8,10 +8,10 @@ use tenure_server::{Config, Server};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Generous limit for steps that must succeed.
+/// Time limit of a step that must succeed, long enough for a busy machine.
 pub(crate) const STEP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A member in this process that runs as long as the runtime.
+/// A member in this process. It runs as long as the tokio runtime.
 pub(crate) struct Service {
     pub(crate) address: String,
     _folder: TempDir,
@@ -44,12 +44,12 @@ impl Service {
         self.client().await.session(Duration::from_secs(10)).await.expect("a session")
     }
 
-    /// Posts JSON and returns the response, with its head.
+    /// Posts JSON, and returns the HTTP response including its headers.
     pub(crate) async fn post(&self, path: &str, body: &str) -> String {
         self.post_as(path, body, "").await
     }
 
-    /// Posts JSON with a token and returns the response.
+    /// Posts JSON with a token, and returns the HTTP response.
     pub(crate) async fn post_as(&self, path: &str, body: &str, token: &str) -> String {
         let (length, shown) = (body.len(), format!("authorization: {token}\r\n"));
         let shown = if token.is_empty() { "" } else { &shown };
@@ -57,7 +57,8 @@ impl Service {
         self.response(&(head + body)).await
     }
 
-    /// Sets up users and permissions, step by step.
+    /// Creates users and permissions by these requests, one after the other. Each step has a path
+    /// and a body.
     pub(crate) async fn post_access(&self, steps: &[(&str, &str)]) {
         for (path, body) in steps {
             let response = self.post(&format!("/v3/auth/{path}"), body).await;
@@ -96,7 +97,7 @@ impl Service {
     }
 }
 
-/// Returns the first string with this name in a JSON response.
+/// Returns the first string field with this name in a JSON response.
 pub(crate) fn json_string<'a>(response: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = response.split_once(&format!("\"{name}\":\""))?;
     rest.split('"').next()

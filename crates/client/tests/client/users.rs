@@ -8,8 +8,8 @@ use tokio::time::timeout;
 
 use crate::service::{STEP_TIMEOUT, Service, json_string};
 
-/// Starts a service in which `bob` may read and write below `jobs/` and tokens expire after a
-/// second.
+/// Starts a service that requires authentication. `bob` may read and write below `jobs/`, and
+/// tokens expire after a second.
 async fn closed() -> Service {
     let service = Service::with(Config { auth_token_ttl: 1, ..Config::default() }).await;
     // From `jobs/` up to `jobs0`.
@@ -72,7 +72,7 @@ async fn missing_rights_are_rejected_with_status_code() {
     );
 }
 
-/// All keys below `jobs/`.
+/// Range of all keys below `jobs/`, in JSON.
 const JOBS: &str = r#"{"key":"am9icy8=","range_end":"am9iczA="}"#;
 
 const NO_JOBS: &str = r#"{"name":"bob","role":"jobs"}"#;

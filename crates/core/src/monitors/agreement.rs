@@ -19,7 +19,7 @@ pub struct Agreement {
 struct Belief {
     /// Last reported term and leader; `None` before the first report and after `Deposed`.
     leader: Option<(Term, ProcessId)>,
-    /// Highest term reported since boot.
+    /// Highest term that the process has reported since boot.
     highest: Option<Term>,
     crashed: bool,
 }

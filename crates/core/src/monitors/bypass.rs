@@ -12,12 +12,12 @@ use crate::service::mutex;
 pub struct Bypass {
     bound: u32,
     max_bypass: u32,
-    /// For each waiting process, the number of entries of each other since its request.
+    /// For each waiting process, the number of entries of each other process since its request.
     waiting: BTreeMap<ProcessId, BTreeMap<ProcessId, u32>>,
 }
 
 impl Bypass {
-    /// Allows at most `bound` entries of any other process during a wait.
+    /// Creates a monitor that allows at most `bound` entries of any other process during a wait.
     pub fn at_most(bound: u32) -> Self {
         Bypass { bound, max_bypass: 0, waiting: BTreeMap::new() }
     }
@@ -27,7 +27,7 @@ impl Bypass {
         Bypass::at_most(u32::MAX)
     }
 
-    /// Returns the maximum number of entries of one process during one wait of another so far.
+    /// Returns the largest number of entries of one process during one wait of another, so far.
     pub fn max_bypass(&self) -> u32 {
         self.max_bypass
     }

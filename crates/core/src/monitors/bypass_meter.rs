@@ -6,20 +6,23 @@ use crate::process::ProcessId;
 
 /// Measures how often other processes enter while one waits, in constant time per entry.
 ///
-/// An entering process has bypassed the longest waiting one at least as often as any other, so only
-/// that one is examined. A test compares the result with the monitor [`Bypass`](super::Bypass).
+/// Each entry examines only the process that has waited longest. The entering process has bypassed
+/// this process at least as often as any other waiting process. A test compares the result with the
+/// monitor [`Bypass`](super::Bypass).
 #[derive(Clone, Debug, Default)]
 pub struct BypassMeter {
-    /// Open and completed requests in order: the process, and the number of entries before it.
+    /// Requests from the oldest open one on, in order: the process, and the number of entries
+    /// before the request.
     requests: VecDeque<(ProcessId, u64)>,
-    /// Index of each process's open request, counted from the first of the run.
+    /// Index of the open request of each process. Index 0 is the first request of the run.
     open: Vec<Option<u64>>,
     /// Number of requests removed from the front.
     removed: u64,
     entries: u64,
-    /// Number of the last entry of each process.
+    /// Number of the last entry of each process; the first entry of the run has number 1.
     last_entry: Vec<u64>,
-    /// Earlier entries of each process that are newer than the oldest open request.
+    /// Numbers of the entries before `last_entry` of each process that are later than the oldest
+    /// open request.
     earlier_entries: Vec<VecDeque<u64>>,
     max_bypass: u32,
     max_bypass_pair: Option<(ProcessId, ProcessId)>,
@@ -45,7 +48,7 @@ impl BypassMeter {
         self.requests.push_back((process, self.entries));
     }
 
-    /// Records the end of a request, by entry or crash.
+    /// Records the end of a request, by an entry or a crash of its process.
     pub fn on_request_end(&mut self, process: ProcessId) {
         self.open[process.index()] = None;
         while let Some((first, _)) = self.requests.front()
@@ -56,7 +59,8 @@ impl BypassMeter {
         }
     }
 
-    /// Records an entry. Returns the process that it has bypassed most, and how often.
+    /// Records an entry of `process`. Returns the process that has waited longest, and how often
+    /// `process` has entered since that request. Returns `None` if no process waits.
     pub fn on_entry(&mut self, process: ProcessId) -> Option<(ProcessId, u32)> {
         self.on_request_end(process);
         self.entries += 1;
@@ -70,7 +74,8 @@ impl BypassMeter {
         Some((waiter, times))
     }
 
-    /// Records one more entry after `before`. Returns the number of entries since `since`.
+    /// Stores the number `before` of the previous entry of `process`. Returns how often the process
+    /// has entered since the entry with number `since`, including its newest entry.
     fn count_since(&mut self, process: ProcessId, before: u64, since: u64) -> u32 {
         let own = &mut self.earlier_entries[process.index()];
         own.push_back(before);
@@ -85,7 +90,8 @@ impl BypassMeter {
         self.max_bypass
     }
 
-    /// Returns the maximum number of entries of one process during the longest open wait.
+    /// Returns the largest number of entries of one process since the oldest open request; 0 if no
+    /// request is open.
     pub fn current_bypass(&self) -> u32 {
         let Some((_, since)) = self.requests.front() else { return 0 };
         let passed = |(last, own): (&u64, &VecDeque<u64>)| {
@@ -95,7 +101,8 @@ impl BypassMeter {
         most.and_then(|most| u32::try_from(most).ok()).unwrap_or(0)
     }
 
-    /// Returns the process that entered most often during a wait, and the waiting one.
+    /// Returns the pair of processes with the maximum bypass: the one that entered, and the one
+    /// that waited.
     pub const fn max_bypass_pair(&self) -> Option<(ProcessId, ProcessId)> {
         self.max_bypass_pair
     }

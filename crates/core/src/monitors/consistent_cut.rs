@@ -7,8 +7,8 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::snapshot::{Command, Event, Snapshot, TOKENS};
 
-/// A snapshot shows a state that could have occurred. It contains no taken tokens that it does not
-/// show as given, and each channel contains exactly the tokens given and not yet taken. Hence
+/// A snapshot shows a state that could have occurred. Each token that it shows as taken, it also
+/// shows as given. Each channel contains exactly the tokens that are given and not yet taken. Hence
 /// tokens are neither created nor lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ConsistentCut {
@@ -53,7 +53,7 @@ impl ConsistentCut {
         }
     }
 
-    /// Judges one channel of a snapshot.
+    /// Compares the recorded tokens of one channel of a snapshot with the ledgers of its two ends.
     fn channel(
         &self,
         snapshot: Snapshot,

@@ -9,13 +9,14 @@ use crate::property::Property;
 use crate::service::Term;
 use crate::service::replication::{Command, Event};
 
-/// An acknowledged write is never lost: every primary of a later term has it at its position, and
-/// no other write is acknowledged there.
+/// An acknowledged write is never lost: the list of every primary of a later term contains it at
+/// its position. No other write is acknowledged at that position.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Durability {
-    /// First term of acknowledgement and value, by position from 1.
+    /// Acknowledged writes by position from 1: the term of the first acknowledgement, and the
+    /// value.
     acknowledged: BTreeMap<u64, (Term, u64)>,
-    /// Initial writes of the primary of each term.
+    /// Writes that the primary of each term had when it began to serve.
     served: BTreeMap<Term, Vec<u64>>,
 }
 

@@ -10,7 +10,7 @@ use crate::service::election;
 /// The monitor ignores elections without terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FreshTerms {
-    /// Highest number under which each process led; true if it still leads.
+    /// Highest term number under which each process led, and true if it still leads.
     led: BTreeMap<ProcessId, (u64, bool)>,
 }
 

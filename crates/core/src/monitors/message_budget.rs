@@ -10,9 +10,9 @@ use crate::service::{election, mutex};
 /// Entries, or elections, take no more messages than the card allows. If the card states an exact
 /// number per entry, the total at the end must not be lower either.
 ///
-/// Each request adds its allowance to a credit, and every message takes one from it. Of elections
-/// only the first is judged. The next one may begin while messages of the first are in flight, and
-/// no card states the cost of both together.
+/// Each request adds the allowed number of messages to a credit, and every sent message reduces the
+/// credit by one. Only the first election is judged. The next one may begin while messages of the
+/// first are in flight, and no card states a cost for two overlapping elections.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MessageBudget {
     per: Per,
@@ -35,7 +35,7 @@ impl MessageBudget {
         Some(MessageBudget { exact, ..MessageBudget::at_most(cost.per, most) })
     }
 
-    /// Allows at most `most` messages per unit.
+    /// Creates a monitor that allows at most `most` messages per unit.
     pub fn at_most(per: Per, most: u64) -> Self {
         let credit = if per == Per::Election { most } else { 0 };
         MessageBudget { per, most, exact: false, credit, marked: ProcessSet::new(), over: false }

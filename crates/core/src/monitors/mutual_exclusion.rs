@@ -6,26 +6,27 @@ use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::service::mutex;
 
-/// At most one process is inside (or at most *k*).
+/// At most one process is inside the critical section, or at most *k* processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutualExclusion {
     inside: ProcessSet,
-    /// Property with its *k*, which also tells if a crash ends an entry.
+    /// Property that is judged, with its *k*. It also determines whether a crash ends an entry.
     property: Property,
 }
 
 impl MutualExclusion {
-    /// Allows at most one *live* process inside: a crash ends an entry.
+    /// Creates a monitor that allows at most one *live* process inside: a crash ends an entry.
     pub fn new() -> Self {
         MutualExclusion::of(Property::MutualExclusion)
     }
 
-    /// Allows at most `most` live processes inside: the property of a k-mutex.
+    /// Creates a monitor that allows at most `most` live processes inside: the property of a
+    /// k-mutex.
     pub fn at_most(most: u32) -> Self {
         MutualExclusion::of(Property::AtMost(most))
     }
 
-    /// Counts a process that crashed inside as inside until it recovers.
+    /// Creates a monitor that counts a process as inside after it crashed there, until it recovers.
     pub fn strict() -> Self {
         MutualExclusion::of(Property::MutualExclusionStrict)
     }

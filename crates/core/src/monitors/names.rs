@@ -9,7 +9,7 @@ use crate::service::renaming::{Command, Event, largest_name};
 /// No two processes get the same name, and no process gets two names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct UniqueNames {
-    /// Process that has each name.
+    /// Process that has each new name.
     given: BTreeMap<u32, ProcessId>,
 }
 
@@ -46,7 +46,8 @@ impl Monitor<Command, Event> for UniqueNames {
     }
 }
 
-/// Names are between 1 and N + t.
+/// New names are between 1 and N + t, where N is the group size and t the number of tolerated
+/// crashes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SmallNames {
     largest: u32,

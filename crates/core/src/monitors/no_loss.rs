@@ -6,10 +6,11 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::stream;
 
-/// Every item arrives exactly once, in order and without gaps; at the end none is missing.
+/// Every item of a stream arrives exactly once, in order and without gaps. At the end of a run none
+/// is missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NoLoss {
-    /// Last item sent and received, by (sender, receiver).
+    /// Number of the last item sent and of the last item received, by (sender, receiver).
     links: BTreeMap<(ProcessId, ProcessId), (u64, u64)>,
 }
 

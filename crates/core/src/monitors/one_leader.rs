@@ -6,7 +6,7 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::{Term, election};
 
-/// Scope in which there may be only one leader at a time.
+/// Condition under which two leaders at the same time violate the property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// Two live processes never both believe that they lead.

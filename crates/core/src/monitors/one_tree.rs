@@ -6,9 +6,9 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::tree::{Command, Event, Wave};
 
-/// Every wave builds a tree: each process joins once, through one that has joined, and there is one
-/// root. Hence there is no cycle, all processes reach the root, and there is one edge fewer than
-/// processes. The size that the root reports is the number of joined processes, or a smaller one
+/// Every wave builds a tree: each process joins once, through a process that has joined before, and
+/// there is one root. Hence there is no cycle, all processes reach the root, and there is one edge
+/// fewer than processes. The size that the root reports is the number of joined processes, or less
 /// after a crash.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneTree {

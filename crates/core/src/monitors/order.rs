@@ -7,10 +7,11 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::mutex;
 
-/// If one request happened before another, the entries follow in that order.
+/// If one request happened before another, their entries follow in the same order.
 ///
-/// The harness keeps the vector clocks and decides which messages count: the lock's own, or those
-/// of the application as well. Without clocks nothing is ordered and nothing is violated.
+/// The engine keeps the vector clocks. It decides whether they include only the messages of the
+/// lock, or also those of the application. Without clocks no request happened before another, and
+/// nothing is violated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Order {
     with_messages: bool,
@@ -23,8 +24,8 @@ impl Order {
         Order::default()
     }
 
-    /// Creates the monitor for a harness that counts application messages, with the other property
-    /// name.
+    /// Creates the monitor of [`Property::OrderWithMessages`], for an engine whose vector clocks
+    /// include the messages of the application.
     pub fn with_messages() -> Self {
         Order { with_messages: true, ..Order::new() }
     }

@@ -15,7 +15,8 @@ pub struct OnElection<M>(pub M);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OnApplication<M>(pub M);
 
-/// Makes a monitor of one part a monitor of the whole service: it does not see the other part.
+/// Implements a monitor of the combined service by a monitor of one of its two parts. Commands and
+/// events of the other part are skipped.
 macro_rules! on_half {
     ($on:ident<$m:ident $(, $c:ident, $e:ident)?> reads $half:ident, $command:ty, $event:ty,
      of $whole:ident, $whole_command:ty, $whole_event:ty) => {

@@ -6,10 +6,11 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::election;
 
-/// No leader is deposed while a majority believes in it, itself included, unless it crashes.
+/// No leader is deposed while a majority, which includes the leader itself, believes in it, unless
+/// the leader crashes.
 ///
-/// A leader that is cut off from all others is rightly deposed, so this property is for healthy
-/// leaders.
+/// A leader that is cut off from all others is rightly deposed. Therefore this property is only for
+/// leaders that can reach the others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SteadyLeader {
     /// Leader that each process believes in.

@@ -1,4 +1,4 @@
-//! When a node saves, and which effects it releases then.
+//! Tests of the moments at which a node saves, and of the effects that it then releases.
 
 use alloc::vec;
 
@@ -101,7 +101,8 @@ fn unchanged_step_waits_only_for_earlier_ones() {
     assert!(node.step(Input::Command(0)).can_release());
 }
 
-/// A process with a persistent counter. Promises depend on it, questions do not.
+/// A process with a persistent counter. Its messages `Promise` depend on the counter, its questions
+/// do not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct PromiseCounter(u64);
 
@@ -162,7 +163,7 @@ fn independent_messages_leave_before_save() {
     assert_eq!(left, [TestMessage::Promise(1), TestMessage::Promise(3)]);
 }
 
-/// A list whose head may be cut, which need not be saved.
+/// A list whose first elements may be cut off. The cut need not be saved.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct CutList {
     first: usize,

@@ -16,7 +16,7 @@ pub enum Command {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
-    /// All processes have arrived, and this one continues.
+    /// All processes have arrived, and this process leaves the barrier.
     Left {
         /// Number of the round, from 1.
         round: u64,

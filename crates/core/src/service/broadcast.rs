@@ -36,7 +36,7 @@ pub enum Command {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
-    /// An item was delivered.
+    /// This process delivers an item.
     Delivered {
         /// Item that was delivered.
         item: Item,
@@ -61,7 +61,7 @@ impl fmt::Display for Event {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     at: ProcessId,
-    /// Number of items sent.
+    /// Number of items that the user has broadcast.
     sent: u64,
     limit: u64,
     is_waiting: bool,

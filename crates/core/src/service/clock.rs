@@ -28,7 +28,7 @@ pub enum Event {
         /// Term of the leader that adjusted the clock.
         term: Term,
     },
-    /// The clock was read.
+    /// The user asked for the clock of this process.
     Shows {
         /// Reading of the clock.
         time: i64,

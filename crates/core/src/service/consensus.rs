@@ -19,9 +19,9 @@ pub enum Command {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
-    /// The final decision. A process may report it again after recovery.
+    /// The final decision of all processes. A process may report it again after recovery.
     Decided {
-        /// Value that the processes decided.
+        /// Value on which the processes decided.
         value: u64,
     },
 }
@@ -46,7 +46,7 @@ pub struct User {
     value: u64,
     proposes: bool,
     is_waiting: bool,
-    /// True if the user knows the decision, possibly before its proposal.
+    /// True if the user knows the decision. It may learn the decision before it proposes.
     knows: bool,
 }
 

@@ -64,7 +64,7 @@ pub enum Command {
         /// State of the user's state machine at that index; the same bytes at all processes.
         state: Payload,
     },
-    /// Change the members that keep the log.
+    /// Change the members that keep the log. Only the leader executes this command.
     ChangeMembers {
         /// Number that the answer repeats.
         ticket: u64,
@@ -121,9 +121,10 @@ pub enum Event {
         /// Entry at that index.
         entry: Entry,
     },
-    /// The log was truncated, because another leader has other entries there.
+    /// The last entries of this process were removed, because a new leader has other entries at
+    /// these indices.
     Dropped {
-        /// First dropped index.
+        /// Index of the first removed entry.
         from: u64,
     },
     /// An entry is committed permanently. All processes receive this event in the order of the log.
@@ -141,12 +142,12 @@ pub enum Event {
         /// Index of the entry.
         index: u64,
     },
-    /// Answer to a read: a process that has applied all entries up to the index observes everything
-    /// that any process had observed before the read was issued. This process has applied them.
+    /// Answer to a read. This process has applied all entries up to the index. It therefore
+    /// observes everything that any process had observed before the read was issued.
     Answered {
         /// Ticket of the command.
         ticket: u64,
-        /// Index to apply.
+        /// Index of the answer. This process has applied all entries up to it.
         index: u64,
     },
     /// A transfer of leadership succeeded: this process does not lead any more.
@@ -169,8 +170,8 @@ pub enum Event {
         /// Ticket of the append.
         ticket: u64,
     },
-    /// Many entries were committed since the last compaction. The user should compact; nothing
-    /// waits for it.
+    /// Many entries were committed since the last compaction. The user should issue
+    /// [`Command::Compact`]; the log continues without it.
     SnapshotNeeded {
         /// Index of the last entry applied here.
         index: u64,
@@ -182,8 +183,9 @@ pub enum Event {
         /// Index of the last entry that the snapshot covers.
         index: u64,
     },
-    /// The user's state is replaced by a snapshot, and the next committed entry follows it. The log
-    /// of this process contains nothing else. After recovery this event comes first.
+    /// A snapshot replaces the state of the user, and the next committed entry follows it. The log
+    /// of this process contains no other entries. After recovery this event comes before all
+    /// others.
     Restored {
         /// Index of the last entry that the snapshot covers.
         index: u64,
@@ -208,12 +210,12 @@ pub enum Event {
         /// Index of the committed entry that removed it.
         at: u64,
     },
-    /// The log of this process lacks entries that it acknowledged to the leader. It stops taking
-    /// part, because it may have lost votes as well.
+    /// The log of this process lacks entries that it acknowledged to the leader. The process stops
+    /// taking part, because it may have lost votes as well.
     Forgotten {
-        /// Index of the last remaining entry.
+        /// Index of the last entry that the log still contains.
         last: u64,
-        /// Index up to which it had acknowledged entries.
+        /// Index up to which this process had acknowledged entries to the leader.
         acknowledged: u64,
     },
 }
@@ -226,19 +228,20 @@ pub enum Reason {
     NotLeading,
     /// The process was leader when it received the command, and was deposed before it could answer.
     Deposed,
-    /// It has reached the limit of uncommitted entries.
+    /// This process has reached the limit of uncommitted entries.
     Full,
-    /// It is transferring leadership.
+    /// This process is transferring leadership to another process.
     HandingOver,
     /// The new leader did not take over, and this process continues to lead.
     NotTaken,
-    /// The index is not committed here, or was compacted before.
+    /// The index is not committed at this process, or the log was compacted up to it before.
     NotThere,
     /// Another membership change is in progress.
     Changing,
     /// A new voter lacks too many entries and does not catch up in time.
     NotCaughtUp,
-    /// No voter is left, or a member is outside the group or both voter and learner.
+    /// The new members form no valid group: no voter is left, a member is outside the group, or a
+    /// member is both voter and learner.
     NoGroup,
 }
 
@@ -246,7 +249,7 @@ pub enum Reason {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Entry {
-    /// Term of the leader that appended it.
+    /// Term of the leader that appended the entry.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::term_number"))]
     pub term: u64,
     /// Content of the entry.
@@ -261,12 +264,12 @@ pub enum Content {
     Nothing,
     /// Payload of a user.
     Payload(Payload),
-    /// Members from this entry on.
+    /// New members, which apply from this entry on.
     Members(Box<Members>),
 }
 
 impl Content {
-    /// Returns the number of payload bytes.
+    /// Returns the length of the payload in bytes; 0 for other content.
     pub fn weight(&self) -> usize {
         match self {
             Content::Payload(payload) => payload.bytes().len(),

@@ -40,7 +40,7 @@ pub enum Event {
         /// View that the process installed.
         view: View,
     },
-    /// This process does not belong to the group any more.
+    /// This process is no longer a member of the group.
     Removed {
         /// View without this process.
         view: View,
@@ -70,7 +70,7 @@ impl fmt::Display for Event {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     remaining: u32,
-    /// True if the process is a member according to its last event.
+    /// True if the last event tells that the process is a member.
     belongs: bool,
     /// True if the user has asked to leave, and has not asked to join since.
     has_left: bool,

@@ -9,7 +9,7 @@ use super::{EventViews, agreement, log};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 
-/// Identifier of a query at another process.
+/// Identifier of a query at the leader. It is unique among the queries of one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ticket {
@@ -26,9 +26,9 @@ pub enum Command {
     /// Command for the log. Its ticket is below 2⁶³.
     Log(log::Command),
     /// Query for the leader's user, which may be at this process. The answer is [`Event::Replied`],
-    /// or an answer of the log: declined without effect, or unknown with a possible effect.
+    /// or [`log::Event::Declined`] or [`log::Event::Unknown`] in an [`Event::Log`].
     Query {
-        /// Identifies the answer; different from all tickets of the log.
+        /// Number that the answer repeats. It differs from all tickets of the log.
         ticket: u64,
         /// Content of the query.
         query: log::Payload,
@@ -42,9 +42,9 @@ pub enum Command {
         /// Content of the answer.
         reply: log::Payload,
     },
-    /// Notify other processes. They send no answer, and the message may be lost.
+    /// Notify other processes. They send no answer, and the notification may be lost.
     Notify {
-        /// Processes that receive it.
+        /// Processes that receive the notification.
         to: ProcessSet,
         /// Content of the notification.
         payload: log::Payload,

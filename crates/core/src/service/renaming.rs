@@ -4,7 +4,8 @@ use core::fmt;
 
 use super::agreement::{ServiceUser, UserConfig, UserState};
 
-/// Returns the largest name in a group of `size` of which fewer than half crash: N + t.
+/// Returns the largest new name in a group of `size`: N + t, where t is the largest number of
+/// crashes below half of the group.
 pub const fn largest_name(size: u32) -> u32 {
     size + size.saturating_sub(1) / 2
 }
@@ -21,7 +22,7 @@ pub enum Command {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
-    /// The process received a unique name for good.
+    /// The process received its new name, which is unique and never changes.
     Named {
         /// New name, from 1.
         name: u32,

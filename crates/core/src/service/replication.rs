@@ -31,14 +31,14 @@ pub enum Event {
     Acknowledged {
         /// Term of the primary that acknowledged the write.
         term: Term,
-        /// Position among the writes, from 1.
+        /// Position in the list of writes, from 1.
         place: u64,
         /// Value of the write.
         value: u64,
     },
     /// A write was refused, because this process is not the primary.
     Refused {
-        /// Primary that this process knows of.
+        /// Primary, as far as this process knows; `None` if it knows none.
         leader: Option<ProcessId>,
     },
 }

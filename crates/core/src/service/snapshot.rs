@@ -30,7 +30,7 @@ impl fmt::Display for Snapshot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Give tokens to another process, at most as many as there are.
+    /// Give tokens to another process, at most as many as this process holds.
     Give {
         /// Process that receives the tokens.
         to: ProcessId,
@@ -52,34 +52,34 @@ pub enum Event {
         /// Number of tokens.
         tokens: u64,
     },
-    /// Tokens have arrived.
+    /// Tokens from another process have arrived.
     Taken {
         /// Process that sent the tokens.
         from: ProcessId,
         /// Number of tokens.
         tokens: u64,
     },
-    /// The snapshot contains the current state of this process.
+    /// The current state of this process was recorded for a snapshot.
     Recorded {
-        /// Snapshot that contains it.
+        /// Snapshot that contains the state.
         snapshot: Snapshot,
-        /// Number of tokens of this process.
+        /// Number of tokens that this process holds in the snapshot.
         tokens: u64,
     },
-    /// The snapshot contains the channels to this process.
+    /// The channels to this process were recorded for a snapshot.
     Closed {
-        /// Snapshot that contains them.
+        /// Snapshot that contains the channels.
         snapshot: Snapshot,
-        /// Tokens in flight from each other process.
+        /// Number of tokens in flight from each other process to this one.
         channels: Vec<(ProcessId, u64)>,
     },
     /// The snapshot is complete. Only the initiator receives this event.
     Collected {
         /// Snapshot that is complete.
         snapshot: Snapshot,
-        /// Tokens held by processes in the snapshot.
+        /// Number of tokens that processes hold in the snapshot.
         held: u64,
-        /// Tokens in flight in the snapshot.
+        /// Number of tokens in flight in the snapshot.
         under_way: u64,
     },
 }

@@ -12,8 +12,8 @@ use crate::process::ProcessId;
 pub enum Command {
     /// Begin a computation here. Allowed when the previous one has ended.
     Compute {
-        /// Number of generations of work that create more work; work of the last generation creates
-        /// none.
+        /// Number of generations of work that create further work. Work of the last generation
+        /// creates none.
         generations: u32,
     },
 }
@@ -27,11 +27,11 @@ pub enum Event {
         /// Initiator of the computation.
         of: ProcessId,
     },
-    /// A piece of work is done, and the work that it created was sent.
+    /// This process has completed a piece of work, and has sent the work that it created to others.
     Done {
         /// Initiator of the computation.
         of: ProcessId,
-        /// Number of created pieces of work.
+        /// Number of pieces of work that it created.
         more: u32,
     },
     /// The computation has ended for good. Only the initiator receives this event.
@@ -56,7 +56,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user that computes, again and again when the last computation has ended. The first process
+/// A user that begins a new computation whenever the previous one has ended. The first process
 /// begins with work of two further generations, the others with a single piece.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {

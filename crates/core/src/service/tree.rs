@@ -17,7 +17,7 @@ pub struct Wave {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Build another tree. A process that does not lead ignores this command.
+    /// Build another tree from this process. A process that does not lead ignores this command.
     Grow,
 }
 

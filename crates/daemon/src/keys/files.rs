@@ -11,23 +11,23 @@ use tenure_runtime::transport::{GroupKeys, Keys, PrivateKey};
 use super::KeyFileError;
 use crate::config::Cluster;
 
-/// Returns the path of a process's private key, in a directory of keys.
+/// Returns the path of the private key of `process`, in a directory of keys.
 pub fn private_key_file(directory: &Path, process: ProcessId) -> PathBuf {
     directory.join(format!("p{}.key", process.number()))
 }
 
-/// Returns the path of the public keys, in a directory of keys.
+/// Returns the path of the file with all public keys, in a directory of keys.
 pub fn public_keys_file(directory: &Path) -> PathBuf {
     directory.join("public.keys")
 }
 
-/// Creates keys for a group of `size` processes in a directory, which is created if it is missing.
-/// It receives a file with the private key of each process, readable by its owner alone, and one
-/// with all public keys.
+/// Creates keys for a group of `size` processes in a directory. The directory is created if it is
+/// missing. Each process gets a file with its private key, which only the owner may read. Another
+/// file contains all public keys.
 ///
 /// # Errors
 ///
-/// [`KeyFileError`]. No existing file is changed.
+/// [`KeyFileError`]. Existing files are never changed.
 pub fn make_keys(directory: &Path, size: u32) -> Result<(), KeyFileError> {
     let unwritable =
         |path: &Path, source| KeyFileError::Unwritable { path: path.to_path_buf(), source };
@@ -66,7 +66,7 @@ fn write_new(path: &Path, mode: u32, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Reads the keys that a configuration names; none if it names none.
+/// Reads the key files that a configuration names; `None` if it names no files.
 pub(crate) fn keys(cluster: &Cluster, me: ProcessId) -> Result<Option<Keys>, KeyFileError> {
     let (Some(private), Some(public)) = (&cluster.private_key, &cluster.public_keys) else {
         return Ok(None);
@@ -85,7 +85,7 @@ pub(crate) fn keys(cluster: &Cluster, me: ProcessId) -> Result<Option<Keys>, Key
     Keys::new(me, mine, group).map(Some).map_err(|source| invalid(private, source))
 }
 
-/// Returns the contents and the permissions of the file.
+/// Returns the contents and the permissions of a file with a private key.
 fn read_private(path: &Path) -> io::Result<(String, u32)> {
     let mut file = File::open(path)?;
     let mode = file.metadata()?.permissions().mode() & 0o7777;

@@ -1,4 +1,4 @@
-//! Key files: created by `tenure keys new`, read by a node at its start and at SIGHUP.
+//! Key files: `tenure keys new` creates them. A node reads them at its start, and again at SIGHUP.
 
 use std::io;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub(crate) use files::keys;
 #[cfg(feature = "keys")]
 pub use files::{make_keys, private_key_file, public_keys_file};
 
-/// Failure to use or create key files. Nothing was started.
+/// Error of a key file. No node was started.
 #[derive(Debug, Error)]
 pub enum KeyFileError {
     /// The file cannot be read.
@@ -69,14 +69,14 @@ pub enum KeyFileError {
     },
 }
 
-/// Returns how a node with this configuration authenticates its peers.
+/// Returns how this node authenticates its peers, by the keys of the configuration.
 #[cfg(feature = "keys")]
 pub(crate) fn trust(cluster: &Cluster, me: ProcessId) -> Result<Trust, KeyFileError> {
     Ok(files::keys(cluster, me)?
         .map_or_else(|| trust_without_keys(cluster), |keys| Trust::Keys(keys.into())))
 }
 
-/// Returns how a node of a build without keys treats its peers.
+/// Returns how this node treats its peers, in a build that has no support for keys.
 #[cfg(not(feature = "keys"))]
 pub(crate) fn trust(cluster: &Cluster, _: ProcessId) -> Result<Trust, KeyFileError> {
     if cluster.private_key.is_some() {
@@ -86,7 +86,7 @@ pub(crate) fn trust(cluster: &Cluster, _: ProcessId) -> Result<Trust, KeyFileErr
     }
 }
 
-/// Returns how a node without keys treats its peers.
+/// Returns how this node treats its peers if the configuration names no keys.
 fn trust_without_keys(cluster: &Cluster) -> Trust {
     if cluster.insecure { Trust::Unauthenticated } else { Trust::LoopbackOnly }
 }

@@ -1,8 +1,8 @@
 //! Live page of a cluster or a node.
 //!
-//! A separate thread reads traces as they are written and serves the page, so that viewers do not
-//! slow down the workload. Each message to a page contains everything that the page shows. So a
-//! viewer who misses messages, or reconnects, loses nothing.
+//! A separate thread reads traces while they are written, and serves the page. Viewers therefore do
+//! not slow down the workload. Each message to a page contains everything that the page shows. A
+//! viewer who misses messages or reconnects loses nothing.
 
 #[cfg(feature = "page")]
 mod server;
@@ -32,26 +32,27 @@ pub struct PageInfo {
     pub election: String,
     /// Number of nodes.
     pub size: u32,
-    /// Number of the node whose view the page shows, from 1; none for a whole cluster.
+    /// Number of the node whose view the page shows, from 1. `None`: the page shows a whole
+    /// cluster.
     pub own: Option<u32>,
 }
 
 /// Source of the events that a page shows.
 #[derive(Debug)]
 pub enum Source {
-    /// Traces of a cluster, as they are written.
+    /// Trace files of a cluster, which are read while they are written.
     Files(Vec<Tail>),
-    /// Records of a node in this process.
+    /// Records of a node that runs in this process.
     Node(Box<Observer>),
 }
 
 impl Source {
-    /// Returns the traces at these paths, which need not exist yet.
+    /// Returns a source that reads the traces at these paths. The files need not exist yet.
     pub fn files(paths: Vec<PathBuf>) -> Self {
         Source::Files(paths.into_iter().map(Tail::new).collect())
     }
 
-    /// Passes new events to the view.
+    /// Passes the events since the last call to the view.
     #[cfg(feature = "page")]
     fn read(&mut self, view: &mut tenure_trace::live::View) {
         match self {
@@ -66,7 +67,7 @@ impl Source {
         }
     }
 
-    /// Returns the status of the node, if the source is one.
+    /// Returns the status of the node; `None` if the source is not a node.
     #[cfg(feature = "page")]
     fn status(&self) -> Option<crate::status::NodeStatus> {
         match self {
@@ -76,7 +77,7 @@ impl Source {
     }
 }
 
-/// Failure to serve a page. Nothing was started.
+/// Error while opening a page. Nothing is left running.
 #[derive(Debug, Error)]
 pub enum PageError {
     /// The web server did not start.
@@ -91,7 +92,7 @@ pub enum PageError {
     System(#[from] std::io::Error),
 }
 
-/// Running page. Dropping it stops the page without a final message.
+/// Running page. If it is dropped, the page stops without a final message.
 #[derive(Debug)]
 pub struct LivePage {
     url: String,
@@ -102,8 +103,8 @@ pub struct LivePage {
 impl LivePage {
     /// Serves a page with the events of `source`.
     ///
-    /// Beyond this machine, viewers need a token. It is read from the file `token`, which is
-    /// created if it is missing. Without a file the token is new.
+    /// If the page listens beyond this machine, viewers need a token. It is read from the file
+    /// `token`, which is created if it is missing. If no file is given, the token is new.
     ///
     /// # Errors
     ///
@@ -142,7 +143,7 @@ impl LivePage {
         Err(PageError::Absent)
     }
 
-    /// Returns the URL of the page.
+    /// Returns the URL of the page, including the token if viewers need one.
     pub fn url(&self) -> &str {
         &self.url
     }

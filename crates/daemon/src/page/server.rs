@@ -23,11 +23,11 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::status::{self, StatusRequest};
 use super::{PageInfo, Source};
 
-/// Time between updates of a page: short enough for viewers, and long enough to leave the
-/// processors to the cluster.
+/// Time between two updates of a page. It is short enough for viewers, and leaves enough processor
+/// time to the cluster.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Upper bound on queued status requests.
+/// Upper bound on status requests that wait for a response.
 const MAX_STATUS_REQUESTS: usize = 8;
 
 const ASSETS: [Asset; 6] = [
@@ -39,18 +39,19 @@ const ASSETS: [Asset; 6] = [
     Asset::script("/live.js", include_str!("live.js")),
 ];
 
-/// Message to the page after each update interval, and after the run.
+/// Message that the page receives after each update interval, and once after the run.
 #[derive(Serialize)]
 struct PageUpdate<'a> {
     about: &'a PageInfo,
     view: Snapshot,
-    /// Null until the run is over.
+    /// Results of the monitors; null until the run is over.
     verdicts: &'a Value,
-    /// True if this is the final update.
+    /// True if this is the last update of the page.
     last: bool,
 }
 
-/// Serves a page until `finished` resolves. Sends the URL or the error to `ready` first.
+/// Serves a page until `finished` resolves. Before that, sends the URL of the page or the error to
+/// `ready`.
 pub(super) async fn serve(
     listen: SocketAddr,
     token: Option<PathBuf>,
@@ -90,7 +91,8 @@ pub(super) async fn serve(
     tokio::join!(updating, serving);
 }
 
-/// Sends updates to all viewers until the final one, and responds to status requests.
+/// Sends an update to all viewers after each interval, until the final one. Responds to status
+/// requests.
 async fn follow(
     about: PageInfo,
     mut source: Source,
@@ -128,7 +130,7 @@ async fn follow(
     }
 }
 
-/// Streams updates, from the latest one on.
+/// Returns a stream of updates that begins with the latest one.
 fn stream(
     updates: watch::Receiver<Arc<str>>,
 ) -> Sse<impl futures_util::Stream<Item = Result<Event, Infallible>>> {

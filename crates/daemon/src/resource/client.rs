@@ -1,4 +1,4 @@
-//! Client of the counter.
+//! Client of the counter that a lock protects.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,18 +13,19 @@ use super::wire::{RESPONSE_BYTES, Request, Response};
 
 /// Connection to the server of the counter.
 ///
-/// Not cancel-safe: after a call is dropped, connect again, because its response is still to come.
+/// The methods are not cancel-safe: if a call is dropped, its response would be read by the next
+/// call. Connect again in that case.
 #[derive(Debug)]
 pub struct Client {
     stream: TcpStream,
     process: ProcessId,
 }
 
-/// Error: the resource has seen a higher fencing token, so the lock was lost.
+/// Error: the counter has seen a higher fencing token. The caller has therefore lost the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("rejected: the resource has seen fencing token {highest}")]
 pub struct FenceRejected {
-    /// Highest fencing token that the resource has seen.
+    /// Highest fencing token that the counter has seen.
     pub highest: Fence,
 }
 

@@ -1,20 +1,20 @@
-//! Counter that verifies fencing tokens, without a network.
+//! Counter that checks fencing tokens. It does not use the network.
 
 use tenure_core::{Fence, ProcessId};
 use tenure_trace::{Access, Operation};
 
-/// Value of the counter, and numbers of its accesses.
+/// Value of the counter, and the numbers of accepted and rejected accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CounterStats {
     /// Current value.
     pub value: u64,
-    /// Number of accepted writes: equal to the value if no update was lost.
+    /// Number of accepted writes. It is equal to the value if no update was lost.
     pub puts: u64,
     /// Number of rejected accesses.
     pub rejected: u64,
 }
 
-/// Counter that rejects outdated fencing tokens.
+/// Counter that rejects fencing tokens lower than the highest one seen.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counter {
     highest: Option<Fence>,
@@ -22,8 +22,9 @@ pub(super) struct Counter {
 }
 
 impl Counter {
-    /// Reads the counter, or writes `value`, unless a higher fencing token was seen. An equal one
-    /// belongs to the same entry. An access without a token is always accepted.
+    /// Reads the counter, or writes `value`. Fails if a higher fencing token was seen before. An
+    /// equal token belongs to the same entry into the critical section. An access without a token
+    /// is always accepted.
     pub(super) fn access(
         &mut self,
         by: ProcessId,

@@ -1,4 +1,4 @@
-//! Server of the counter: one task per connection, one counter for all.
+//! Server of the counter. Each connection has a task, and all use one counter.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -18,10 +18,10 @@ use tokio::time::sleep;
 use super::counter::{Counter, CounterStats};
 use super::wire::{REQUEST_BYTES, Request, Response};
 
-/// Pause after a failure to accept a connection.
+/// Pause after the server failed to accept a connection.
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Server of a counter on loopback, which traces every access. Stops when it is dropped.
+/// Server of a counter on loopback, which can trace every access. It stops when it is dropped.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -29,8 +29,9 @@ pub struct Server {
     accepting: AbortHandle,
 }
 
-/// The process in the critical section. Its read of the counter is delayed until this value is
-/// dropped. Faults that are injected meanwhile therefore hit the process in the critical section.
+/// The process in the critical section. The server delays the process's read of the counter until
+/// this value is dropped. A fault that is injected meanwhile hits the process inside the critical
+/// section.
 #[derive(Debug)]
 pub struct Holder {
     /// Process that holds the lock.
@@ -38,24 +39,25 @@ pub struct Holder {
     _released: oneshot::Sender<()>,
 }
 
-/// State that all connections share.
+/// State that all connections to the server share.
 #[derive(Debug)]
 struct ServerState {
-    /// Number of processes.
+    /// Number of processes in the group.
     size: u32,
     traced: Mutex<TracedCounter>,
-    /// Notified when the trace could not be written.
+    /// Notified when an access could not be written to the trace.
     trace_failed: Notify,
-    /// Sender for the next process that reads the counter.
+    /// Sender for the next process that reads the counter. `None`: no caller waits for one.
     holder_request: Mutex<Option<oneshot::Sender<Holder>>>,
 }
 
-/// Counter and trace of its accesses, which must have the same order.
+/// Counter, and the trace of its accesses. One lock protects both, so that their order is the same.
 #[derive(Debug)]
 struct TracedCounter {
     counter: Counter,
     trace: Option<Writer>,
-    /// Further files of the trace.
+    /// Further files, in which the trace continues when one is full. `None`: the trace has one
+    /// file.
     segments: Option<Segments>,
     failure: Option<WriteError>,
 }
@@ -100,7 +102,7 @@ impl Server {
         Server { address, state, accepting }
     }
 
-    /// Continues the trace in another file whenever one is full.
+    /// Makes the trace continue in another file whenever a file is full.
     pub fn set_segments(&self, segments: Segments) {
         self.state.traced().segments = Some(segments);
     }
@@ -116,15 +118,15 @@ impl Server {
     }
 
     /// Delays the next read of the counter until the returned [`Holder`] is dropped. Replaces an
-    /// earlier request that has caught no process yet.
+    /// earlier request that no process has met yet.
     pub fn await_holder(&self) -> oneshot::Receiver<Holder> {
         let (request, holder) = oneshot::channel();
         *self.state.holder_request() = Some(request);
         holder
     }
 
-    /// Resolves when an access could not be traced. The service has ended then, because an untraced
-    /// access must not happen.
+    /// Resolves when an access could not be written to the trace. The server has then stopped its
+    /// service, because no access must happen without a trace.
     pub async fn failed(&self) -> WriteError {
         loop {
             let trace_failed = self.state.trace_failed.notified();
@@ -160,7 +162,7 @@ impl Drop for Server {
 }
 
 impl ServerState {
-    /// Ignores the poison: the counter is consistent after a panic.
+    /// Locks the counter. Ignores poison, because the counter is consistent even after a panic.
     fn traced(&self) -> MutexGuard<'_, TracedCounter> {
         self.traced.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -169,7 +171,7 @@ impl ServerState {
         self.holder_request.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Delays the read of a process if a holder was requested.
+    /// Delays the read of this process if a caller waits for a [`Holder`].
     async fn hold(&self, process: ProcessId) {
         let Some(request) = self.holder_request().take() else { return };
         let (released, release) = oneshot::channel();
@@ -179,7 +181,8 @@ impl ServerState {
         }
     }
 
-    /// Executes a request and traces the access. Returns none if the trace failed.
+    /// Executes a request and writes the access to the trace. Returns `None` if the trace could not
+    /// be written.
     fn execute(&self, request: Request) -> Option<Response> {
         let Request { by, operation, fence, value } = request;
         let mut traced = self.traced();

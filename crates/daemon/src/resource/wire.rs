@@ -1,12 +1,13 @@
-//! Wire format of the counter: frames of fixed size, so that no length needs validation.
+//! Encoding of requests and responses of the counter. All frames have a fixed size, so that no
+//! length needs validation.
 
 use tenure_core::{Fence, ProcessId};
 use tenure_trace::Operation;
 
-/// Length of a request: operation, process, presence of a token, token, value.
+/// Length of a request in bytes: operation, process, presence of a token, token, value.
 pub(super) const REQUEST_BYTES: usize = 1 + 4 + 1 + 16 + 8;
 
-/// Length of a response: acceptance, value, highest token.
+/// Length of a response in bytes: acceptance, value, highest token.
 pub(super) const RESPONSE_BYTES: usize = 1 + 8 + 16;
 
 /// Request of a client.
@@ -39,7 +40,7 @@ impl Request {
         frame
     }
 
-    /// Decodes a request; none if the bytes are invalid.
+    /// Decodes a request; `None` if the bytes are invalid.
     pub(super) fn decode(frame: &[u8; REQUEST_BYTES]) -> Option<Request> {
         let operation = match frame[0] {
             0 => Operation::Get,
@@ -72,7 +73,7 @@ impl Response {
     }
 }
 
-/// Reads a big-endian number of eight bytes.
+/// Reads a big-endian number of eight bytes at `start`.
 fn number(frame: &[u8], start: usize) -> u64 {
     frame[start..start + 8].iter().fold(0, |number, byte| (number << 8) | u64::from(*byte))
 }

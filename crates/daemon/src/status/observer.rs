@@ -1,4 +1,4 @@
-//! Status of a node, computed from its records, connections and saves.
+//! Status of a node, computed from its records, its connections and its saves.
 
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, OnceLock};
@@ -13,7 +13,7 @@ use super::{LeaderInfo, LinkStatus, LockUsage, NodeStatus, SaveStats, Traffic};
 use crate::clock::format_rfc3339;
 use crate::config::Config;
 
-/// Identity of a node, and its handles once it runs.
+/// Identity of a node, and its connections and saves once it runs.
 #[derive(Debug)]
 pub(crate) struct NodeInfo {
     me: ProcessId,
@@ -32,7 +32,7 @@ struct RunState {
     saves: SaveMetrics,
 }
 
-/// Reader of a node's records.
+/// Reads the records of a node, and computes its status from them.
 #[derive(Debug)]
 pub struct Observer {
     info: Arc<NodeInfo>,
@@ -44,7 +44,7 @@ pub struct Observer {
 #[derive(Debug, Default)]
 struct RecordStats {
     process_states: ProcessStates,
-    /// Known leader, and since when.
+    /// Known leader, and the time at which the node learned of it.
     leader: Option<(Term, u64)>,
     elections: u64,
     requests: u64,
@@ -65,7 +65,8 @@ impl NodeInfo {
         })
     }
 
-    /// Makes the status available. Panics if it is called twice.
+    /// Stores the session, the connections and the saves of the node, once it runs. Panics if it is
+    /// called twice.
     pub(crate) fn set_running(&self, session: u64, view: MeshView, saves: SaveMetrics) {
         let run_state = RunState { session, started: Instant::now(), view, saves };
         let is_first = self.run_state.set(run_state).is_ok();
@@ -87,7 +88,7 @@ impl Observer {
         }
     }
 
-    /// Returns the status; none before the node runs.
+    /// Returns the status of the node; `None` before the node runs.
     pub(crate) fn status(&self) -> Option<NodeStatus> {
         let (info, stats) = (&*self.info, &self.stats);
         let RunState { session, started, view, saves } = info.run_state.get()?;
@@ -194,7 +195,7 @@ impl RecordStats {
     }
 }
 
-/// Formats the time of a record.
+/// Formats the time of a record, which is in nanoseconds.
 fn timestamp(nanoseconds: u64) -> String {
     format_rfc3339(UNIX_EPOCH + Duration::from_nanos(nanoseconds))
 }

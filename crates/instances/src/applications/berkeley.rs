@@ -1,4 +1,4 @@
-//! Clock synchronisation by an elected leader (Berkeley algorithm).
+//! Synchronisation of clocks by an elected leader, with the Berkeley algorithm.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,15 @@ use tenure_sim::{CrashTrigger, Distribution, Fault, RunError, Settings};
 
 use super::{ELECTION_START, first_process_wins, max_latency, run, simulation};
 
-/// Clocks and network of a synchronisation run.
+/// Clocks, network and faults of a synchronisation run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClockScenario {
     /// Initial value of each clock, in ticks. The first process is the first leader.
     pub starts: Vec<i64>,
-    /// Largest difference between clocks that enter the average, in ticks. `None`: all clocks do.
+    /// Largest difference in ticks at which a clock still enters the average. `None`: all clocks
+    /// enter it.
     pub tolerance: Option<u64>,
-    /// Latency of a message.
+    /// Latency of each message, in ticks.
     pub latency: Distribution,
     /// Maximum drift of a clock from real time, in parts per million.
     pub drift_ppm: u32,
@@ -28,8 +29,8 @@ pub struct ClockScenario {
 }
 
 impl ClockScenario {
-    /// Creates clocks that show these times, without drift and tolerance. Each message takes one
-    /// unit.
+    /// Creates a scenario whose clocks show these times at first. The clocks do not drift, there is
+    /// no tolerance, and each message takes one unit.
     pub fn starting_at(starts: impl Into<Vec<i64>>) -> Self {
         ClockScenario {
             starts: starts.into(),
@@ -45,11 +46,11 @@ impl ClockScenario {
 /// Result of a synchronisation run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClockOutcome {
-    /// Adjustments of each process's clock, in order, in ticks.
+    /// Adjustments of each process's clock in ticks, in the order in which they were made.
     pub adjustments: Vec<Vec<i64>>,
-    /// Final value of each clock minus the elapsed time, in ticks. `None` for crashed processes.
+    /// Final value of each clock minus the elapsed time, in ticks. `None`: the process has crashed.
     pub clocks: Vec<Option<i64>>,
-    /// Largest difference between two clocks at the end, in ticks.
+    /// Largest difference between two clocks at the end of the run, in ticks.
     pub spread: u64,
     /// Leaders in the order of their terms.
     pub leaders: Vec<Term>,

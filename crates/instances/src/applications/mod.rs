@@ -1,8 +1,8 @@
-//! Applications of leader election in the simulator. Each module runs one example with the given
-//! parameters and returns its observations as data.
+//! Applications of leader election, run in the simulator. Each module runs one example with the
+//! given parameters, and returns its observations as data.
 //!
-//! All examples use the bully algorithm, and the ranks decide the winner. Times are in ticks; a
-//! unit has [`TICKS_PER_UNIT`] of them.
+//! All examples use the bully algorithm, in which the ranks decide the winner. Times are in ticks.
+//! A unit has [`TICKS_PER_UNIT`] of them.
 
 pub mod berkeley;
 pub mod commit;
@@ -25,7 +25,7 @@ use tenure_trace::{EventData, Kind, Reader, ServiceCommand, ServiceEvent, Subjec
 /// Time of the election, in ticks. Users issue their initial commands before it.
 const ELECTION_START: u64 = TICKS_PER_UNIT;
 
-/// An event that a user received, with its time.
+/// An event that a user received, with the time and the process.
 struct UserEvent<E> {
     at: u64,
     process: ProcessId,
@@ -51,7 +51,7 @@ where
         })
     }
 
-    /// Returns the terms of all leaders in ascending order.
+    /// Returns the terms of all elected leaders in ascending order.
     fn terms(&self) -> Vec<Term> {
         let mut terms: Vec<Term> = Vec::new();
         for seen in &self.seen {
@@ -73,13 +73,13 @@ where
     }
 }
 
-/// Returns the highest latency in ticks, or 10 units if the span has no upper bound.
+/// Returns the highest latency in ticks; 10 units if the distribution has no upper bound.
 fn max_latency(latency: Distribution) -> u64 {
     latency.most().unwrap_or(10 * TICKS_PER_UNIT).max(TICKS_PER_UNIT)
 }
 
-/// Returns an election configuration for messages that take at most `delay` ticks. The first
-/// process wins, then the second, and so on.
+/// Returns a configuration of the election for messages that take at most `delay` ticks. The first
+/// process has the best rank, then the second, and so on.
 fn first_process_wins(size: u32, delay: u64) -> bully::Config {
     let ranks = (1..=size).rev().map(Rank::of_id).collect();
     bully::Config { ranks, ..bully::Config::plain(size, delay) }
@@ -99,8 +99,8 @@ where
     Simulation::new(config, settings).with_command(ELECTION_START, ProcessId(0), elect)
 }
 
-/// Runs a simulation and collects the events of its users. It executes twice with the same
-/// result: once for the final states and once for the trace.
+/// Runs a simulation, and collects the events of its users. It runs twice with the same result:
+/// once for the final states, and once for the trace.
 fn run<A>(simulation: &Simulation<Led<A, Bully>>) -> Result<Run<A, A::Event>, RunError>
 where
     A: Application<Command: ServiceCommand, Event: ServiceEvent + DeserializeOwned>,
@@ -126,7 +126,7 @@ fn decode_event<E: DeserializeOwned>(data: EventData) -> service::Event<E> {
     event.expect("an event survives the round trip through JSON")
 }
 
-/// Trace writer in memory.
+/// Trace writer that keeps its bytes in memory.
 #[derive(Clone, Debug, Default)]
 struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 

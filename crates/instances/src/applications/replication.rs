@@ -1,4 +1,4 @@
-//! Primary-backup replication: acknowledged writes survive a crash of the primary.
+//! Primary-backup replication. Acknowledged writes survive a crash of the primary.
 
 use std::collections::BTreeMap;
 
@@ -15,18 +15,18 @@ use super::{ELECTION_START, first_process_wins, max_latency, run, simulation};
 /// Workload and faults of a replication run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplicationScenario {
-    /// Number of processes. The first one is the first primary.
+    /// Number of processes. The first one is the primary at first.
     pub size: u32,
-    /// Number of write attempts by the user of each process. Only the primary accepts writes.
+    /// Number of writes that the user of each process attempts. Only the primary accepts writes.
     pub writes: u32,
     /// Pause between two writes of a user, in ticks.
     pub write_interval: u64,
     /// Latency of a message.
     pub latency: Distribution,
-    /// Processes that crash, each with its tick.
+    /// Processes that crash, each with the time of its crash in ticks.
     pub crashes: Vec<(ProcessId, u64)>,
-    /// Start and end of a partition of the first process, in ticks. The others suspect it
-    /// meanwhile, but it suspects none of them.
+    /// Start and end of a partition between the first process and the others, in ticks. Meanwhile
+    /// the others suspect the first process, and it suspects none of them.
     pub isolation: Option<(u64, u64)>,
     /// Enabled variants of the algorithm.
     pub variants: Variants<Switch>,
@@ -54,15 +54,15 @@ impl ReplicationScenario {
 /// Result of a replication run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplicationOutcome {
-    /// Acknowledged writes: process, term, index and value.
+    /// Acknowledged writes, each with the process, its term, the index and the value.
     pub acknowledged: Vec<(ProcessId, Term, u64, u64)>,
-    /// Writes that each primary had when it began to serve.
+    /// For each primary, its term and the writes that it had when it began to serve.
     pub served: Vec<(Term, Vec<u64>)>,
-    /// Number of rejected attempts.
+    /// Number of writes that were rejected.
     pub refused: u64,
-    /// Writes that each process has at the end, including crashed processes.
+    /// Writes that each process has at the end. Crashed processes are included.
     pub lists: Vec<Vec<u64>>,
-    /// Acknowledged writes that the last primary lacks or has at another index.
+    /// Acknowledged writes that the last primary does not have, or has at another index.
     pub lost: Vec<u64>,
     /// Number of messages sent, by kind.
     pub messages: BTreeMap<&'static str, u64>,

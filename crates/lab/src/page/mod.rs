@@ -1,25 +1,25 @@
-//! The page: JavaScript modules and a style sheet, without external resources.
+//! The lab's page: JavaScript modules and a style sheet, without external resources.
 
 use std::sync::OnceLock;
 
 use tenure_trace::diagram::{ELEMENTS, PALETTE};
 use tenure_web::Asset;
 
-/// JavaScript module of the page.
+/// Creates the asset of a JavaScript module of the page, from the file with this name.
 macro_rules! module {
     ($name:literal) => {
         Asset::script(concat!("/", $name, ".js"), include_str!(concat!($name, ".js")))
     };
 }
 
-/// Returns the shared page elements as a module.
+/// Returns the functions that all pages share, as a JavaScript module.
 fn elements() -> &'static str {
     // Built once per process.
     static MODULE: OnceLock<String> = OnceLock::new();
     MODULE.get_or_init(|| format!("{ELEMENTS}export {{ byId, element, facts, updateChildren }};\n"))
 }
 
-/// Returns all files of the page.
+/// Returns all files of the lab's page.
 pub(crate) fn assets() -> Vec<Asset> {
     vec![
         Asset::html("/", include_str!("lab.html")),

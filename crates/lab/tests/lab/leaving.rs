@@ -1,4 +1,4 @@
-//! A computation ends when its client disconnects.
+//! A computation is cancelled when its client disconnects.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -18,7 +18,7 @@ use tenure_sim::{Settings, Simulation};
 use tenure_trace::Trace;
 use tenure_web::Server;
 
-/// Source of a run with endless steps that records their cancellation.
+/// Source of one run whose steps never end. It records their cancellation.
 struct EndlessSource {
     started: Arc<AtomicBool>,
     is_cancelled: Arc<AtomicBool>,

@@ -1,4 +1,4 @@
-//! The lab over real sockets: panicking algorithms and disconnecting clients.
+//! Tests of the lab over real sockets: algorithms that panic, and clients that disconnect.
 
 mod broken;
 mod leaving;

@@ -1,4 +1,4 @@
-//! Performs a schedule on a cluster of real nodes on this machine.
+//! Cluster of real nodes on this machine that performs a schedule.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(20);
 /// remain on disk.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
-    /// A sent message did not arrive in time, or a node ended.
+    /// A node has ended, or did not receive a message in time.
     #[error("a sent message did not arrive in time, or a node ended")]
     Timeout,
     /// No port was available.
@@ -57,19 +57,21 @@ pub enum ClusterError {
     Write(#[from] WriteError),
 }
 
-/// Performs a schedule on real nodes that communicate over TCP on the loopback interface. Each
-/// message travels to its receiver and waits there until the schedule delivers it. Each node saves
-/// its state and its trace, with the given header, in `directory`. Returns the paths of the traces.
-/// The nodes run on the calling thread, which must not belong to an asynchronous runtime.
+/// Performs a schedule on real nodes that communicate over TCP on the loopback interface. Returns
+/// the paths of the traces.
 ///
-/// Without a schedule, nodes never deliver a message to a later session of its receiver. A schedule
-/// may require that, as models of networks do. The sender then sends the message again, and the
-/// trace of the run notes it.
+/// Each message travels to its receiver and waits there until the schedule delivers it. Each node
+/// saves its state and its trace, with the given header, in `directory`. The nodes run on the
+/// calling thread, which must not belong to an asynchronous runtime.
+///
+/// Real nodes never deliver a message to a later session of its receiver, but models of networks
+/// do. If a schedule requires that, the sender sends the message again, and the trace of the run
+/// notes it.
 ///
 /// # Errors
 ///
-/// [`FollowError`], at the first step that is impossible, at all or over TCP: a message cannot
-/// outlive both its sender and its receiver. No node is left running.
+/// [`FollowError`], at the first impossible step. Some steps are impossible only over TCP: a
+/// message cannot outlive both its sender and its receiver. No node is left running.
 pub fn follow<P: Recorded>(
     schedule: &Schedule,
     config: impl Fn(ProcessId) -> P::Config,
@@ -109,12 +111,13 @@ pub fn follow<P: Recorded>(
     Ok(traces.filter(|path| path.exists()).collect())
 }
 
-/// Waits for a condition that holds soon unless something is wrong.
+/// Waits for `waiting`, which takes almost no time in a correct cluster. Fails after
+/// [`ARRIVAL_TIMEOUT`].
 async fn with_timeout(waiting: impl Future<Output = Option<()>>) -> Result<(), ClusterError> {
     timeout(ARRIVAL_TIMEOUT, waiting).await.ok().flatten().ok_or(ClusterError::Timeout)
 }
 
-/// Creates a record of the run as a whole.
+/// Creates a record that concerns the whole run instead of one process.
 fn run_record(kind: Kind) -> Record {
     Record::new(now(), Subject::Parent, kind)
 }
@@ -126,7 +129,7 @@ fn addresses(size: u32) -> Result<Vec<SocketAddr>, ClusterError> {
     addresses.map_err(ClusterError::Port)
 }
 
-/// A message between two processes.
+/// A message that was sent and not yet delivered.
 #[derive(Clone, Debug)]
 struct InFlight {
     id: MessageId,
@@ -141,7 +144,7 @@ impl InFlight {
     }
 }
 
-/// A cluster and the runtime of its nodes.
+/// A cluster, and the tokio runtime that runs its nodes.
 struct ScriptedCluster<P: Protocol> {
     runtime: Runtime,
     cluster: Cluster<P>,
@@ -162,20 +165,20 @@ struct Cluster<P: Protocol> {
     directory: PathBuf,
     header: Header,
     addresses: Vec<SocketAddr>,
-    /// Running node of each process.
+    /// Running node of each process. `None` while the process is down.
     members: Vec<Option<ScriptedNode<P>>>,
     sessions: Vec<u64>,
     /// Undelivered messages, oldest first.
     in_flight: Vec<InFlight>,
     /// Undelivered messages between applications.
     application_messages: Vec<InFlight>,
-    /// Records of the run as a whole.
+    /// Records that concern the whole run instead of one process.
     notes: Vec<Record>,
 }
 
 impl<P: Recorded> Cluster<P> {
-    /// Boots all processes. A process that is initially down boots alone first and then crashes, so
-    /// that its saved state exists when it recovers.
+    /// Boots all processes. Those in `down` boot first, alone, and then crash, so that a saved
+    /// state exists when they recover.
     async fn boot_all(&mut self, down: &[ProcessId]) -> Result<(), ClusterError> {
         for at in down {
             self.start(*at).await?;
@@ -224,7 +227,7 @@ impl<P: Recorded> Cluster<P> {
         }
     }
 
-    /// Performs an action at a node and waits until the resulting messages have arrived.
+    /// Performs an action at a node, and waits until the messages that it sends have arrived.
     async fn perform_at(
         &mut self,
         at: ProcessId,
@@ -253,7 +256,7 @@ impl<P: Recorded> Cluster<P> {
         self.directory.join("run.ndjson")
     }
 
-    /// Writes the trace of the run as a whole.
+    /// Writes the trace with the records that concern the whole run.
     fn write_run_trace(&mut self) -> Result<(), ClusterError> {
         let header = Header { source: Source::Parent, ..self.header.clone() };
         let mut writer = Writer::create(self.run_trace_path(), &header)?;
@@ -318,8 +321,8 @@ impl<P: Recorded> Cluster<P> {
         self.await_arrival(at, messages).await
     }
 
-    /// Waits until the process and all running processes know each other's sessions, so that later
-    /// messages are sent to the current sessions.
+    /// Waits until the process and all running peers know each other's sessions, so that later
+    /// messages are sent to these sessions.
     async fn await_connections(
         &self,
         at: ProcessId,
@@ -335,7 +338,7 @@ impl<P: Recorded> Cluster<P> {
         Ok(())
     }
 
-    /// Waits until the messages have arrived at all running receivers.
+    /// Waits until the messages have arrived at those receivers that are running.
     async fn await_arrival(
         &mut self,
         from: ProcessId,
@@ -365,13 +368,13 @@ impl<P: Recorded> Cluster<P> {
         self.perform_at(to, NodeAction::Deliver(sent.id)).await
     }
 
-    /// Returns true if the message waits at its receiver.
+    /// Returns true if the message has arrived and its receiver is still in the same session.
     fn has_arrived(&self, sent: &InFlight) -> bool {
         let to = sent.message.to;
         !self.is_down(to) && sent.receiver_session == self.sessions[to.index()]
     }
 
-    /// Sends a message again whose receiver has crashed since.
+    /// Sends a message again, because its receiver has crashed since it was sent.
     async fn resend(&mut self, sent: &InFlight) -> Result<Option<()>, ClusterError> {
         let (from, to) = (sent.id.from, sent.message.to);
         let is_same_session = self.sessions[from.index()] == sent.id.session;
@@ -413,7 +416,8 @@ impl<P: Recorded> Cluster<P> {
         Some(())
     }
 
-    /// Lets the sender record the outcome of a message, if its session still runs.
+    /// Tells the sender to record the outcome of a message, such as its loss. Does nothing if the
+    /// sender's session has ended.
     async fn record_outcome(&self, sent: InFlight, kind: fn(MessageRecord) -> Kind) {
         let MessageId { from, session, .. } = sent.id;
         if let Some(sender) = self.member(from).filter(|_| self.sessions[from.index()] == session) {
@@ -469,7 +473,7 @@ impl<P: Recorded> Cluster<P> {
         Ok(writer.flush()?)
     }
 
-    /// Kills a node. Its trace is complete because the node flushes it after each action.
+    /// Kills a node. Its trace is complete, because a node flushes its trace after each action.
     async fn stop(&mut self, at: ProcessId) {
         let Some(member) = self.members[at.index()].take() else { return };
         member.task.abort();

@@ -1,5 +1,5 @@
 //! Real nodes under the control of a schedule. Messages travel over TCP and wait at the receiver
-//! until the schedule delivers them, and timers fire only when the schedule contains this step.
+//! until the schedule delivers them. Timers fire only when the schedule says so.
 
 mod cluster;
 mod node;

@@ -1,4 +1,4 @@
-//! A node that performs single actions on request.
+//! A node that performs single actions on request, under the control of a schedule.
 
 use tenure_core::{ProcessId, Protocol, VectorClock, Verdict};
 use tenure_trace::{Kind, MessageRecord, Recorded, find_timer};
@@ -12,8 +12,8 @@ use crate::executor::SentMessage;
 use crate::failure::{Failure, StartError};
 use crate::transport::{Inbox, Incoming};
 
-/// Identity of a message: sender, session and number. A position in a queue does not identify a
-/// message, because a message to a crashed process may or may not arrive after its recovery.
+/// Identity of a message: sender, session and number. A position in a queue would not suffice,
+/// because a message to a crashed process may or may not arrive after its recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MessageId {
     pub(super) from: ProcessId,
@@ -21,40 +21,40 @@ pub(super) struct MessageId {
     pub(super) number: u64,
 }
 
-/// Action of a node.
+/// Action that a node performs on request.
 pub(super) enum NodeAction<P: Protocol> {
-    /// Returns the messages of the boot.
+    /// Collects the messages that the boot has sent.
     Boot,
     /// Handles a command of the user.
     Command(P::Command),
-    /// Delivers a waiting message.
+    /// Delivers a message that waits at this node.
     Deliver(MessageId),
-    /// Drops a waiting message.
+    /// Drops a message that waits at this node.
     Lose(MessageId),
-    /// Duplicates a waiting message.
+    /// Duplicates a message that waits at this node.
     Duplicate(MessageId),
-    /// Sends a message again to a peer that has crashed since.
+    /// Sends a message again, to a peer that has crashed since it was first sent.
     Resend(SentMessage),
-    /// Records the outcome of a sent message in the trace.
+    /// Records in the trace what happened to a sent message, such as its loss.
     RecordOutcome(SentMessage, fn(MessageRecord) -> Kind),
-    /// Sends a message of the application.
+    /// Sends a message of the application to a process.
     SendApplication(ProcessId),
-    /// Receives a message of a peer's application with the clock of its sender.
+    /// Receives a message from the application of a peer. The clock is that of the sender.
     ReceiveApplication(MessageId, Option<VectorClock>),
-    /// Forces the value of the next random choice, if the next step makes one.
+    /// Forces the value of the next random choice. Has no effect if the next step makes no choice.
     Choose(u32),
-    /// Fires a timer.
+    /// Fires the timer with this name.
     Fire(String),
-    /// Reports a suspicion of the failure detector.
+    /// Tells the process that the failure detector suspects or trusts a peer.
     Suspicion(ProcessId, Verdict),
 }
 
 /// Condition that a caller waits for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Condition {
-    /// The message has arrived and waits here.
+    /// The message has arrived and waits at this node.
     MessageArrived(MessageId),
-    /// This session of a peer, or a later one, is connected.
+    /// The node is connected with this session of the peer, or with a later one.
     PeerConnected(ProcessId, u64),
 }
 
@@ -71,7 +71,7 @@ pub(super) struct ScriptedNode<P: Protocol> {
 }
 
 impl<P: Protocol> ScriptedNode<P> {
-    /// Boots a process that performs no step on its own.
+    /// Boots a process that then performs steps only on request.
     pub(super) fn start<L>(parts: Parts<P, L>) -> Result<Self, StartError>
     where
         P: Recorded,
@@ -85,8 +85,8 @@ impl<P: Protocol> ScriptedNode<P> {
         Ok(ScriptedNode { requests, task })
     }
 
-    /// Performs an action. Returns the messages that it sent, or `None` if it is impossible or the
-    /// node has ended.
+    /// Performs an action and returns the messages that it sent. Returns `None` if the action is
+    /// impossible or the node has ended.
     pub(super) async fn perform(&self, action: NodeAction<P>) -> Option<Vec<SentMessage>> {
         let (answer, answered) = oneshot::channel();
         self.requests.send(NodeRequest::Perform(action, answer)).ok()?;
@@ -103,7 +103,7 @@ impl<P: Protocol> ScriptedNode<P> {
 
 struct ScriptedDriver<P: Protocol, L> {
     driver: Driver<P, L>,
-    /// Waiting messages, oldest first.
+    /// Messages that have arrived and were not delivered yet, oldest first.
     waiting: Vec<(MessageId, Vec<u8>)>,
     waiters: Vec<(Condition, oneshot::Sender<()>)>,
 }
@@ -157,7 +157,7 @@ where
         }
     }
 
-    /// Notifies the callers whose conditions hold.
+    /// Notifies the callers whose conditions have become true.
     fn notify_waiters(&mut self) {
         for (condition, answer) in std::mem::take(&mut self.waiters) {
             let holds = match condition {
@@ -228,7 +228,7 @@ where
         })
     }
 
-    /// Records the outcome of a sent message.
+    /// Records in the trace what happened to a sent message, such as its loss.
     fn record_outcome(
         &mut self,
         sent: &SentMessage,
@@ -241,8 +241,8 @@ where
         Ok(trace.record_message(&message, sent.to, 0, sent.number, kind)?)
     }
 
-    /// Sends a message of the application, with the current clock. It does not travel over the
-    /// mesh; the caller hands it over.
+    /// Sends a message of the application, with the current clock. The message does not travel over
+    /// the mesh: the caller carries it to its receiver.
     fn send_application_message(&mut self, to: ProcessId) -> Result<(), Failure> {
         let executor = &mut self.driver.executor;
         let number = executor.next_message_number();

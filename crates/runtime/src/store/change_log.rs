@@ -1,4 +1,4 @@
-//! Changes since the last state file, in numbered segments.
+//! Log of the changes since the last state file, in numbered files that are called segments.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
@@ -12,32 +12,34 @@ use super::state_file::{Damage, Owner};
 /// Prefix of the file name of a segment, before its number.
 const SEGMENT_PREFIX: &str = "log-";
 
-/// Name of a new segment until it is complete.
+/// Name of a new segment while it is being created.
 const TEMPORARY_SEGMENT: &str = "log.next";
 
 /// Minimum size of a segment, in bytes.
 const MIN_SEGMENT_BYTES: u64 = 64 << 10;
 
-/// Maximum size of a segment, in bytes, unless a single change is longer. A save waits while a new
-/// segment is filled with zeros: 1 to 2 ms on a disk with flushes of 0.2 ms.
+/// Maximum size of a segment, in bytes. A single longer change gets a longer segment.
+///
+/// A save waits while a new segment is filled with zeros. This takes 1 to 2 ms on a disk that
+/// flushes in 0.2 ms.
 const MAX_SEGMENT_BYTES: u64 = 256 << 10;
 
-/// The segments of a directory.
+/// The segments in a directory.
 #[derive(Debug)]
 pub(super) struct ChangeLog {
     directory: PathBuf,
     owner: Owner,
-    /// Segment that is appended to.
+    /// Segment to which changes are appended. `None` until the next change creates one.
     open: Option<OpenSegment>,
     /// Number of the next segment.
     next: u64,
-    /// Number of records ever written.
+    /// Number of changes ever written to this log.
     records: u64,
     /// Size of the changes since the last state file, in bytes.
     bytes: u64,
 }
 
-/// A segment with free space.
+/// A segment to which further records can be appended.
 #[derive(Debug)]
 struct OpenSegment {
     file: File,
@@ -46,8 +48,9 @@ struct OpenSegment {
 }
 
 impl ChangeLog {
-    /// Opens the segments from number `first` on and returns their changes, which follow `records`
-    /// earlier ones. Older segments are remains of a crash during their removal.
+    /// Opens the segments with numbers from `first` on, and returns their changes. `records` is the
+    /// number of changes before them. Segments with lower numbers are left over from a crash during
+    /// their removal.
     pub(super) fn recover(
         directory: &Path,
         owner: &Owner,
@@ -104,13 +107,13 @@ impl ChangeLog {
         self.next
     }
 
-    /// Returns the number of records ever written.
+    /// Returns the number of changes ever written to this log.
     pub(super) fn records(&self) -> u64 {
         self.records
     }
 
-    /// Returns true if the segments are longer than a state of `state_bytes` bytes, so that writing
-    /// the state pays off.
+    /// Returns true if the changes are longer than a state of `state_bytes` bytes, so that it is
+    /// worthwhile to write the whole state.
     pub(super) fn is_rewrite_due(&self, state_bytes: u64) -> bool {
         self.bytes > state_bytes.max(MIN_SEGMENT_BYTES / 2)
     }
@@ -121,7 +124,8 @@ impl ChangeLog {
         self.open.as_ref().is_some_and(|open| open.room >= length)
     }
 
-    /// Appends a change to a state of `state_bytes` bytes. The change is durable when this returns.
+    /// Appends a change, which is durable when this returns. `state_bytes` is the size of the saved
+    /// state and determines the size of a new segment.
     pub(super) fn append(&mut self, change: &[u8], state_bytes: u64) -> Result<(), SaveError> {
         let record = segment::encode_record(self.records + 1, change);
         let length = record.len() as u64;
@@ -141,7 +145,7 @@ impl ChangeLog {
         Ok(())
     }
 
-    /// Creates the next segment with space for at least one record of this length.
+    /// Creates the next segment, with space for at least one record of `record` bytes.
     fn create_segment(&mut self, record: u64, state_bytes: u64) -> Result<OpenSegment, SaveError> {
         let header = SegmentHeader {
             owner: self.owner.clone(),
@@ -169,21 +173,21 @@ impl ChangeLog {
         Ok(OpenSegment { file, path, room: length - header.len() as u64 })
     }
 
-    /// Starts a new segment and removes the old ones, after a state file has replaced them.
+    /// Starts a new segment and removes the old ones. A state file must have replaced them before.
     pub(super) fn restart(&mut self) {
         self.start_new_segment();
         self.obsolete_segments().remove();
     }
 
-    /// Closes the open segment. Returns the number of the next one, and the number of earlier
-    /// records.
+    /// Closes the open segment. Returns the number of the next segment, and the number of changes
+    /// written so far.
     pub(super) fn start_new_segment(&mut self) -> (u64, u64) {
         self.open = None;
         self.bytes = 0;
         (self.next, self.records)
     }
 
-    /// Returns the segments that exist now, which a new state file makes obsolete.
+    /// Returns the existing segments, which a new state file is about to make obsolete.
     pub(super) fn obsolete_segments(&self) -> ObsoleteSegments {
         ObsoleteSegments { directory: self.directory.clone(), next: self.next }
     }
@@ -203,12 +207,13 @@ impl ChangeLog {
 #[derive(Debug)]
 pub(super) struct ObsoleteSegments {
     directory: PathBuf,
-    /// Number of the first segment that is still needed.
+    /// Number of the first segment that must be kept.
     next: u64,
 }
 
 impl ObsoleteSegments {
-    /// Removes the segments. Any that remain are older than the state file and are removed later.
+    /// Removes the segments. If some cannot be removed, a later start removes them, because the
+    /// state file is newer.
     pub(super) fn remove(&self) {
         let segments = numbers(&self.directory).unwrap_or_default();
         for number in segments.into_iter().filter(|number| *number < self.next) {
@@ -221,7 +226,7 @@ fn path(directory: &Path, number: u64) -> PathBuf {
     directory.join(format!("{SEGMENT_PREFIX}{number:010}"))
 }
 
-/// Returns the numbers of the existing segments in ascending order.
+/// Returns the numbers of the segments in a directory, in ascending order.
 fn numbers(directory: &Path) -> io::Result<Vec<u64>> {
     let mut numbers = Vec::new();
     for entry in fs::read_dir(directory)? {
@@ -234,7 +239,7 @@ fn numbers(directory: &Path) -> io::Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// Creates a durable file with a header and zeros.
+/// Creates a file of `length` bytes, with a header and then zeros, and makes it durable.
 fn create_zeroed(path: &Path, header: &[u8], length: u64) -> io::Result<File> {
     let mut file = private_file::create(path)?;
     file.write_all(header)?;
@@ -251,7 +256,7 @@ fn create_zeroed(path: &Path, header: &[u8], length: u64) -> io::Result<File> {
 }
 
 impl SaveError {
-    /// Creates the error for a file that has not been renamed to its final name yet.
+    /// Creates the error for a file that did not receive its final name. The saved state is intact.
     pub(super) fn from_io(path: PathBuf, source: io::Error) -> Self {
         match source.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => SaveError::DiskFull { path },

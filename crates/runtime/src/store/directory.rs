@@ -29,8 +29,8 @@ const TEMPORARY_STATE_FILE: &str = "state.next";
 /// Name of the file whose lock protects the directory. It stays empty.
 const LOCK_FILE: &str = "lock";
 
-/// Number of bytes of a state file between two flushes. Other writes to the same disk, of this or
-/// another process, wait for at most this amount.
+/// Number of bytes of a state file that are written between two flushes. Another write to the same
+/// disk waits for at most this amount, even if it is of another process.
 const FLUSH_BYTES: usize = 256 << 10;
 
 /// Stable state of one process, in a directory that this value owns exclusively.
@@ -38,26 +38,28 @@ const FLUSH_BYTES: usize = 256 << 10;
 pub struct Store {
     directory: PathBuf,
     state_file: StateFile,
-    /// Changes since the state file.
+    /// Changes that were saved after the state file.
     change_log: ChangeLog,
-    /// True if the content of the disk is unknown. Nothing is saved from then on.
+    /// True if a save has failed, so that the content of the disk is unknown. No further save is
+    /// attempted.
     has_failed: bool,
     /// Lock of the directory. The operating system releases it even after a crash.
     lock: DirectoryLock,
-    /// File descriptor that is closed before a file is opened, so that a save succeeds even if the
-    /// process has used up its descriptors.
+    /// File descriptor in reserve. It is closed before a save opens a file, so the save succeeds
+    /// even if the process has used up its descriptors.
     reserved_file: Option<File>,
     saves: SaveMetrics,
     registry: Option<Registry>,
-    /// Thread that rewrites the state file.
+    /// Thread that rewrites the state file, if a rewrite is in progress. It returns the new
+    /// content.
     rewriting: Option<JoinHandle<Option<StateFile>>>,
     /// True while a test simulates a stuck disk.
     #[cfg(test)]
     pub(crate) is_stuck: Arc<AtomicBool>,
 }
 
-/// Reason why a store was not opened. Nothing in the directory has changed, except after
-/// [`OpenError::SessionNotSaved`], which leaves the state as it was.
+/// Reason why a store was not opened. The directory is unchanged, except after
+/// [`OpenError::SessionNotSaved`], which leaves the saved state as it was.
 #[derive(Debug, Error)]
 pub enum OpenError {
     /// Another node uses the directory.
@@ -66,8 +68,8 @@ pub enum OpenError {
         /// Path of the directory.
         path: PathBuf,
     },
-    /// The state file is damaged. It is left as it is: a process that forgets its promises must not
-    /// participate, so an operator has to decide.
+    /// The state file is damaged. It is left unchanged, and an operator has to decide. A process
+    /// that forgets its promises must not participate.
     #[error(
         "the saved state {path} is damaged: {damage}; restore its directory, or empty it if this \
          process may forget all its promises"
@@ -83,10 +85,10 @@ pub enum OpenError {
     NewerVersion {
         /// Path of the file.
         path: PathBuf,
-        /// Version of the file.
+        /// Version of the file, as [`Damage::NewerVersion`].
         damage: Damage,
     },
-    /// The state file has another schema.
+    /// The state file was written with another schema, for instance by another algorithm.
     #[error("the saved state {path} has the schema {found:?} instead of {expected:?}")]
     WrongSchema {
         /// Path of the file.
@@ -96,7 +98,7 @@ pub enum OpenError {
         /// Expected schema.
         expected: String,
     },
-    /// The state file is of another process, or of this one in another group.
+    /// The state file belongs to another process, or to the same process in another group.
     #[error(
         "the saved state {path} belongs to {found}, but this node is {expected}; give each node \
          its own directory (the name and the size of a group never change)"
@@ -104,7 +106,7 @@ pub enum OpenError {
     WrongOwner {
         /// Path of the file.
         path: PathBuf,
-        /// Owner in the file.
+        /// Owner according to the file.
         found: Owner,
         /// Expected owner.
         expected: Owner,
@@ -150,7 +152,7 @@ pub enum SaveError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The state was replaced, but may not survive a power failure.
+    /// The state was replaced, but the replacement may not survive a power failure.
     #[error("cannot make {path} durable: {source}; it has either the earlier or the new state")]
     NotDurable {
         /// Path of the directory.
@@ -158,7 +160,8 @@ pub enum SaveError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The last change may be on disk completely, partly or not at all.
+    /// The last change may be on disk completely, partly or not at all. No further save is
+    /// attempted.
     #[error("cannot save to {path}: {source}; the last change may be on disk or not")]
     Unknown {
         /// Path of the segment.
@@ -166,8 +169,8 @@ pub enum SaveError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// An earlier save failed, so the content of the disk is unknown. After a failed flush the data
-    /// may be lost, although the next flush reports success.
+    /// An earlier save failed, so the content of the disk is unknown. Even if the next flush
+    /// succeeded, data of the failed flush might be lost.
     #[error("cannot save in {path} after an earlier failure; open the store again")]
     EarlierFailure {
         /// Path of the directory.
@@ -179,9 +182,8 @@ impl Store {
     /// Locks `directory`, creates it if necessary, reads the saved state, and durably begins a new
     /// session.
     ///
-    /// `schema` identifies the kind of state: the algorithm and the version of its stable form. It
-    /// prevents that a process boots with the state of another algorithm. `owner` identifies the
-    /// process.
+    /// `schema` identifies the algorithm and the version of its stable state. A process can
+    /// therefore not boot with the state of another algorithm. `owner` identifies the process.
     ///
     /// # Errors
     ///
@@ -242,8 +244,8 @@ impl Store {
         Ok(store)
     }
 
-    /// Raises the session to at least `session`. A process that replaces another one with a lost
-    /// directory needs this, so that peers do not take it for an earlier boot.
+    /// Raises the session number to at least `session`. A process needs this if it replaces a
+    /// process whose directory was lost. Otherwise its peers would take it for an earlier boot.
     ///
     /// # Errors
     ///
@@ -262,8 +264,8 @@ impl Store {
     }
 
     /// Adds a [`Registry`] in the same directory, so that this process remembers its peers after a
-    /// restart. `has_joined` applies to a new registry: false if this process replaces another one
-    /// and is not a member yet.
+    /// restart. `has_joined` is used only if the registry is new. It is false if this process
+    /// replaces another one and is not a member yet.
     ///
     /// # Errors
     ///
@@ -274,7 +276,7 @@ impl Store {
         Ok(self)
     }
 
-    /// Returns the registry, if there is one.
+    /// Returns the registry. `None` without [`Store::with_registry`].
     pub fn registry(&self) -> Option<Registry> {
         self.registry.clone()
     }
@@ -284,18 +286,19 @@ impl Store {
         self.state_file.session
     }
 
-    /// Returns the last saved state, if there is one.
+    /// Returns the last saved state. `None` if no state was saved yet. [`Store::changes`] has the
+    /// later changes.
     pub fn state(&self) -> Option<&[u8]> {
         self.state_file.state.as_deref()
     }
 
-    /// Returns the changes that earlier sessions appended to the state, in order.
+    /// Returns the changes that earlier sessions appended to [`Store::state`], in order.
     pub fn changes(&self) -> &[Vec<u8>] {
         &self.state_file.changes
     }
 
-    /// Replaces the state. It is durable when this returns: written to a new file, flushed, and
-    /// renamed into place, with a flush of the directory.
+    /// Replaces the state. The new state is durable when this returns: it is written to a new file,
+    /// flushed, and renamed, and the directory is flushed.
     ///
     /// # Errors
     ///
@@ -311,7 +314,7 @@ impl Store {
         saved
     }
 
-    /// Appends a change to the saved state. It is durable when this returns.
+    /// Appends a change to the saved state. The change is durable when this returns.
     ///
     /// # Errors
     ///
@@ -334,8 +337,9 @@ impl Store {
 
     /// Replaces the state in the background by an equivalent one that includes all changes so far.
     /// A thread with low priority ([`lower_priority`](crate::lower_priority)) calls `state` and
-    /// writes the result. Later changes follow the new state. `done` receives the result once the
-    /// state is durable. After an earlier crash the store has the old state and all changes.
+    /// writes the result. Changes that are appended meanwhile apply to the new state. `done` is
+    /// called with the result, on success after the state is durable. If the process crashes before
+    /// that, the store still has the old state and all changes.
     ///
     /// # Panics
     ///
@@ -369,7 +373,7 @@ impl Store {
         self.rewriting = Some(thread.expect("the operating system starts a thread"));
     }
 
-    /// Waits for the end of a rewrite.
+    /// Waits until the rewrite in progress has ended, and adopts the new state file.
     fn finish_rewrite(&mut self) {
         let Some(rewriting) = self.rewriting.take() else { return };
         // A panic of that thread has already been reported.
@@ -379,11 +383,12 @@ impl Store {
     }
 
     /// Returns true if the changes are so long that the whole state should be saved instead.
+    /// Returns false while a rewrite is in progress.
     pub fn is_rewrite_due(&self) -> bool {
         self.rewriting.is_none() && self.change_log.is_rewrite_due(self.state_bytes())
     }
 
-    /// Returns the size of the state and its changes in the state file, in bytes.
+    /// Returns the total size of the state and the changes in the state file, in bytes.
     fn state_bytes(&self) -> u64 {
         let changes = self.state_file.changes.iter().map(Vec::len).sum::<usize>();
         (self.state_file.state.as_ref().map_or(0, Vec::len) + changes) as u64
@@ -407,7 +412,7 @@ impl Store {
         Ok(())
     }
 
-    /// Performs a save, unless an earlier one has failed. `opens` is true if it opens a file.
+    /// Runs `save`, unless an earlier save has failed. `opens` is true if `save` opens a file.
     fn save_with(
         &mut self,
         opens: bool,
@@ -438,7 +443,7 @@ impl Store {
 }
 
 impl Drop for Store {
-    /// Waits for the rewrite, so that the directory is free afterwards.
+    /// Waits for the rewrite in progress, so that another store can then open the directory.
     fn drop(&mut self) {
         self.finish_rewrite();
     }
@@ -467,8 +472,8 @@ fn replace_state_file(directory: &Path, state_file: &StateFile) -> Result<(), Sa
     sync_directory(directory).map_err(undurable)
 }
 
-/// Lock of a directory, released explicitly: a child process that is being started holds a copy of
-/// the descriptor, so closing ours would not release the lock immediately.
+/// Lock of a directory, which must be released explicitly. A child process that is being started
+/// holds a copy of the descriptor, so closing it would not release the lock immediately.
 #[derive(Debug)]
 struct DirectoryLock(File);
 
@@ -521,7 +526,7 @@ fn read_state_file(path: &Path) -> Result<Option<StateFile>, OpenError> {
     }
 }
 
-/// Makes a rename in the directory survive a power failure.
+/// Flushes a directory, so that a rename in it survives a power failure.
 ///
 /// # Errors
 ///

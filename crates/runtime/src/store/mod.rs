@@ -1,10 +1,11 @@
 //! Durable state of a process: its stable projection and its session.
 //!
 //! A [`Store`] is a directory that one node owns at a time. [`Store::save`] replaces the whole
-//! state. [`Store::append`] adds a change, which costs one flush of an existing file. Both are
-//! durable when they return. After a crash at any moment the directory contains the earlier or the
-//! later state, and a torn write is distinguished from damage and from absence. All calls block on
-//! the disk, so asynchronous callers must choose a suitable thread.
+//! state. [`Store::append`] adds a change, which costs one flush of an existing file. The saved
+//! data is durable when they return. After a crash at any moment, the directory contains either the
+//! state before the save or the state after it. A store distinguishes an interrupted write from
+//! damage and from a missing state. All calls block on the disk, so asynchronous callers must
+//! choose a suitable thread.
 //!
 //! `docs/wire.md` specifies the files byte by byte.
 
@@ -21,8 +22,9 @@ pub use registry::Registry;
 pub use saves::{SaveCounts, SaveMetrics};
 pub use state_file::{Damage, FORMAT_VERSION, Owner};
 
-/// Decodes bytes as each kind of file. Checks that a decoded state survives the round trip, and
-/// that a segment has the same content whether or not it is read as the last one of a log.
+/// Decodes bytes as each kind of file, for fuzzing. Checks that a decoded state is equal after it
+/// is encoded and decoded again. Checks that a segment has the same content whether or not it is
+/// read as the last segment.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn fuzz_files(bytes: &[u8]) {
     if let Ok(state_file) = state_file::StateFile::decode(bytes) {

@@ -5,7 +5,8 @@ use std::fs::{DirBuilder, File};
 use std::io;
 use std::path::Path;
 
-/// Creates a file, or truncates an existing one without a change of its permissions.
+/// Creates a file that only its owner can access. An existing file is truncated and keeps its
+/// permissions.
 pub(super) fn create(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.write(true).create(true).truncate(true);
@@ -14,7 +15,7 @@ pub(super) fn create(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Creates a directory and its missing parents.
+/// Creates a directory that only its owner can access, and its missing parents.
 pub(super) fn create_directory(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);

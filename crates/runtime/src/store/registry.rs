@@ -1,9 +1,9 @@
-//! Durable knowledge of a process about the membership of its group: the newest boot of each peer,
-//! and whether the process itself is a member.
+//! Durable knowledge of a process about the members of its group: the newest boot of each peer, and
+//! whether the process itself is a member.
 //!
-//! Peers reject a process that lost its saved state or restored an old copy, because its session is
-//! lower than one that they have seen. They can do so after their own restart only if the sessions
-//! are durable. A session is saved before the first message of that boot is accepted.
+//! A process that lost its saved state or restored an old copy has a lower session than before. Its
+//! peers therefore reject it. They can do so even after their own restart, because they save the
+//! sessions of their peers. A session is saved before the first message of that boot is accepted.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -19,13 +19,13 @@ use super::private_file;
 use super::state_file::Damage;
 use crate::transport::frame::Boot;
 
-/// Name of the file.
+/// Name of the file that contains the registry.
 const REGISTRY_FILE: &str = "peers";
 
 /// Name of a new file until it replaces the old one.
 const TEMPORARY_REGISTRY_FILE: &str = "peers.next";
 
-/// Magic number of the file in every version.
+/// Bytes at the start of the file, in every version.
 const MAGIC: [u8; 8] = *b"TENPEERS";
 
 /// Version of the file that this build reads and writes.
@@ -34,41 +34,42 @@ const VERSION: u16 = 1;
 /// Size of the checksum at the end, in bytes.
 const CHECKSUM_BYTES: usize = 32;
 
-/// Membership that a process remembers. Cheap to clone; all clones share one state.
+/// Registry of the members of a group that a process remembers. Cheap to clone; all clones share
+/// one state.
 #[derive(Clone, Debug)]
 pub struct Registry(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     directory: PathBuf,
-    /// Held only for moments, never during a write.
+    /// Content of the file. This mutex is never held during a write.
     saved: Mutex<Saved>,
-    /// Held during a write, so that changes are written in order.
+    /// Mutex that is held during a write, so that changes are written in order.
     writing: Mutex<()>,
 }
 
-/// Content of the file.
+/// Content of the registry file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Saved {
     has_joined: bool,
     eviction: Option<String>,
-    /// Index of the newest log entry that changed the membership below.
+    /// Index of the log entry that the membership in `peers` reflects.
     members_as_of: u64,
     peers: Vec<PeerRecord>,
 }
 
-/// Entry of one process of the group.
+/// Entry of one process of the group, in the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct PeerRecord {
     is_member: bool,
-    /// Newest boot; session 0 if none was seen since the process became a member.
+    /// Newest boot that was seen since the process became a member. Session 0 if there was none.
     newest: Boot,
 }
 
 impl Registry {
     /// Opens the registry in a directory, or creates it. `has_joined` and `size`, the number of
-    /// processes of the group, apply to a new registry. All processes of the group are members at
-    /// first.
+    /// processes of the group, are used only if the registry is new. All processes of the group are
+    /// members of a new registry.
     ///
     /// # Errors
     ///
@@ -97,8 +98,8 @@ impl Registry {
         Ok(Registry(Arc::new(Inner { directory, saved, writing: Mutex::new(()) })))
     }
 
-    /// Returns true once this process has been a member. A process that replaces another one
-    /// becomes a member by an entry of the log.
+    /// Returns true once this process is or has been a member. A process that replaces another one
+    /// becomes a member by an entry of the replicated log.
     pub fn has_joined(&self) -> bool {
         self.saved().has_joined
     }
@@ -112,12 +113,13 @@ impl Registry {
         self.change(|saved| saved.has_joined = true)
     }
 
-    /// Returns the recorded reason why this process must not participate any more.
+    /// Returns the reason why this process was evicted. `None` if it may participate.
     pub fn eviction(&self) -> Option<String> {
         self.saved().eviction.clone()
     }
 
-    /// Records permanently that this process must not participate any more. Blocks on the disk.
+    /// Records permanently that this process was evicted and must not participate any more. Blocks
+    /// on the disk.
     ///
     /// # Errors
     ///
@@ -126,9 +128,10 @@ impl Registry {
         self.change(|saved| saved.eviction = Some(reason.to_owned()))
     }
 
-    /// Records the members as of a log entry. Ignores entries that are not newer than the last
-    /// recorded one, because a restart reads the log again. Returns the processes that are no
-    /// longer members. Their boots are forgotten, since another process may take their index.
+    /// Records which processes are members after a log entry. Ignores an entry that is not newer
+    /// than the last recorded one, because a restart reads the log again. Returns the processes
+    /// that are no longer members. Their boots are forgotten, since another process may take their
+    /// place.
     ///
     /// # Errors
     ///
@@ -187,7 +190,8 @@ impl Registry {
         self.0.saved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Applies a change and saves it.
+    /// Applies a change to the content and writes the file. If the write fails, the content is
+    /// unchanged.
     fn change(&self, change: impl FnOnce(&mut Saved)) -> Result<(), SaveError> {
         // A separate lock, so that readers on asynchronous threads never wait for the disk.
         let _writing = self.0.writing.lock().unwrap_or_else(PoisonError::into_inner);

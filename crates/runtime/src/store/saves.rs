@@ -1,10 +1,11 @@
-//! Metrics of the saves of a store.
+//! Metrics about the saves of a store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Shared metrics of the saves of a [`Store`](super::Store), for status pages. Cheap to clone.
+/// Live metrics about the saves of a [`Store`](super::Store), for status pages. Cheap to clone; all
+/// clones share one state.
 #[derive(Clone, Debug, Default)]
 pub struct SaveMetrics(Arc<Counters>);
 
@@ -15,12 +16,12 @@ struct Counters {
     longest: AtomicU64,
 }
 
-/// Save metrics at one moment, since the store was opened.
+/// Metrics about the saves of a store since it was opened, read at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SaveCounts {
     /// Number of saves, including the one that began the session.
     pub count: u64,
-    /// Total duration of the saves, mostly spent waiting for the disk.
+    /// Total duration of the saves. Most of it is spent waiting for the disk.
     pub total: Duration,
     /// Duration of the slowest save.
     pub longest: Duration,

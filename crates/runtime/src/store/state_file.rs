@@ -1,4 +1,5 @@
-//! Encoding of the state file, which is written as a whole and checked completely when it is read.
+//! Encoding of the state file. The file is written as a whole, and checked completely when it is
+//! read.
 
 use std::fmt;
 
@@ -9,13 +10,13 @@ use thiserror::Error;
 /// Version of the state file that this build writes, and the newest that it reads.
 pub const FORMAT_VERSION: u16 = 3;
 
-/// Magic number of a state file in every version.
+/// Bytes at the start of a state file, in every version.
 const MAGIC: [u8; 8] = *b"TENSTATE";
 
 /// Size of the checksum at the end, in bytes.
 const CHECKSUM_BYTES: usize = 32;
 
-/// Owner of a state. No other process may use it.
+/// Process that owns a saved state. No other process may use the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// Name of the cluster.
@@ -40,22 +41,22 @@ pub(crate) struct StateFile {
     pub(crate) owner: Option<Owner>,
     /// Schema of the state.
     pub(crate) schema: String,
-    /// Session of the process that wrote the file.
+    /// Session in which the file was written.
     pub(crate) session: u64,
     /// Saved state; absent before the first save.
     pub(crate) state: Option<Vec<u8>>,
-    /// Changes since the saved state, in order.
+    /// Changes that apply to the saved state, in order.
     pub(crate) changes: Vec<Vec<u8>>,
-    /// Number of the first segment with later changes.
+    /// Number of the first segment whose changes are later than this file.
     pub(crate) segment: u64,
-    /// Number of changes ever written.
+    /// Number of changes that were ever written to the change log.
     pub(crate) records: u64,
 }
 
-/// Reason why the bytes of a file are not a valid state.
+/// Reason why the bytes of a file are not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Damage {
-    /// The file does not start with the magic number.
+    /// The file does not start with the expected magic number.
     #[error("it is not a state file of tenure")]
     Foreign,
     /// A newer build wrote the file. It is not damaged, but this build cannot read it.
@@ -73,26 +74,26 @@ pub enum Damage {
     /// The checksum does not match.
     #[error("its checksum does not match its content")]
     Checksum,
-    /// A record of a segment is damaged, and a crash during its write cannot be the reason.
+    /// A record of a segment is damaged. A crash while it was written cannot be the reason.
     #[error("the record at byte {offset} is damaged, and not by a crash during the write")]
     Record {
         /// Position of the record, in bytes.
         offset: u64,
     },
-    /// Earlier files of the sequence are missing.
+    /// Earlier files of a sequence are missing.
     #[error("{count} of the files before it are missing")]
     Missing {
         /// Number of missing files.
         count: u64,
     },
-    /// The checksum matches, but the parts contradict each other. The cause is a defect, not the
-    /// disk.
+    /// The checksum matches, but the fields contradict each other. The cause is a defect of a
+    /// program, not of the disk.
     #[error("its parts contradict each other")]
     Inconsistent,
 }
 
 impl StateFile {
-    /// Creates the content of a new store.
+    /// Creates the state file of a new store, without a state.
     pub(crate) fn new(schema: &str) -> Self {
         let schema = schema.to_owned();
         let changes = Vec::new();
@@ -142,7 +143,7 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// [`Damage`], the first one in reading order.
+    /// [`Damage`]: the first problem in the order of the bytes.
     pub(crate) fn decode(file: &[u8]) -> Result<StateFile, Damage> {
         let torn = Damage::Torn { length: file.len() };
         // A file that is shorter than the magic number is truncated if it is a prefix of it.
@@ -171,7 +172,7 @@ fn encode_length(length: usize) -> [u8; 4] {
     u32::try_from(length).expect("a change has less than 4 GiB").to_le_bytes()
 }
 
-/// Decodes all fields before the checksum, if they fill the content exactly.
+/// Decodes all fields before the checksum. Returns `None` unless they fill `content` exactly.
 fn decode_fields(content: &[u8], version: u16) -> Option<StateFile> {
     let mut rest = FieldReader(content.get(MAGIC.len() + size_of::<u16>()..)?);
     let schema_length = usize::from(u16::from_le_bytes(rest.array()?));
@@ -222,7 +223,7 @@ fn decode_fields(content: &[u8], version: u16) -> Option<StateFile> {
     })
 }
 
-/// Reader of the remaining fields.
+/// Reader that takes fields from the front of the remaining bytes.
 struct FieldReader<'a>(&'a [u8]);
 
 impl FieldReader<'_> {
@@ -260,7 +261,7 @@ mod tests {
         }
     }
 
-    /// These bytes are in `docs/wire.md`, and other builds depend on them.
+    /// `docs/wire.md` contains these bytes, and other builds depend on them.
     #[test]
     fn encoding_matches_specification() {
         let expected = b"TENSTATE\x03\0\x07\0\x07\0\0\0\0\0\0\0\x01\x04\0\0\0\0\0\0\0\

@@ -24,7 +24,8 @@ const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
 /// Round-trip time between the nodes, as configured.
 const ROUND_TRIP: Duration = Duration::from_millis(25);
 
-/// Protocol that becomes leader on each request, saves that, and hands over to the next process.
+/// Protocol whose process becomes leader on each request, saves that, and hands over to the next
+/// process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct SimpleLeader {
     group: Group,
@@ -84,7 +85,7 @@ impl SimpleLeader {
     }
 }
 
-/// Observations of the user.
+/// Observation that the user of a node has made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Observation {
     LeaderChanged(ProcessId),

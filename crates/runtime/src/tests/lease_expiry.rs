@@ -1,4 +1,4 @@
-//! Expiry of a lease while the disk is slow: the user loses the lock in time.
+//! Expiry of a lease while the disk is slow. The user must lose the lock in time.
 
 use std::net::TcpListener;
 use std::sync::atomic::Ordering;
@@ -18,7 +18,7 @@ use crate::transport::{Limits, Listen, Settings, Trust};
 
 const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Protocol that grants the lock for a short time, during which it saves its state.
+/// Protocol that grants the lock for a short time. It saves its state during that time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct ShortLease {
     saved: u64,

@@ -27,11 +27,11 @@ const BOTH: [ProcessId; 2] = [ProcessId(0), ProcessId(1)];
 /// Interval between heartbeats, in milliseconds.
 const HEARTBEAT_INTERVAL_MS: u64 = 20;
 
-/// Time without heartbeats after which the follower takes over, in milliseconds.
+/// Time without heartbeats after which the follower becomes the leader, in milliseconds.
 const ELECTION_TIMEOUT_MS: u64 = 800;
 
-/// Protocol in which the first process leads and sends heartbeats. The second one takes over after
-/// the heartbeats stop. Each request changes the stable state.
+/// Protocol in which the first process leads and sends heartbeats. The second process takes over
+/// when the heartbeats stop. Each request changes the stable state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct HeartbeatLeader {
     group: Group,
@@ -113,7 +113,7 @@ impl HeartbeatLeader {
     }
 }
 
-/// Returns the event of an election of this process.
+/// Returns the event that announces the election of `leader`.
 fn elected(leader: ProcessId) -> Event {
     Event::Elected { leader, term: Term { number: 1 + u64::from(leader.0), leader } }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Bounds of the interval between attempts, and the next interval.
+/// Bounds of the pause between connection attempts, and the upper bound of the next pause.
 #[derive(Debug)]
 pub(crate) struct Backoff {
     min: Duration,
@@ -15,8 +15,8 @@ impl Backoff {
         Backoff { min, max: max.max(min), next: Duration::ZERO }
     }
 
-    /// Returns the next pause: zero at first, then a random part between half and all of the
-    /// interval.
+    /// Returns the next pause. It is zero at first, and later between half the interval and the
+    /// whole interval, at random. The interval doubles each time.
     pub(crate) fn pause(&mut self) -> Duration {
         let pause = self.next.mul_f64(0.5 + fastrand::f64() / 2.0);
         self.next = (self.next * 2).clamp(self.min, self.max);

@@ -22,11 +22,11 @@ pub(crate) struct Context {
     pub(crate) limits: Limits,
     pub(crate) counters: Counters,
     pub(crate) eviction: Eviction,
-    /// Notified when the outbox of a peer has room again, or its connection is lost.
+    /// Notified when the outbox of any peer has room again, or its connection is lost.
     pub(crate) room: Arc<Notify>,
     /// Peers by process; `None` for this process.
     pub(crate) peers: Vec<Option<Arc<Peer>>>,
-    /// Durable knowledge of the peers, if it is kept.
+    /// Registry that remembers the peers. `None` if this node keeps none.
     pub(crate) registry: Option<Registry>,
 }
 
@@ -40,7 +40,7 @@ impl Context {
     }
 }
 
-/// Disables delays for small messages and enables the detection of unreachable hosts.
+/// Disables delays for small messages, and enables the detection of unreachable hosts.
 pub(crate) fn set_socket_options(stream: &TcpStream, limits: &Limits) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let socket = socket2::SockRef::from(stream);

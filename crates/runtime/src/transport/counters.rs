@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::refusal::Refusal;
 
-/// A monotonic counter.
+/// A counter that only increases.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -67,9 +67,10 @@ impl Counters {
 /// Values of the counters at one moment, since the start of the mesh.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Messages written to a connection, including repetitions after a reconnection.
+    /// Messages written to connections. A message that is repeated after a reconnection counts
+    /// again.
     pub messages_sent: u64,
-    /// Messages delivered to the consumer, without duplicates.
+    /// Messages that were delivered to the consumer. Duplicates do not count.
     pub messages_received: u64,
     /// Bytes written after the handshakes.
     pub bytes_sent: u64,
@@ -77,23 +78,23 @@ pub struct Counts {
     pub bytes_received: u64,
     /// Write calls. Each may carry many messages.
     pub writes: u64,
-    /// Duplicate messages, which were dropped.
+    /// Duplicate messages that were received and dropped.
     pub duplicates: u64,
-    /// Messages to a session that had ended, which were dropped.
+    /// Messages that were dropped because their target session had ended.
     pub discarded: u64,
     /// Messages dropped because the queue of the peer was full.
     pub overflowed: u64,
-    /// Connections of authenticated peers closed because of malformed data.
+    /// Connections that were closed because an authenticated peer sent malformed data.
     pub malformed: u64,
-    /// Messages that the consumer rejected as invalid. Each closed its connection.
+    /// Messages that the consumer rejected as invalid. The mesh closed the connection each time.
     pub implausible: u64,
-    /// Connections established with peers, in either direction.
+    /// Connections established with peers, whichever side dialed.
     pub connections: u64,
-    /// Connections that were not the first with their peer.
+    /// Connections established with a peer that had been connected before.
     pub reconnections: u64,
     /// Failed attempts to connect to a peer.
     pub failed_dials: u64,
-    /// Incoming connections refused during the handshake, by reason. Absent reasons have no
-    /// refusals.
+    /// Number of incoming connections that were refused during the handshake, by reason. Reasons
+    /// without refusals are absent.
     pub refused: BTreeMap<Refusal, u64>,
 }

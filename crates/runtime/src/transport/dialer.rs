@@ -1,4 +1,5 @@
-//! Source of the next connection of a link: dialing the peer, or waiting for its connection.
+//! Source of the next connection of a link. The link either dials the peer or waits until the peer
+//! dials.
 
 use std::io;
 use std::time::Duration;
@@ -26,7 +27,7 @@ struct DialErrorThrottle {
 }
 
 impl DialErrorThrottle {
-    /// Returns true if the error should be logged now.
+    /// Returns true if the error may be logged now.
     fn is_due(&mut self, error: &str) -> bool {
         if let Some((at, known)) = &self.last
             && at.elapsed()
@@ -88,8 +89,8 @@ async fn dial(context: &Context, peer: &Peer) -> Result<Connection, HandshakeErr
     Ok(Connection { stream, boot })
 }
 
-/// Connects to the first address of a peer's name that responds in time. TCP alone would retry an
-/// unreachable host with growing pauses.
+/// Connects to the first address that responds, of all addresses of the peer's host name. TCP alone
+/// would retry an unreachable address with growing pauses.
 async fn connect_any_address(context: &Context, peer: &Peer) -> io::Result<TcpStream> {
     let connect_timeout = context.limits.connect_timeout;
     let mut failed = io::Error::other("the name has no address");
@@ -110,8 +111,8 @@ async fn connect_any_address(context: &Context, peer: &Peer) -> io::Result<TcpSt
     Err(failed)
 }
 
-/// Warns once if the round-trip time to a peer is longer than configured. The time of a TCP connect
-/// does not depend on the load of the peer.
+/// Logs a warning, once per peer, if the round-trip time is longer than configured. `took` is the
+/// time of a TCP connect, which does not depend on the load of the peer.
 fn warn_if_distant(context: &Context, peer: &Peer, took: Duration) {
     let limit = context.limits.round_trip;
     if took > limit && peer.mark_distance_logged() {

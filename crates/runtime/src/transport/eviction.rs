@@ -1,4 +1,4 @@
-//! Eviction of this node: refusals by peers that end its participation.
+//! Eviction of this node: its peers refuse it permanently, so it stops participating.
 
 use std::sync::{Mutex, OnceLock};
 
@@ -13,7 +13,7 @@ use crate::store::Registry;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{by} refuses it permanently: {}", .refusal.eviction_reason())]
 pub struct Evicted {
-    /// Peer whose refusal was decisive.
+    /// Peer whose refusal led to the eviction.
     pub by: ProcessId,
     /// Reason for the refusal.
     pub refusal: Refusal,
@@ -23,11 +23,11 @@ pub struct Evicted {
 #[derive(Debug)]
 pub(crate) struct Eviction {
     size: u32,
-    /// Peers that belong to another group.
+    /// Peers that are configured for a different group than this node.
     mismatched_peers: Mutex<ProcessSet>,
     evicted: OnceLock<Evicted>,
     notify: Notify,
-    /// Registry that knows whether this node has been a member, if there is one.
+    /// Registry that records whether this node has been a member. `None` if this node keeps none.
     registry: Option<Registry>,
 }
 
@@ -37,7 +37,7 @@ impl Eviction {
         Eviction { size, mismatched_peers, evicted, notify: Notify::new(), registry }
     }
 
-    /// Handles a refusal of this node by an authenticated peer.
+    /// Handles a refusal of this node by an authenticated peer. `code` is the reason on the wire.
     pub(crate) fn on_refused(&self, by: ProcessId, code: u8) {
         match Refusal::from_code(code) {
             // A process that replaces a member is refused until the old member is removed.
@@ -48,8 +48,8 @@ impl Eviction {
         }
     }
 
-    /// Records that a peer belongs to another group: one of the two nodes is misconfigured. This
-    /// node is evicted if at least half of the group disagrees with it.
+    /// Records that this node and the peer are configured for different groups. This node is
+    /// evicted if at least half of the group disagrees with it.
     pub(crate) fn on_group_mismatch(&self, by: ProcessId, refusal: Refusal) {
         if refusal.severity() != Severity::NeedsMajority {
             return;
@@ -61,7 +61,7 @@ impl Eviction {
         }
     }
 
-    /// Records that a peer belongs to the same group.
+    /// Records that the peer is configured for the same group as this node.
     pub(crate) fn on_group_match(&self, peer: ProcessId) {
         self.mismatched_peers.lock().expect("the lock is not poisoned").remove(peer);
     }
@@ -80,7 +80,7 @@ impl Eviction {
         self.evicted.get().copied()
     }
 
-    /// Resolves once this node is evicted.
+    /// Waits until this node is evicted.
     pub(crate) async fn wait(&self) {
         self.notify.notified().await;
     }

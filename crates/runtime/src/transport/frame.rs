@@ -1,4 +1,4 @@
-//! Frames of a connection and their incremental decoder.
+//! Frames of a connection, and a decoder that accepts them in pieces.
 //!
 //! A frame is a length (`u32`, little endian), followed by a body of that length. The body is one
 //! [`Frame`] in the `postcard` encoding. `docs/wire.md` specifies every byte.
@@ -9,54 +9,55 @@ use thiserror::Error;
 /// Version of the wire protocol of this build.
 pub const VERSION: u16 = 2;
 
-/// Magic number of a [`Hello`] in every version.
+/// Bytes at the start of a [`Hello`] in every version, so that other protocols are recognized.
 pub const MAGIC: [u8; 4] = *b"TNUR";
 
 /// Size of the length prefix, in bytes.
 pub const LENGTH_BYTES: usize = 4;
 
-/// Default for the maximum body size: 1 MiB.
+/// Default maximum of the size of a frame body, in bytes: 1 MiB.
 pub const DEFAULT_MAX_BODY_BYTES: usize = 1 << 20;
 
-/// Maximum overhead of a [`Frame::Data`] in bytes: tag, number, acknowledgement, length.
+/// Maximum number of bytes of a [`Frame::Data`] besides its payload: tag, number, acknowledgement
+/// and length.
 pub const DATA_OVERHEAD: usize = 1 + 10 + 10 + 5;
 
-/// Space that the decoder reserves for one read, in bytes.
+/// Space that the decoder reserves for each read, in bytes.
 const READ_BYTES: usize = 16 << 10;
 
-/// Capacity above which an empty buffer is released, in bytes.
+/// Capacity in bytes above which the decoder frees its buffer when the buffer is empty.
 const MAX_IDLE_BUFFER_BYTES: usize = 256 << 10;
 
 /// A frame. The order of the variants determines the tags on the wire, so new ones go to the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Frame<'a> {
-    /// Opens a connection, and again the encrypted part of it.
+    /// Opens a connection. On a connection with keys, it is sent again in encrypted form.
     #[serde(borrow)]
     Hello(Hello<'a>),
     /// Accepts the connection and announces the boot of the acceptor. Ends the handshake.
     Welcome(Welcome),
-    /// Key exchange message of the acceptor.
+    /// Key exchange message of the acceptor. It answers [`HelloContent::Exchange`].
     #[serde(borrow)]
     Exchange(#[serde(serialize_with = "as_bytes")] &'a [u8]),
-    /// Refuses the connection. Last frame of a connection.
+    /// Refuses the connection. It is the last frame of the connection.
     #[serde(borrow)]
     Refused(Refused<'a>),
-    /// Acknowledges all messages up to a number. First frame after a handshake.
+    /// Acknowledges all messages up to a number. It is the first frame after a handshake.
     Acknowledge {
-        /// Highest number received without a gap; 0 if none.
+        /// Highest number up to which all messages were received; 0 if none was received.
         received: u64,
     },
-    /// A message of the protocol.
+    /// Carries a message of the protocol above the mesh.
     Data {
         /// Sequence number of the message between these two sessions, from 1.
         number: u64,
         /// Acknowledgement, as in [`Frame::Acknowledge`].
         received: u64,
-        /// Message, opaque to this layer.
+        /// Message of the protocol. This layer does not interpret it.
         #[serde(borrow, serialize_with = "as_bytes")]
         payload: &'a [u8],
     },
-    /// Ends the session of the sender: no message follows on this or another connection. The
+    /// Ends the session of the sender. No message of that session follows on any connection, so the
     /// receiver need not wait for a timeout.
     Goodbye {
         /// Acknowledgement, as in [`Frame::Acknowledge`].
@@ -64,20 +65,21 @@ pub enum Frame<'a> {
     },
 }
 
-/// Serializes bytes as one block. The default for slices serializes them one by one, with equal
+/// Serializes bytes as one block. By default slices are serialized byte by byte, with the same
 /// output.
 fn as_bytes<S: Serializer>(bytes: &&[u8], to: S) -> Result<S::Ok, S::Error> {
     to.serialize_bytes(bytes)
 }
 
-/// First message of a dialer. The tag, `magic` and `version` never change between versions.
+/// First message of a connection, sent by the dialer. The tag, `magic` and `version` never change
+/// between versions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello<'a> {
     /// Fixed bytes by which other protocols are recognized: always [`MAGIC`].
     pub magic: [u8; 4],
-    /// Version of the dialer.
+    /// Wire protocol version of the dialer.
     pub version: u16,
-    /// Purpose of the message.
+    /// Content of the message: an identity or a key exchange.
     #[serde(borrow)]
     pub opening: HelloContent<'a>,
 }
@@ -85,10 +87,10 @@ pub struct Hello<'a> {
 /// Content of a [`Hello`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HelloContent<'a> {
-    /// Identity of the dialer, on an encrypted connection or without keys.
+    /// Identity of the dialer. It is sent on an encrypted connection, or if there are no keys.
     #[serde(borrow)]
     Introduction(Introduction<'a>),
-    /// Key exchange message of the dialer. The connection is encrypted afterwards.
+    /// Key exchange message of the dialer. All frames after the acceptor's response are encrypted.
     #[serde(borrow)]
     Exchange(#[serde(serialize_with = "as_bytes")] &'a [u8]),
 }
@@ -100,7 +102,7 @@ pub struct Introduction<'a> {
     pub cluster: &'a str,
     /// Number of processes in the group of the dialer.
     pub group_size: u32,
-    /// Process of the dialer.
+    /// Number of the process that dials.
     pub sender: u32,
     /// Process that the dialer expects to reach.
     pub receiver: u32,
@@ -108,12 +110,12 @@ pub struct Introduction<'a> {
     pub boot: Boot,
 }
 
-/// Identity of a boot of a process.
+/// Identity of one boot of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Boot {
     /// Session number, higher than those of all earlier boots.
     pub session: u64,
-    /// Random number of the boot. It distinguishes two nodes that run from copies of the same
+    /// Random number of the boot. It distinguishes two nodes that run from copies of the same saved
     /// state.
     pub nonce: u64,
 }
@@ -121,13 +123,13 @@ pub struct Boot {
 /// Response of an acceptor to a valid [`Hello`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Welcome {
-    /// Version that both sides use from now on.
+    /// Wire protocol version that both sides use from now on.
     pub version: u16,
     /// Boot of the acceptor.
     pub boot: Boot,
 }
 
-/// Reason for a failed handshake. Its tag and layout never change between versions.
+/// Refusal of a connection, with the reason. Its tag and layout never change between versions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused<'a> {
     /// Newest version that the refusing side supports.
@@ -139,8 +141,8 @@ pub struct Refused<'a> {
 }
 
 impl Refused<'_> {
-    /// Returns the description with all special characters escaped, except quotation marks. It is
-    /// untrusted, so it must not reach a log unchanged.
+    /// Returns the description with all special characters escaped, except quotation marks. The
+    /// text comes from the other side and is untrusted, so it must not be logged unchanged.
     pub(super) fn sanitized(&self) -> String {
         let mut sanitized = String::with_capacity(self.sentence.len());
         for letter in self.sentence.chars() {
@@ -153,7 +155,7 @@ impl Refused<'_> {
     }
 }
 
-/// Malformed input of a connection, which must be closed.
+/// Reason why the input of a connection is malformed. The connection must be closed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
     /// The length prefix exceeds the limit of this side.
@@ -179,7 +181,7 @@ pub enum FrameError {
 }
 
 impl<'a> Hello<'a> {
-    /// Creates a message with the magic number and the version of this build.
+    /// Creates a message with this content, and with the magic number and version of this build.
     pub fn with(opening: HelloContent<'a>) -> Self {
         Hello { magic: MAGIC, version: VERSION, opening }
     }
@@ -213,7 +215,8 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Returns the version in a body that begins like a [`Hello`] of any version.
+/// Returns the wire protocol version in `body`. Returns `None` unless `body` begins like a
+/// [`Hello`] of some version.
 pub fn offered_version(body: &[u8]) -> Option<u16> {
     let rest = body.strip_prefix(&[0])?.strip_prefix(&MAGIC)?;
     postcard::take_from_bytes(rest).ok().map(|(version, _)| version)
@@ -229,10 +232,10 @@ pub fn body_length(prefix: [u8; LENGTH_BYTES], limit: usize) -> Result<usize, Fr
     if length > limit { Err(FrameError::TooLong { length, limit }) } else { Ok(length) }
 }
 
-/// Incremental decoder of a stream of frames.
+/// Decoder of a stream of frames, which accepts the stream in pieces.
 ///
-/// No input makes it panic. It allocates at most twice the input plus the space of one read; a
-/// large length prefix alone allocates nothing.
+/// No input makes it panic. It allocates at most twice the size of the input plus the space of one
+/// read. A large length prefix without a body allocates nothing.
 #[derive(Debug)]
 pub struct Decoder {
     buffer: Vec<u8>,
@@ -252,14 +255,14 @@ impl Decoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Returns the buffer with space for one read. Callers may only append to it.
+    /// Returns the buffer, with space reserved for one read. Callers may only append to the buffer.
     pub fn space(&mut self) -> &mut Vec<u8> {
         self.forget_consumed();
         self.buffer.reserve(READ_BYTES);
         &mut self.buffer
     }
 
-    /// Returns the next complete frame, or `None` if more input is needed.
+    /// Returns the next complete frame. Returns `None` if more input is needed.
     ///
     /// # Errors
     ///
@@ -273,12 +276,12 @@ impl Decoder {
         Frame::decode(body).map(Some)
     }
 
-    /// Returns the number of bytes that were fed and not consumed.
+    /// Returns the number of bytes that were fed and not yet consumed.
     pub fn waiting(&self) -> usize {
         self.buffer.len() - self.consumed
     }
 
-    /// Discards consumed bytes once that is cheaper than keeping them.
+    /// Removes consumed bytes from the buffer once that is cheaper than keeping them.
     fn forget_consumed(&mut self) {
         if self.consumed == self.buffer.len() {
             self.buffer.clear();

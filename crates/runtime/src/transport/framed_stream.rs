@@ -1,4 +1,4 @@
-//! A stream during its handshake, which carries one frame at a time, encrypted or not.
+//! A stream during its handshake. It carries one frame at a time, encrypted or not.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use super::seal::{RECORD_LENGTH_BYTES, Seal, SealError};
 /// client can use.
 const MAX_HANDSHAKE_BODY_BYTES: usize = 1024;
 
-/// A stream with its encryption, if keys were exchanged.
+/// A stream, and its encryption once keys have been exchanged.
 #[derive(Debug)]
 pub(crate) struct FramedStream<S> {
     pub(crate) stream: S,
@@ -54,7 +54,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FramedStream<S> {
         Ok(self.stream.write_all(&bytes).await?)
     }
 
-    /// Receives the body of the next frame and reads no byte beyond it.
+    /// Receives the body of the next frame, and reads no byte beyond that frame.
     pub(crate) async fn receive(&mut self) -> Result<Vec<u8>, StreamError> {
         let Some(seal) = &mut self.seal else {
             let mut prefix = [0; LENGTH_BYTES];
@@ -88,7 +88,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FramedStream<S> {
 }
 
 impl FramedStream<TcpStream> {
-    /// Sends a refusal without waiting, on a connection whose handshake has ended.
+    /// Sends a refusal without waiting, on a connection whose handshake is complete.
     pub(crate) fn try_refuse(mut self, refusal: Refusal) {
         if let Ok(bytes) = self.encoded(&Frame::Refused(refused_frame(refusal))) {
             let _ = self.stream.try_write(&bytes);
@@ -96,7 +96,7 @@ impl FramedStream<TcpStream> {
     }
 }
 
-/// Creates the frame of a refusal.
+/// Returns the frame content that refuses a connection for this reason.
 pub(crate) fn refused_frame(refusal: Refusal) -> Refused<'static> {
     Refused { newest_version: VERSION, code: refusal.code(), sentence: refusal.message() }
 }

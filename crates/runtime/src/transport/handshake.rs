@@ -1,8 +1,8 @@
-//! Handshake that authenticates the two ends of a connection.
+//! Handshake that authenticates both sides of a connection.
 //!
-//! If there are keys, both sides exchange them first, and the rest is encrypted. Then the dialer
-//! announces its identity and boot, and the acceptor responds with its own boot. Input of an
-//! unauthenticated side changes no state and reveals nothing.
+//! If there are keys, the two sides exchange them first, and encrypt everything after that. Then
+//! the dialer announces its identity and boot, and the acceptor responds with its own boot. Input
+//! of an unauthenticated side changes no state and reveals nothing.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ use super::peer::Peer;
 use super::refusal::Refusal;
 use super::seal::{KeyExchange, SealError};
 
-/// Oldest version that this build supports. Version 1 had no authentication, so supporting it would
-/// let attackers avoid it.
+/// Oldest version that this build supports. Version 1 had no authentication. If it were supported,
+/// attackers could use it to avoid authentication.
 const OLDEST_VERSION: u16 = 2;
 
 /// Maximum length of a cluster name, in bytes.
@@ -58,7 +58,7 @@ pub(crate) enum HandshakeError {
 }
 
 impl HandshakeError {
-    /// Returns the reason under which the failure is counted.
+    /// Returns the refusal reason that this failure counts as.
     pub(crate) fn refusal(&self) -> Refusal {
         match self {
             HandshakeError::Refused(refusal) => *refusal,
@@ -87,8 +87,8 @@ impl Identity {
     }
 }
 
-/// Returns true if `from` dials `to`. The higher process dials, so that a recovering process with
-/// the highest rank reaches all others immediately.
+/// Returns true if `from` dials `to`. The process with the higher id dials, so a recovering process
+/// with the highest rank reaches all peers immediately.
 pub(crate) fn is_dialer(from: ProcessId, to: ProcessId) -> bool {
     from > to
 }
@@ -152,7 +152,7 @@ async fn exchange_keys<S: AsyncRead + AsyncWrite + Unpin>(
     Ok(())
 }
 
-/// Accepts a connection and returns the stream and its dialer.
+/// Accepts a connection. Returns the stream and the identity of its dialer.
 pub(crate) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
     context: &Context,
@@ -203,7 +203,7 @@ async fn accept_introduction<S: AsyncRead + AsyncWrite + Unpin>(
     Ok(remote)
 }
 
-/// Decodes the first message of a dialer with a supported version.
+/// Decodes the first message of a dialer. Fails unless its version is supported.
 fn decode_opening(body: &[u8]) -> Result<HelloContent<'_>, HandshakeError> {
     // The version comes first, because it determines the format of the rest.
     let refusal = match offered_version(body) {
@@ -218,7 +218,8 @@ fn decode_opening(body: &[u8]) -> Result<HelloContent<'_>, HandshakeError> {
     Err(HandshakeError::Refused(refusal))
 }
 
-/// Validates the identity of a dialer. `proven` is the owner of the key that it proved.
+/// Validates the identity that a dialer claims. `proven` is the process whose key the dialer has
+/// proved, if there are keys.
 fn validate(
     context: &Context,
     introduction: &Introduction<'_>,

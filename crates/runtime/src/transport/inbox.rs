@@ -11,7 +11,8 @@ use super::eviction::Evicted;
 /// An item that the mesh delivers to its consumer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Incoming {
-    /// A message. Each is delivered exactly once, in the sending order of `from`.
+    /// A message of a peer. Each message is delivered exactly once, in the order in which `from`
+    /// sent it.
     Message {
         /// Sender of the message.
         from: ProcessId,
@@ -20,15 +21,15 @@ pub enum Incoming {
         /// Payload of the message.
         payload: Vec<u8>,
     },
-    /// A connection to the peer is established. With an unchanged session nothing was lost. With a
-    /// higher session the peer has booted again and lost its volatile state.
+    /// A connection to the peer is established. If the session is the same as before, nothing was
+    /// lost. If it is higher, the peer has booted again and lost its volatile state.
     PeerUp {
         /// Connected peer.
         peer: ProcessId,
         /// Session of the peer.
         session: u64,
     },
-    /// The connection to the peer is lost. This is not a suspicion, since it may return
+    /// The connection to the peer is lost. This is not a suspicion, since the peer may reconnect
     /// immediately.
     PeerDown {
         /// Disconnected peer.
@@ -36,23 +37,24 @@ pub enum Incoming {
         /// Session of the lost connection.
         session: u64,
     },
-    /// The peer has ended its session with a goodbye. All its messages were delivered before, and
-    /// this session never returns. A later one may.
+    /// The peer has ended its session with a goodbye. All messages of that session have been
+    /// delivered, and the session never returns. A later session of the peer may connect.
     PeerLeft {
         /// Peer that left.
         peer: ProcessId,
         /// Session that ended.
         session: u64,
     },
-    /// This node was evicted and must give up all its rights. Delivered once, before all pending
-    /// items.
+    /// This node was evicted and must give up all its rights. This item is delivered once, before
+    /// all pending items.
     Evicted(Evicted),
 }
 
 /// Receiving half of a mesh, for a single consumer.
 ///
-/// Receiving a [`Incoming::PeerUp`] directs later messages to the new session of the peer. Earlier
-/// messages were meant for an earlier session and are dropped with it.
+/// Once the consumer has received an [`Incoming::PeerUp`], its later messages are sent to the new
+/// session of the peer. Its earlier messages were meant for an earlier session, and are dropped if
+/// that session has ended.
 #[derive(Debug)]
 pub struct Inbox {
     pub(crate) context: Arc<Context>,
@@ -62,8 +64,8 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// Waits for the next item. Returns `None` after the mesh was closed and all items were
-    /// received. Dropping the future loses nothing.
+    /// Waits for the next item. Returns `None` once the mesh is closed and all items were received.
+    /// Dropping the future loses nothing.
     pub async fn receive(&mut self) -> Option<Incoming> {
         if let Some(evicted) = self.take_eviction() {
             return Some(evicted);
@@ -79,7 +81,7 @@ impl Inbox {
         Some(incoming)
     }
 
-    /// Returns the next item without waiting.
+    /// Returns the next item without waiting. Returns `None` if no item is pending.
     pub fn try_receive(&mut self) -> Option<Incoming> {
         if let Some(evicted) = self.take_eviction() {
             return Some(evicted);

@@ -70,7 +70,7 @@ pub(crate) mod seal {
     /// Size of the length prefix of a record, in bytes.
     pub(crate) const RECORD_LENGTH_BYTES: usize = 2;
 
-    /// The data cannot be decrypted with the key of the peer.
+    /// Failure of a decryption. It cannot occur in a build without keys.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
     #[error("received data cannot be decrypted: it was modified or is not from the peer")]
     pub(crate) struct SealError;

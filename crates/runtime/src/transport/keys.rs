@@ -9,7 +9,7 @@ use snow::resolvers::{CryptoResolver, DefaultResolver};
 use tenure_core::ProcessId;
 use thiserror::Error;
 
-/// Size of a private or public key, in bytes.
+/// Size of a private key and of a public key, in bytes.
 const KEY_BYTES: usize = 32;
 
 /// Private key of a node, which proves its identity. Only [`PrivateKey::text`] prints it.
@@ -27,14 +27,15 @@ pub struct Keys {
     group: GroupKeys,
 }
 
-/// Public keys of a group. A process may have several while one is being replaced.
+/// Public keys of the processes of a group. A process may have several keys while one is being
+/// replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupKeys {
     /// Keys by process. Each process has at least one.
     by_process: Vec<Vec<PublicKey>>,
 }
 
-/// Replaceable [`Keys`] of a running node. A replacement applies to later connections.
+/// [`Keys`] of a running node, which can be replaced. A replacement applies to later connections.
 #[derive(Clone, Debug)]
 pub struct Keyring(Arc<RwLock<Arc<Keys>>>);
 
@@ -74,7 +75,8 @@ pub enum KeysError {
         /// Second process.
         other: ProcessId,
     },
-    /// The list does not contain the private key for this process.
+    /// The list of public keys does not contain the public part of the private key for this
+    /// process.
     #[error("the private key is not listed for {me}; its public key is {public}")]
     NotMine {
         /// Process of this node.
@@ -110,7 +112,7 @@ impl PrivateKey {
         }
     }
 
-    /// Returns the text of the key, for a file that only its owner can read.
+    /// Returns the text of the key, for a file that only its owner can access.
     pub fn text(&self) -> String {
         hex::encode(self.0)
     }
@@ -162,7 +164,7 @@ impl GroupKeys {
     ///
     /// # Errors
     ///
-    /// [`KeysError`], if a process has none or two processes share one.
+    /// [`KeysError`], if a process has no key or two processes share a key.
     pub fn new(by_process: Vec<Vec<PublicKey>>) -> Result<Self, KeysError> {
         let size = by_process.len();
         if let Some(index) = by_process.iter().position(Vec::is_empty) {
@@ -207,13 +209,15 @@ impl GroupKeys {
         lines.collect()
     }
 
-    /// Returns the process that owns a public key.
+    /// Returns the process that owns a public key. Returns `None` if no process of the group owns
+    /// it.
     pub(crate) fn owner(&self, key: &[u8]) -> Option<ProcessId> {
         let is_owner = |keys: &Vec<PublicKey>| keys.iter().any(|listed| listed.bytes() == key);
         self.by_process.iter().position(is_owner).map(ProcessId::at)
     }
 
-    /// Returns the key to expect from a process. Successive attempts use its keys in turn.
+    /// Returns the public key that connection attempt `attempt` expects from a process. If the
+    /// process has several keys, successive attempts use them in turn.
     pub(crate) fn expected(&self, process: ProcessId, attempt: usize) -> PublicKey {
         let keys = &self.by_process[process.index()];
         keys[attempt % keys.len()]
@@ -271,7 +275,7 @@ pub(crate) fn noise_params() -> NoiseParams {
     "Noise_IK_25519_ChaChaPoly_BLAKE2s".parse().expect("valid Noise parameters")
 }
 
-/// Returns the lines with content, with their numbers.
+/// Returns the lines that are neither empty nor comments, with their line numbers from 1.
 fn content_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
@@ -294,7 +298,7 @@ mod tests {
         PrivateKey::generate().expect("entropy")
     }
 
-    /// Test vector of RFC 7748, section 6.1.
+    /// Checks the test vector of RFC 7748, section 6.1.
     #[test]
     fn public_key_matches_test_vector() {
         let bob = "5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb";

@@ -1,4 +1,5 @@
-//! Listener that accepts and authenticates connections, with bounded resources for strangers.
+//! Listener that accepts and authenticates connections. Unauthenticated clients can use only
+//! bounded resources.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -20,11 +21,12 @@ use super::refusal::Refusal;
 use super::settings::{Listen, MeshError, Trust};
 use crate::log_throttle::{LogThrottle, Suppressed};
 
-/// Pause after a failed accept, such as for lack of file descriptors.
+/// Pause after a connection could not be accepted, for instance because no file descriptor was
+/// free.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// Binds the socket if necessary. Rejects addresses beyond loopback if keys are required but
-/// missing.
+/// Binds the socket if it is not bound yet. Rejects an address beyond loopback if `trust` is
+/// [`Trust::LoopbackOnly`].
 pub(crate) fn bind(listen: Listen, trust: &Trust) -> Result<TcpListener, MeshError> {
     let require_keys = |address: SocketAddr| match trust {
         Trust::LoopbackOnly if !address.ip().to_canonical().is_loopback() => {
@@ -62,7 +64,7 @@ fn listen_at(address: SocketAddr) -> io::Result<std::net::TcpListener> {
 pub(crate) struct Listener {
     pub(crate) context: Arc<Context>,
     pub(crate) socket: TcpListener,
-    /// Channels to the links, by process; `None` for this process.
+    /// Channels to the links of the peers, by process. `None` for this process.
     pub(crate) links: Vec<Option<mpsc::Sender<Connection>>>,
     /// Log throttles for refused connections, by reason.
     pub(crate) refusal_logs: Mutex<BTreeMap<Refusal, LogThrottle>>,
@@ -73,12 +75,13 @@ pub(crate) struct Listener {
 struct PendingHandshake {
     task: AbortHandle,
     address: SocketAddr,
-    /// Set by the first of completion and abort, which determines the outcome.
+    /// True once the handshake has ended or was aborted. The side that sets it determines the
+    /// outcome.
     is_decided: Arc<AtomicBool>,
 }
 
 impl Listener {
-    /// Accepts connections until the task is dropped, and all handshakes with it.
+    /// Accepts connections until the task is dropped. Dropping it aborts all handshakes.
     pub(crate) async fn run(self) {
         let listener = Arc::new(self);
         let mut tasks = JoinSet::new();
@@ -105,8 +108,8 @@ impl Listener {
         }
     }
 
-    /// Aborts the oldest handshakes if there are too many. A real peer needs about a millisecond,
-    /// so the oldest one most likely belongs to the flood.
+    /// Aborts the oldest handshakes if there are too many. A handshake with a real peer takes about
+    /// a millisecond, so the oldest one is most likely part of a flood.
     fn drop_oldest_handshakes(&self, pending: &mut VecDeque<PendingHandshake>) {
         pending.retain(|entry| !entry.task.is_finished());
         while pending.len() >= self.context.limits.max_handshakes {

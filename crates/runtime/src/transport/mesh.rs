@@ -24,7 +24,7 @@ use super::reliable_session::QueueSize;
 use super::settings::{Limits, MeshError, Settings, Trust};
 use crate::store::{Registry, SaveError};
 
-/// Maximum number of accepted connections of one peer that wait for its link.
+/// Maximum number of connections of one peer that were accepted and wait for its link.
 const MAX_ACCEPTED_CONNECTIONS: usize = 4;
 
 /// Sending half of the connections with all peers, and owner of their tasks.
@@ -36,7 +36,7 @@ pub struct Mesh {
     address: SocketAddr,
     links: JoinSet<()>,
     listener: JoinSet<()>,
-    /// Keeps the inbox of a group with one process open.
+    /// Sender to the inbox. In a group with one process, it keeps the inbox open.
     incoming: mpsc::Sender<Incoming>,
 }
 
@@ -44,7 +44,7 @@ pub struct Mesh {
 #[derive(Clone, Debug)]
 pub struct MeshView(Arc<Context>);
 
-/// Reason why a message was not accepted.
+/// Reason why the mesh did not accept a message from the consumer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SendError {
     /// The queue of the peer is full. The message is dropped and counted as overflowed.
@@ -77,12 +77,12 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// [`MeshError`]; no task runs and no port is in use then.
+    /// [`MeshError`]. Then no task runs and no port is in use.
     pub fn start(settings: Settings) -> Result<(Mesh, Inbox), MeshError> {
         Mesh::start_with(settings, None)
     }
 
-    /// Starts a mesh that remembers its peers in a registry, as [`Mesh::start`] does without one.
+    /// Starts a mesh, like [`Mesh::start`], that remembers its peers in a registry.
     ///
     /// # Errors
     ///
@@ -127,16 +127,18 @@ impl Mesh {
         Ok((mesh, Inbox { context, receiver, is_eviction_reported: false }))
     }
 
-    /// Returns the address of the listener, with the actual port.
+    /// Returns the address of the listener. If port 0 was requested, it has the port that the
+    /// system chose.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Sends a message to the session of `to` from its latest [`Incoming::PeerUp`], or to its first
-    /// session if there was none. Never waits.
+    /// Sends a message to the session of `to` that the latest [`Incoming::PeerUp`] reported. Before
+    /// the first report, the message is for the first session of `to`. Never waits.
     ///
-    /// The message arrives exactly once and in order while that session and this one last, even if
-    /// connections break. It is dropped if that session has ended.
+    /// While that session and the session of this process last, the message arrives exactly once
+    /// and in order, even if connections break. The message is dropped if the session of `to` has
+    /// ended.
     ///
     /// # Errors
     ///
@@ -145,8 +147,8 @@ impl Mesh {
         self.enqueue(to, payload, None, false)
     }
 
-    /// Sends a heartbeat that the next one of its layer makes obsolete. While the peer is
-    /// unreachable, only the latest of each layer is kept.
+    /// Sends a heartbeat, which the next heartbeat of the same layer makes obsolete. While the peer
+    /// is unreachable, only the latest heartbeat of each layer is kept.
     ///
     /// # Errors
     ///
@@ -160,7 +162,7 @@ impl Mesh {
         self.enqueue(to, payload, Some(layer), false)
     }
 
-    /// Sends a heartbeat that may overtake all waiting messages.
+    /// Sends a heartbeat that may overtake all messages that wait for the link.
     ///
     /// # Errors
     ///
@@ -195,8 +197,8 @@ impl Mesh {
         })
     }
 
-    /// Closes the connection with a session of a peer that sent an invalid message. The peer may
-    /// connect again.
+    /// Closes the connection with a session of a peer, because the peer sent an invalid message.
+    /// The peer may connect again.
     pub fn close_invalid(&self, peer: ProcessId, session: u64) {
         self.context.counters.implausible.add(1);
         if let Some(peer) = self.context.peer(peer).filter(|peer| peer.newest() == session) {
@@ -204,9 +206,12 @@ impl Mesh {
         }
     }
 
-    /// Returns true if all connected peers keep up: their queues are less than half full. Otherwise
-    /// a consumer should accept no new requests, but must continue to receive, to avoid a deadlock
-    /// of full queues. A peer that makes no room within [`Limits::stall_timeout`] is ignored.
+    /// Returns true if all connected peers keep up: their queues are less than half full.
+    ///
+    /// If it returns false, a consumer should accept no new requests from its users. It must
+    /// continue to receive messages, because full queues on both sides would otherwise cause a
+    /// deadlock. A peer whose queue stays half full for longer than [`Limits::stall_timeout`] is
+    /// ignored.
     pub fn has_room(&self) -> bool {
         let stall_timeout = self.context.limits.stall_timeout;
         let mut peers = self.context.peers.iter().flatten();
@@ -238,13 +243,14 @@ impl Mesh {
         self.context.limits.round_trip
     }
 
-    /// Returns a view of the status, which outlives the mesh.
+    /// Returns a view of the mesh's status. The view outlives the mesh.
     pub fn view(&self) -> MeshView {
         MeshView(self.context.clone())
     }
 
-    /// Sends a goodbye and closes all connections, after connected peers have acknowledged all
-    /// messages or after `grace`. Messages to disconnected peers are dropped.
+    /// Closes the mesh. Sends a goodbye to each connected peer and closes its connection, after the
+    /// peer has acknowledged all messages or after `grace`. Messages to disconnected peers are
+    /// dropped.
     pub async fn close(mut self, grace: Duration) {
         // The links finish when their channels from the listener are closed.
         self.listener.shutdown().await;
@@ -255,7 +261,7 @@ impl Mesh {
         }
     }
 
-    /// Starts one link per peer and returns their channels for accepted connections.
+    /// Starts one link per peer. Returns the channels that pass accepted connections to the links.
     fn spawn_links(&mut self) -> Vec<Option<mpsc::Sender<super::link::Connection>>> {
         let context = self.context.clone();
         let spawn = |peer: &Option<Arc<Peer>>| {
@@ -280,16 +286,17 @@ impl MeshView {
         self.0.peers.iter().flatten().map(|peer| peer.status()).collect()
     }
 
-    /// Returns true if a peer is connected. A crashed peer is disconnected as soon as the operating
-    /// system reports it, a partitioned one only after a while.
+    /// Returns true if a peer is connected. If a peer crashes, the operating system reports the
+    /// loss of the connection soon. If a peer is partitioned, the loss is detected only after a
+    /// while.
     pub fn is_connected(&self, peer: ProcessId) -> bool {
         let peer = self.0.peers.get(peer.index()).and_then(Option::as_ref);
         peer.is_some_and(|peer| peer.is_connected())
     }
 
-    /// Records the members as of a log entry, if there is a registry. The sessions of processes
-    /// that are no longer members are forgotten and not compared, since another process may take
-    /// their place. Blocks on the disk.
+    /// Records which processes are members after log entry `index`. Forgets the sessions of
+    /// processes that are no longer members, since another process may take their place. Without a
+    /// registry it does nothing. Blocks on the disk.
     ///
     /// # Errors
     ///
@@ -302,8 +309,8 @@ impl MeshView {
         Ok(())
     }
 
-    /// Returns the connected peers with at most `max_queued` queued messages, which a new message
-    /// reaches soon.
+    /// Returns the connected peers whose queues have at most `max_queued` messages, so that a new
+    /// message arrives soon.
     pub fn responsive_peers(&self, max_queued: usize) -> ProcessSet {
         let peers = self.0.peers.iter().flatten();
         let near = peers.filter(|it| it.is_connected() && it.outbox.held().frames <= max_queued);
@@ -311,7 +318,8 @@ impl MeshView {
     }
 }
 
-/// Returns a random number that distinguishes this boot from others with the same state.
+/// Returns a random number. It distinguishes this boot from that of another node with a copy of the
+/// same state.
 fn nonce() -> Result<u64, MeshError> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes)

@@ -6,10 +6,10 @@
 //! and never reach a later session.
 //!
 //! There is **one connection per pair of processes**, dialed by the process with the higher id.
-//! With a single connection a response carries the acknowledgement of its request. Since the higher
-//! process dials, a recovering leader (by default the highest process) reaches all others
-//! immediately. A broken connection is dialed again. A new authenticated connection replaces the
-//! old one, so a half-open connection does not block the peer.
+//! With a single connection, a response also carries the acknowledgement of its request. Since the
+//! process with the higher id dials, a recovering leader (by default the highest process) reaches
+//! all peers immediately. A broken connection is dialed again. A new authenticated connection
+//! replaces the old one, so a half-open connection does not block the peer.
 //!
 //! `docs/wire.md` describes the encoding, the limits, and the guarantees of the keys.
 

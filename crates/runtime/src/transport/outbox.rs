@@ -1,4 +1,4 @@
-//! Bounded queue of messages of the consumer for one peer.
+//! Bounded queue of the consumer's messages to one peer.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,15 +10,17 @@ use tokio::sync::Notify;
 
 use super::reliable_session::QueueSize;
 
-/// A message with the session of the peer that it was sent to.
+/// A message, with the session of the peer that it is meant for.
 #[derive(Debug)]
 pub(crate) struct OutgoingMessage {
-    /// Target session; 0 before any session of the peer was seen, which means its first one.
+    /// Target session. 0 means the first session of the peer, if none was seen when the message was
+    /// sent.
     pub(crate) session: u64,
     pub(crate) payload: Vec<u8>,
-    /// Layer of a heartbeat, which a later one of the same layer replaces.
+    /// Layer of a heartbeat, which a later heartbeat of the same layer replaces. `None` for other
+    /// messages.
     pub(crate) heartbeat_layer: Option<Layer>,
-    /// True if it may overtake the messages that wait for the link.
+    /// True if the message may overtake the messages that wait for the link.
     pub(crate) is_urgent: bool,
 }
 
@@ -26,8 +28,8 @@ pub(crate) struct OutgoingMessage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 
-/// Messages to one peer. The capacity includes messages that the link has written and the peer has
-/// not acknowledged.
+/// Queue of messages to one peer. Its capacity includes messages that the link has written but the
+/// peer has not acknowledged.
 #[derive(Debug)]
 pub(crate) struct Outbox {
     queue: Mutex<Queue>,
@@ -42,7 +44,7 @@ pub(crate) struct Outbox {
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<OutgoingMessage>,
-    /// Messages that overtake the others, at most one per layer.
+    /// Heartbeats that overtake the waiting messages, at most one per layer.
     urgent: Vec<OutgoingMessage>,
     /// Positions of replaceable heartbeats in `waiting`, at most one per layer.
     heartbeats: Vec<(Layer, usize)>,
@@ -91,8 +93,8 @@ impl Outbox {
         Ok(())
     }
 
-    /// Adds an urgent heartbeat in place of the waiting one of its layer. It is accepted even if
-    /// the outbox is full.
+    /// Adds an urgent heartbeat, and drops the waiting one of the same layer. The heartbeat is
+    /// accepted even if the outbox is full.
     fn push_urgent(
         &self,
         mut queue: MutexGuard<'_, Queue>,
@@ -113,7 +115,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// Removes the next urgent message. It still counts as held.
+    /// Removes and returns an urgent message. It uses capacity until [`Outbox::release`].
     pub(crate) fn take_urgent(&self) -> Option<OutgoingMessage> {
         if !self.has_urgent.load(Ordering::Acquire) {
             return None;
@@ -124,19 +126,20 @@ impl Outbox {
         message
     }
 
-    /// Moves all waiting messages into `messages`, which must be empty. They still count as held.
+    /// Moves all waiting messages into `messages`, which must be empty. They use capacity until
+    /// [`Outbox::release`].
     pub(crate) fn take_all(&self, messages: &mut VecDeque<OutgoingMessage>) {
         let mut queue = self.lock();
         queue.heartbeats.clear();
         std::mem::swap(&mut queue.waiting, messages);
     }
 
-    /// Resolves when a message was added since the last call.
+    /// Waits until a message is added. Returns immediately if one was added since the last call.
     pub(crate) async fn wait_pushed(&self) {
         self.wake.notified().await;
     }
 
-    /// Releases the space of messages that were acknowledged or dropped.
+    /// Frees the capacity of messages that were acknowledged or dropped.
     pub(crate) fn release(&self, size: QueueSize) {
         if size.frames == 0 {
             return;
@@ -152,8 +155,9 @@ impl Outbox {
         }
     }
 
-    /// Returns true if less than half of the capacity is in use, or if more has been in use for
-    /// longer than `stall_timeout`. A stalled peer must not block the others forever.
+    /// Returns true if less than half of the capacity is in use. Also returns true if more has been
+    /// in use for longer than `stall_timeout`, because a stalled peer must not block other peers
+    /// forever.
     pub(crate) fn has_room(&self, stall_timeout: Duration) -> bool {
         if !self.is_half_full.load(Ordering::Relaxed) {
             return true;
@@ -181,7 +185,7 @@ impl Outbox {
 }
 
 impl Queue {
-    /// Drops the waiting heartbeat of this layer, which a newer one replaces.
+    /// Drops the waiting heartbeat of this layer, because a newer one replaces it.
     fn drop_latest(&mut self, layer: Layer) {
         let Some(at) = self.heartbeats.iter().position(|(known, _)| *known == layer) else {
             return;

@@ -5,33 +5,33 @@ use std::fmt;
 /// Reason for the refusal of a connection during its handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Refusal {
-    /// The input is not a handshake.
+    /// The input of the dialer is not a handshake.
     Malformed,
-    /// The dialer uses a version that is newer than this build supports.
+    /// The version of the dialer is newer than this build supports.
     NewerVersion,
-    /// The dialer uses a version that this build no longer supports.
+    /// The version of the dialer is older than this build supports.
     OlderVersion,
     /// The dialer belongs to another cluster.
     WrongCluster,
     /// The group of the dialer has a different number of processes.
     WrongGroupSize,
-    /// The dialer is not a process of the group, or one that does not dial this process.
+    /// The dialer is not a process of the group, or is one that must not dial this process.
     WrongSender,
     /// The dialer expects another process at this address.
     WrongReceiver,
-    /// A newer session of the dialer is known.
+    /// The session of the dialer is older than one that is known.
     OldSession,
-    /// The other side proved no key of the group.
+    /// The dialer or the acceptor did not prove a key of the group.
     Unproven,
     /// The handshake took too long.
     TooSlow,
-    /// Too many handshakes were in progress, and this was the oldest.
+    /// Too many handshakes were in progress, and this one was the oldest.
     CrowdedOut,
     /// The connection failed during the handshake.
     Broken,
     /// Another node runs as the same process, from a copy of its state.
     Twin,
-    /// The session is too high to be the next one of this process.
+    /// The session of the dialer is too high to follow the newest known session of its process.
     FarSession,
 }
 
@@ -66,12 +66,12 @@ impl Refusal {
         Refusal::FarSession,
     ];
 
-    /// Returns the code on the wire and in metrics, from 1. Codes are never reused.
+    /// Returns the code of this reason on the wire and in metrics, from 1. Codes are never reused.
     pub const fn code(self) -> u8 {
         self as u8 + 1
     }
 
-    /// Returns the name in metrics, in lower case with underscores.
+    /// Returns the name of this reason in metrics, in lower case with underscores.
     pub const fn name(self) -> &'static str {
         match self {
             Refusal::Malformed => "malformed",
@@ -91,7 +91,7 @@ impl Refusal {
         }
     }
 
-    /// Returns the message for the refused side.
+    /// Returns the message that is sent to the refused side.
     pub(crate) const fn message(self) -> &'static str {
         match self {
             Refusal::Malformed => "this is not a handshake of tenure",
@@ -121,7 +121,7 @@ impl Refusal {
         Refusal::ALL.into_iter().find(|refusal| refusal.code() == code)
     }
 
-    /// Returns the effect on the refused node.
+    /// Returns the effect of this refusal on the refused node.
     pub(crate) const fn severity(self) -> Severity {
         match self {
             Refusal::OldSession | Refusal::Twin | Refusal::FarSession => Severity::Final,
@@ -130,7 +130,7 @@ impl Refusal {
         }
     }
 
-    /// Returns the reason of an eviction, with its probable cause.
+    /// Returns the reason and probable cause of an eviction by this refusal.
     pub(crate) const fn eviction_reason(self) -> &'static str {
         match self {
             Refusal::OldSession => {

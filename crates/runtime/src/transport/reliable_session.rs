@@ -1,28 +1,30 @@
-//! Sequence numbers, acknowledgements and resumption between two sessions. Pure: no I/O, no time.
+//! Sequence numbers, acknowledgements and resumption between two sessions. This module performs no
+//! I/O and reads no clock.
 
 use std::collections::VecDeque;
 
 use super::frame::Frame;
 
-/// Number of received messages after which an acknowledgement is sent immediately.
+/// Number of received messages after which an acknowledgement must not wait for an outgoing
+/// message.
 const MAX_UNACKNOWLEDGED_FRAMES: usize = 64;
 
-/// Number of received bytes after which an acknowledgement is sent immediately.
+/// Number of received bytes after which an acknowledgement must not wait for an outgoing message.
 const MAX_UNACKNOWLEDGED_BYTES: usize = 256 << 10;
 
-/// State between one session of this process and one session of a peer. It outlives connections and
-/// ends with either session.
+/// Reliable channel between one session of this process and one session of a peer. It outlives
+/// connections, and ends when either session ends.
 #[derive(Debug, Default)]
 pub(crate) struct ReliableSession {
-    /// Messages that the peer has not acknowledged, oldest first.
+    /// Payloads of messages that the peer has not acknowledged, oldest first.
     unacknowledged: VecDeque<Vec<u8>>,
-    /// Highest number that the peer has acknowledged.
+    /// Highest message number that the peer has acknowledged.
     acknowledged: u64,
-    /// Highest number written to the current connection.
+    /// Highest message number that was written to the current connection.
     written: u64,
-    /// Highest number written to any connection.
+    /// Highest message number that was written to any connection.
     ever_written: u64,
-    /// Highest number received from the peer.
+    /// Highest message number that was received from the peer.
     received: u64,
     /// Messages received since the last acknowledgement.
     unacknowledged_received: QueueSize,
@@ -42,7 +44,7 @@ impl QueueSize {
     }
 }
 
-/// Violation of the numbering by the peer, caused by a defect or an attacker.
+/// Violation of the message numbering by the peer. The cause is a defect or an attacker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SequenceError {
     #[error("received message {number} but expected {expected}")]
@@ -59,17 +61,19 @@ pub(crate) enum Reception {
 }
 
 impl ReliableSession {
-    /// Adds a message for the peer.
+    /// Adds a message for the peer, with the next number.
     pub(crate) fn push(&mut self, payload: Vec<u8>) {
         self.unacknowledged.push_back(payload);
     }
 
-    /// Restarts after the last acknowledged message, on a new connection.
+    /// Prepares a new connection. The first message to be written follows the last acknowledged
+    /// one.
     pub(crate) fn rewind(&mut self) {
         self.written = self.acknowledged;
     }
 
-    /// Returns the next message to write, with an acknowledgement.
+    /// Returns the next message to write, with an acknowledgement. `None` if all messages were
+    /// written.
     pub(crate) fn next_frame(&mut self) -> Option<Frame<'_>> {
         let index = usize::try_from(self.written - self.acknowledged).ok()?;
         let payload = self.unacknowledged.get(index)?;
@@ -79,13 +83,14 @@ impl ReliableSession {
         Some(Frame::Data { number: self.written, received: self.received, payload })
     }
 
-    /// Returns a separate acknowledgement.
+    /// Returns a frame that carries only an acknowledgement.
     pub(crate) fn acknowledgement(&mut self) -> Frame<'static> {
         self.unacknowledged_received = QueueSize::default();
         Frame::Acknowledge { received: self.received }
     }
 
-    /// Handles the acknowledgement of all messages up to `received`. Returns the released space.
+    /// Handles the acknowledgement of all messages up to number `received`. Returns the size of the
+    /// messages that it acknowledges for the first time.
     pub(crate) fn acknowledge_up_to(&mut self, received: u64) -> Result<QueueSize, SequenceError> {
         if received > self.ever_written {
             return Err(SequenceError::NeverSent { received, written: self.ever_written });
@@ -100,7 +105,7 @@ impl ReliableSession {
         Ok(freed)
     }
 
-    /// Classifies message `number`. A new one counts as received.
+    /// Classifies message `number`. A message that is new is recorded as received.
     pub(crate) fn receive(
         &mut self,
         number: u64,
@@ -119,18 +124,18 @@ impl ReliableSession {
         Ok(Reception::New)
     }
 
-    /// Returns true if the peer waits for an acknowledgement.
+    /// Returns true if messages were received since the last acknowledgement.
     pub(crate) fn has_pending_acknowledgement(&self) -> bool {
         self.unacknowledged_received.frames > 0
     }
 
-    /// Returns true if the acknowledgement should not wait for a message.
+    /// Returns true if the acknowledgement must not wait for an outgoing message.
     pub(crate) fn is_acknowledgement_due(&self) -> bool {
         self.unacknowledged_received.frames >= MAX_UNACKNOWLEDGED_FRAMES
             || self.unacknowledged_received.bytes >= MAX_UNACKNOWLEDGED_BYTES
     }
 
-    /// Returns the goodbye, if all messages have been written.
+    /// Returns the goodbye frame. `None` if messages remain to be written.
     pub(crate) fn goodbye(&mut self) -> Option<Frame<'static>> {
         let behind = usize::try_from(self.written - self.acknowledged).ok()?;
         if behind < self.unacknowledged.len() {

@@ -15,16 +15,18 @@ use super::peer::SESSION_LIMIT;
 /// Settings of a [`Mesh`](super::Mesh), which connects one process with its peers.
 #[derive(Debug)]
 pub struct Settings {
-    /// Name of the cluster. Nodes of different clusters refuse each other.
+    /// Name of the cluster. Nodes of different clusters refuse to connect with each other.
     pub cluster: String,
     /// Process of this node.
     pub me: ProcessId,
-    /// Number of this boot, higher than all earlier ones. [`Store`](crate::Store) provides it.
+    /// Number of this boot, higher than those of all earlier boots. [`Store`](crate::Store)
+    /// provides it.
     pub session: u64,
     /// Address or socket of the listener.
     pub listen: Listen,
-    /// Address of each process as `host:port`, in order of their ids, including this one. Names are
-    /// resolved for each attempt. The length is the number of processes in the group.
+    /// Address of each process as `host:port`, in order of their ids, including this one. Host
+    /// names are resolved for each connection attempt. The number of addresses is the number of
+    /// processes in the group.
     pub addresses: Vec<String>,
     /// Authentication of peers.
     pub trust: Trust,
@@ -38,7 +40,7 @@ pub enum Trust {
     /// Each peer must prove a key that is listed for it. Connections are encrypted, so no third
     /// party can read, modify, repeat or omit messages.
     Keys(Keyring),
-    /// Connections are not authenticated, but only loopback addresses are allowed.
+    /// Connections are not authenticated. Only loopback addresses are allowed.
     LoopbackOnly,
     /// Connections are not authenticated and not encrypted. Every host on the network is trusted.
     Unauthenticated,
@@ -70,18 +72,23 @@ pub struct Limits {
     pub handshake_timeout: Duration,
     /// Time limit for the TCP connection to a peer. Default: 400 ms.
     pub connect_timeout: Duration,
-    /// Upper bound on the round-trip time that the protocol above the mesh assumes. A slower peer
-    /// causes one warning in the log. Default: unlimited.
+    /// Upper bound on the round-trip time, as the protocol above the mesh assumes it. A peer with a
+    /// longer round trip causes one warning in the log. Default: unlimited.
     pub round_trip: Duration,
-    /// Time limit for TCP acknowledgements of the host of a peer, on Linux. The connection is then
-    /// closed and dialed again, so that a recovered network is noticed earlier than by TCP. On all
-    /// systems it is also the keepalive interval, which is at least 1 s. Default: 1 s.
+    /// Time limit for TCP acknowledgements by the host of a peer, on Linux. After that time the
+    /// connection is closed and dialed again. So a recovered network is noticed earlier than TCP
+    /// would notice it.
+    ///
+    /// On all systems this is also the keepalive interval, but at least 1 s. Default: 1 s.
     pub silence_timeout: Duration,
-    /// Maximum delay of an acknowledgement that waits for a message to carry it. Default: 20 ms.
+    /// Maximum time that an acknowledgement waits for an outgoing message that can carry it.
+    /// Default: 20 ms.
     pub acknowledge_delay: Duration,
-    /// Time limit for which a peer with a half-full queue blocks local requests. Default: 1 s.
+    /// Maximum time for which a peer whose queue is half full can block local requests. Default: 1
+    /// s.
     pub stall_timeout: Duration,
-    /// Pause before the first new connection attempt. It doubles each time. Default: 10 ms.
+    /// Pause before the first new connection attempt. The pause doubles after each attempt.
+    /// Default: 10 ms.
     pub redial_min: Duration,
     /// Maximum pause between connection attempts. Default: 200 ms.
     pub redial_max: Duration,
@@ -114,7 +121,7 @@ impl Limits {
     }
 }
 
-/// Reason why a mesh did not start. No resource is held then.
+/// Reason why a mesh did not start. It then holds no resource.
 #[derive(Debug, Error)]
 pub enum MeshError {
     /// Another program listens at the address.
@@ -126,7 +133,7 @@ pub enum MeshError {
         /// Requested address.
         address: SocketAddr,
     },
-    /// Listening at the address failed for another reason.
+    /// The mesh cannot listen at the address, for another reason than [`MeshError::AddressTaken`].
     #[error("cannot listen at {address}: {source}")]
     Listen {
         /// Requested address.
@@ -134,10 +141,10 @@ pub enum MeshError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The bound socket is unusable.
+    /// The socket that the caller has bound is unusable.
     #[error("the listening socket cannot be used: {0}")]
     Socket(#[source] io::Error),
-    /// Other hosts could reach this node and impersonate a peer.
+    /// Other hosts could reach this node and impersonate a peer, because there are no keys.
     #[error(
         "the address {address} is reachable from other machines, but there are no keys that \
          authenticate the peers"
@@ -149,9 +156,9 @@ pub enum MeshError {
     /// The keys belong to a group of a different size.
     #[error("there are keys for {keys} processes, but addresses for {size}")]
     KeyCountMismatch {
-        /// Number of processes with keys.
+        /// Number of processes that have keys.
         keys: usize,
-        /// Number of addresses.
+        /// Number of addresses, which is the number of processes in the group.
         size: usize,
     },
     /// The operating system provides no entropy.
@@ -168,7 +175,7 @@ pub enum MeshError {
     NotInGroup {
         /// Process of this node.
         me: ProcessId,
-        /// Number of addresses.
+        /// Number of addresses, which is the number of processes in the group.
         size: usize,
     },
     /// The session number is out of range.
@@ -180,15 +187,15 @@ pub enum MeshError {
     /// A limit is too small.
     #[error("the limit {name} must be at least {least}")]
     LimitTooSmall {
-        /// Field of [`Limits`].
+        /// Name of the field of [`Limits`].
         name: &'static str,
-        /// Minimum value.
+        /// Minimum value of the field.
         least: usize,
     },
 }
 
 impl Settings {
-    /// Validates all settings that can be checked before a socket is opened.
+    /// Validates all settings that can be checked without a socket.
     pub(crate) fn validate(&self) -> Result<(), MeshError> {
         let length = self.cluster.len();
         if length == 0 || length > MAX_CLUSTER_NAME_BYTES {

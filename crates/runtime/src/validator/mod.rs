@@ -2,9 +2,9 @@
 //!
 //! An algorithm adopts the highest number that it receives, saves it, and sends it to all peers. A
 //! single message with a number near the end of its range, from a defect or an attacker, could
-//! therefore block a whole cluster forever. The validator inspects each message by means of its
-//! serialization before the algorithm receives it. It also inspects each state when it is saved and
-//! when it is loaded.
+//! therefore block a whole cluster forever. Before the algorithm receives a message, the validator
+//! serializes it and inspects its numbers and lists. It inspects each state in the same way when it
+//! is saved and when it is loaded.
 
 mod walker;
 
@@ -30,10 +30,10 @@ pub enum ValidationError {
     NumberTooLarge {
         /// Number in the value.
         number: u64,
-        /// Highest number that would have been accepted.
+        /// Highest number that the validator would have accepted.
         max: u64,
     },
-    /// A list is longer than the group, or does not have one element for each process.
+    /// A list is longer than the group, or a list with one element per process has another length.
     #[error("it contains a list whose length does not fit a group of {group_size} processes")]
     ListLength {
         /// Number of processes in the group.
@@ -44,34 +44,36 @@ pub enum ValidationError {
     Unreadable,
 }
 
-/// Kinds of numbers with separate limits.
+/// Kind of a number. Each kind has its own limit.
 #[derive(Clone, Copy, Debug)]
 enum Count {
-    /// Numbers of terms, which are packed into fences.
+    /// Term numbers, which are packed into fences.
     Terms,
-    /// Other 64-bit numbers, such as clocks, requests and entries.
+    /// Other 64-bit numbers, such as clock values, request numbers and indexes of log entries.
     Long,
     /// Numbers of 32 bits.
     Short,
 }
 
-/// Number of usable bits, by [`Count`]. One bit is reserved, so that an algorithm that adds to an
-/// accepted number does not overflow.
+/// Number of usable bits of a number, by [`Count`]. One more bit is reserved: an algorithm may add
+/// to an accepted number without an overflow.
 const BITS: [u32; 3] = [Term::NUMBERS.trailing_zeros(), 62, 31];
 
 /// Validator of the messages and states of one process.
 ///
 /// Each process that a value refers to must be in the group. A number may exceed the highest one
 /// accepted so far by at most 1/65,536 of its range: 2^24 elections or 2^46 clock ticks. The first
-/// number of its kind may use half of the range, because a recovering process knows no earlier one.
-/// Lists must not be longer than the group, unless their field allows it. A field declares the
+/// number of a kind may be as high as half of the range, because a recovering process knows no
+/// earlier number.
+///
+/// A list must not be longer than the group, unless its field allows that. A field declares the
 /// meaning of its numbers and lists by a [`mark`](tenure_core::mark).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Validator {
     group_size: u32,
     /// Highest number accepted so far, by [`Count`].
     highest: [Option<u64>; 3],
-    /// Highest number that is accepted next, by [`Count`].
+    /// Highest number that the validator accepts next, by [`Count`].
     limits: [u64; 3],
 }
 
@@ -85,7 +87,7 @@ impl Validator {
     ///
     /// # Errors
     ///
-    /// [`ValidationError`]; nothing is recorded, and the message must be dropped.
+    /// [`ValidationError`]. Then no number is recorded, and the message must be dropped.
     pub fn check_message(&mut self, message: &impl Serialize) -> Result<(), ValidationError> {
         let limits = self.limits;
         self.walk(message, limits, self.group_size)
@@ -95,8 +97,8 @@ impl Validator {
     ///
     /// # Errors
     ///
-    /// [`ValidationError`]; a process that continued with this state would panic when it packs a
-    /// term.
+    /// [`ValidationError`]. Then the process must not continue with this state: it would panic when
+    /// it packs a term into a fence.
     pub fn check_state(&mut self, stable: &impl Serialize) -> Result<(), ValidationError> {
         // The highest term that can be packed must not be saved either, because the next one
         // cannot.

@@ -1,4 +1,5 @@
-//! Serializer that inspects a value of any type, guided by the names in its serialization.
+//! Serializer that inspects a value of any type. Names in its serialization, called marks, tell it
+//! what a number or a list means.
 
 use std::fmt::Display;
 
@@ -8,10 +9,10 @@ use tenure_core::{ProcessId, mark};
 
 use super::{Count, ValidationError};
 
-/// Meaning of the numbers and lists that follow.
+/// Meaning of the numbers and lists that are serialized next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
-    /// A counted number, such as a clock.
+    /// A number that counts, such as a clock.
     Plain,
     Process,
     TermNumber,
@@ -21,18 +22,19 @@ enum Mark {
     OfAnyLength,
 }
 
-/// Largest absolute value of signed numbers, which are times in nanoseconds: about two years.
+/// Largest absolute value of a signed number. Signed numbers are times in nanoseconds, so it is
+/// about two years.
 const MAX_ABSOLUTE_TIME: u64 = 1 << 56;
 
-/// Limits of a message or state under inspection, and the findings so far.
+/// Inspection of one message or state: the limits, and the highest numbers so far.
 #[derive(Debug)]
 pub(super) struct ValueWalker {
     group_size: u32,
     /// Maximum number of elements of a list.
     max_list_length: u32,
-    /// Highest accepted number, by [`Count`].
+    /// Highest number that is accepted, by [`Count`].
     limits: [u64; 3],
-    /// Highest number so far, by [`Count`], including earlier values.
+    /// Highest number so far, by [`Count`]. It includes the numbers of earlier messages and states.
     highest: [Option<u64>; 3],
     mark: Mark,
 }
@@ -235,11 +237,11 @@ impl<'a> Serializer for &'a mut ValueWalker {
     }
 }
 
-/// Inspects the elements of a list, and checks their number.
+/// Inspection of the elements of a list, which also checks their number.
 #[derive(Debug)]
 pub(super) struct List<'a> {
     walk: &'a mut ValueWalker,
-    /// Number of elements that may follow, or must if `is_exact`.
+    /// Number of further elements that are allowed. If `is_exact` is true, they are required.
     remaining: u32,
     is_exact: bool,
 }

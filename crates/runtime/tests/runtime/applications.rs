@@ -26,19 +26,20 @@ use tenure_trace::{
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// Time limit for events, which take almost no time on the loopback interface.
+/// Time limit for an event. Events take almost no time on the loopback interface.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(60);
 
 type Real<A> = Detected<Heartbeat, Led<A, Bully>>;
 
-/// A node with its user.
+/// A node and its user.
 struct Node<A: Application> {
     commands: mpsc::UnboundedSender<service::Command<A::Command>>,
     events: mpsc::UnboundedReceiver<service::Event<A::Event>>,
     running: RunningNode,
 }
 
-/// Returns an election that the first process wins, then the second.
+/// Returns the configuration of an election that the first process wins, and the second one after
+/// it.
 fn election(size: usize) -> bully::Config {
     let size = u32::try_from(size).unwrap();
     let ranks = (1..=size).rev().map(Rank::of_id).collect();
@@ -99,7 +100,8 @@ where
         self.commands.send(service::Command::Election(election::Command::Elect)).unwrap();
     }
 
-    /// Waits for an event of the application for which `is` returns a value.
+    /// Waits for an event of the application for which `is` returns a value, and returns that
+    /// value.
     async fn wait_for_event<T>(&mut self, is: impl Fn(A::Event) -> Option<T>) -> T {
         loop {
             let event = timeout(EVENT_TIMEOUT, self.events.recv())
@@ -167,8 +169,8 @@ fn shown(event: clock::Event) -> Option<i64> {
     }
 }
 
-/// Runs the example of the algorithm, with a tolerance for the time that it takes to set three
-/// clocks.
+/// Runs the example of the algorithm. The times may differ by as much as the test needs to set
+/// three clocks.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn clocks_converge_despite_leader_crash() {
     let mut cluster = Cluster::<Berkeley>::boot(3, berkeley::Config::default());
@@ -266,7 +268,7 @@ async fn three_nodes_agree_on_commit_and_abort() {
     }
 }
 
-/// Returns the events of a transaction at each process, in order.
+/// Returns the names of the events of a transaction at each process, in order.
 fn outcomes(records: &[Record], size: u32) -> Vec<Vec<&'static str>> {
     let mut outcomes = vec![Vec::new(); size as usize];
     for record in records {

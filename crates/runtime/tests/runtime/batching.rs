@@ -1,4 +1,4 @@
-//! Simultaneous requests are handled before the effects of the first one.
+//! A node handles simultaneous requests before it releases the effects of the first one.
 
 use std::time::Duration;
 

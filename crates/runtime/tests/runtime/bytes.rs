@@ -1,5 +1,6 @@
-//! Short version of the fuzz tests in `fuzz/`: arbitrary bytes crash no process. A fuzzer learns
-//! the format of messages over time; these tests start from damaged messages of correct processes.
+//! Short version of the fuzz tests in `fuzz/`: no process crashes on arbitrary bytes. A fuzzer
+//! learns the format of messages over time. These tests instead start with messages of correct
+//! processes, and damage them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -15,7 +16,7 @@ const SIZE: u32 = 3;
 /// Process that receives the bytes.
 const ME: ProcessId = ProcessId(1);
 
-/// Numbers at the limits of counters, terms and packed values, and beyond.
+/// Numbers at and beyond the limits of counters, terms and packed values.
 const IMPOSSIBLE: [u64; 9] = [
     (1 << 31) - 1,
     u32::MAX as u64,
@@ -28,7 +29,7 @@ const IMPOSSIBLE: [u64; 9] = [
     u64::MAX,
 ];
 
-/// Visitor that runs one process on the bytes of a seed.
+/// Visitor of an algorithm that runs one process on bytes from a random seed.
 struct FuzzVisitor {
     validation: Validation,
     seed: u64,
@@ -55,8 +56,8 @@ impl Visitor for FuzzVisitor {
 }
 
 impl FuzzVisitor {
-    /// Returns a sequence of events: mostly messages, some of them damaged, and random bytes at the
-    /// end.
+    /// Returns bytes that encode events. Most events are messages, some of them damaged. The end is
+    /// random.
     fn bytes<P: Algorithm>(&self, config: P::Config, service: Service<P>) -> Vec<u8> {
         let mut rng = Rng::with_seed(self.seed);
         let sent = sent(config, service, self.seed);
@@ -81,7 +82,8 @@ impl FuzzVisitor {
     }
 }
 
-/// Returns messages of correct processes in their envelopes, with their senders.
+/// Returns messages that correct processes have sent, in envelopes, with the numbers of their
+/// senders.
 fn sent<P: Algorithm>(config: P::Config, service: Service<P>, seed: u64) -> Vec<(u8, Vec<u8>)> {
     let mut world = World::boot(SIZE, config, service, vec![None; SIZE as usize], seed);
     let mut sent = Vec::new();
@@ -99,7 +101,7 @@ fn sent<P: Algorithm>(config: P::Config, service: Service<P>, seed: u64) -> Vec<
     sent
 }
 
-/// Replaces a number, or removes or inserts a byte.
+/// Damages a message: replaces a number, or removes or inserts a byte.
 fn damage(rng: &mut Rng, message: &mut Vec<u8>) {
     if message.is_empty() {
         return;
@@ -122,7 +124,7 @@ fn damage(rng: &mut Rng, message: &mut Vec<u8>) {
     message.extend(behind);
 }
 
-/// Returns true if a process survives the bytes of a seed.
+/// Returns true if a process of the named algorithm survives the bytes of a seed.
 fn survives(name: &str, validation: Validation, seed: u64) -> bool {
     let run = || visit(name, &Parameters::plain(SIZE), FuzzVisitor { validation, seed });
     catch_unwind(AssertUnwindSafe(run)).is_ok_and(|known| known.is_ok())
@@ -138,7 +140,7 @@ fn arbitrary_bytes_crash_no_process() {
     }
 }
 
-/// Control experiment: without validation the same bytes crash processes.
+/// Control experiment: without validation, the same bytes crash processes.
 #[test]
 fn processes_without_validation_crash() {
     let crashes = |name: &&str| (0..40).any(|seed| !survives(name, Validation::Off, seed));

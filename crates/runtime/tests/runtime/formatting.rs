@@ -53,7 +53,7 @@ impl ServiceEvent for Words {
     }
 }
 
-/// Emits each command as an event.
+/// Protocol that emits each command as an event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Echo;
 
@@ -78,7 +78,8 @@ impl Protocol for Echo {
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 }
 
-/// Returns how often a node with this recorder formats the commands and events of ten commands.
+/// Returns how often commands and events are formatted by a node with this recorder that receives
+/// ten commands.
 async fn spelt(recorder: Recorder) -> u64 {
     let directory = TempDir::new().unwrap();
     let store = store_alone(directory.path(), "echo 1");

@@ -1,4 +1,4 @@
-//! Behaviour of the lock handles, with a manually driven application.
+//! Behaviour of the lock handles. The tests drive the application themselves.
 
 use std::time::Duration;
 
@@ -13,12 +13,13 @@ use tokio::task::JoinHandle;
 
 type Office = Coordinated<Bully>;
 
-/// Lock application without a protocol. Tests read its requests and inject events.
+/// Lock application without a protocol. Tests receive its commands and inject the events of the
+/// protocol.
 struct TestNode {
     application: LockApplication,
     lock: Lock,
     requests: LockRequestReceiver,
-    /// Keeps the channel of requests open.
+    /// Handle that keeps the channel of requests open.
     _leadership: Leadership,
 }
 
@@ -28,7 +29,7 @@ impl TestNode {
         TestNode { application, lock, requests, _leadership: leadership }
     }
 
-    /// Handles the pending requests and returns the commands for the protocol.
+    /// Handles the pending requests of the users. Returns the resulting commands for the protocol.
     async fn pending_commands(&mut self) -> Vec<mutex::Command> {
         // All tasks run on this thread and have sent their requests after a few yields.
         for _ in 0..8 {

@@ -44,7 +44,8 @@ fn store_alone(directory: &Path, schema: &'static str) -> Store {
     Store::open(directory, &owner, schema).unwrap()
 }
 
-/// Starts a node that is alone in its group. Returns the sender of its commands and its events.
+/// Starts a node that is alone in its group. Returns the sender of its commands and the receiver of
+/// its events.
 fn start_alone<P>(
     store: Store,
     recorder: Recorder,
@@ -67,7 +68,8 @@ where
     (commands, events, running.unwrap())
 }
 
-/// Returns the seeds of a test: those of `cargo xtask attack … --seeds A..B`, or else `short`.
+/// Returns the random seeds of a test. `cargo xtask attack … --seeds A..B` chooses them; otherwise
+/// they are `short`.
 fn seeds(short: std::ops::Range<u64>) -> std::ops::Range<u64> {
     let wanted = std::env::var("TENURE_SEEDS").unwrap_or_default();
     let range = wanted.split_once("..");

@@ -1,4 +1,4 @@
-//! Many named locks of one leader, over one set of real connections.
+//! Many named locks that one leader coordinates, over one set of real connections.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -21,7 +21,7 @@ use tenure_runtime::{
 use tokio::sync::Barrier;
 use tokio::time::timeout;
 
-/// Maximum latency of a message, in milliseconds.
+/// Maximum latency of a message, in milliseconds, as the nodes assume it.
 const DELAY: u64 = 30;
 
 type Locks = Detected<Heartbeat, Named<Raft>>;
@@ -90,8 +90,8 @@ fn cluster(directory: &Path, size: usize) -> (Vec<Node>, Vec<String>) {
     (nodes, addresses)
 }
 
-/// Returns true if two users can hold their locks at the same time. Each waits for the other while
-/// it holds its lock, until the other has arrived or a time limit passes.
+/// Returns true if two users hold their locks at the same time. Each keeps its lock until the other
+/// user holds its own lock, or until a time limit has passed.
 async fn meet(one: Lock, other: Lock) -> bool {
     let inside = Arc::new(Barrier::new(2));
     let visit = |lock: Lock| {
@@ -105,7 +105,7 @@ async fn meet(one: Lock, other: Lock) -> bool {
     one.await.unwrap() && other.await.unwrap()
 }
 
-/// The control experiment uses different names: then both users hold their locks at the same time.
+/// Control experiment: with different names, both users hold their locks at the same time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_different_names_are_held_at_once() {
     let directory = TempDir::new().unwrap();
@@ -168,7 +168,8 @@ async fn try_enter_fails_while_another_node_holds_the_lock() {
     assert!(again.is_some());
 }
 
-/// A partitioned node loses its guards with a reason. The majority continues with higher fences.
+/// A partitioned node loses its guards with a reason. The majority continues, and its fences are
+/// higher.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn named_locks_survive_leader_change() {
     let directory = TempDir::new().unwrap();

@@ -1,4 +1,4 @@
-//! Whole nodes over the loopback interface: exclusion, recovery, and misbehaving peers.
+//! Whole nodes over the loopback interface: mutual exclusion, recovery, and peers that misbehave.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -191,7 +191,7 @@ async fn never_inside_together(nodes: Vec<Node>) {
     }
 }
 
-/// A group with many locks over one set of connections. P1 coordinates all locks.
+/// A group with many named locks over one set of connections. P1 coordinates all of them.
 struct Named {
     requests: mpsc::UnboundedSender<Tagged<LockName, Command>>,
     events: mpsc::UnboundedReceiver<Tagged<LockName, Event>>,
@@ -221,7 +221,7 @@ impl Named {
         self.requests.send(Tagged { key: LockName::new(name).unwrap(), inner }).unwrap();
     }
 
-    /// Returns the name of the lock that is entered next.
+    /// Waits until a lock is entered and returns its name.
     async fn entered(&mut self) -> String {
         loop {
             let Tagged { key, inner } = self.events.recv().await.unwrap();
@@ -331,7 +331,7 @@ async fn recovered_leader_leads_in_later_term() {
     drop(nodes[2].lock.enter().await.unwrap());
 }
 
-/// Waits until a process leads and returns its term.
+/// Waits until process `leader` leads and returns its term.
 async fn leader(leadership: &mut Leadership, leader: ProcessId) -> Term {
     loop {
         match leadership.current() {
@@ -361,7 +361,7 @@ async fn superseded_node_loses_everything_at_once() {
     assert!(lock.enter().await.is_err());
 }
 
-/// P1 grants a lock and crashes, so P2 receives no further responses.
+/// P1 grants a lock and crashes, so P2 receives no further response.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unrenewed_lease_expires_and_guard_sends_no_exit() {
     let directory = TempDir::new().unwrap();
@@ -423,8 +423,8 @@ async fn undecodable_messages_have_no_effect() {
     drop(node.lock.enter().await.unwrap());
 }
 
-/// Sends valid encodings with impossible numbers in the name of P2. Then restarts all nodes, P2
-/// with the correct code.
+/// Sends messages in the name of P2 that are valid encodings but contain impossible numbers. Then
+/// restarts all nodes, with the correct code for P2.
 async fn assert_impossible_numbers_are_rejected<E: Election>(
     config: E::Config,
     impossible: &[E::Message],
@@ -492,7 +492,7 @@ async fn raft_survives_impossible_numbers_and_restart() {
     assert_impossible_numbers_are_rejected::<Raft>(config, &impossible.collect::<Vec<_>>()).await;
 }
 
-/// A state as a build without validation could have saved it.
+/// Uses a state that a build without validation could have saved.
 #[test]
 fn rejects_impossible_saved_state_without_changes() {
     let runtime = tokio::runtime::Runtime::new().unwrap();

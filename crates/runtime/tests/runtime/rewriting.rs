@@ -20,7 +20,7 @@ const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
 
 const TERM: Term = Term { number: 1, leader: ProcessId(0) };
 
-/// Gate that blocks the thread of the rewrite until the flag is true.
+/// Gate that blocks the thread that rewrites the state, until the flag is true.
 static GATE: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
 
 fn pass_the_gate() {
@@ -35,15 +35,16 @@ fn open_the_gate() {
     GATE.1.notify_all();
 }
 
-/// A list of bytes whose prefix may be replaced by a sum, which need not be saved. The command 0
-/// replaces all but the last byte, and any other number appends that many bytes.
+/// A list of byte strings. A sum may replace its first elements, and this change need not be saved.
+/// The command 0 replaces all elements but the last. Any other command appends an element of that
+/// many bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Sums {
     sum: Sum,
     list: Vec<Vec<u8>>,
 }
 
-/// Number of elements and of their bytes.
+/// Number of elements, and number of bytes in them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Sum {
     count: u64,
@@ -55,9 +56,9 @@ struct Sum {
 struct Saved {
     #[serde(serialize_with = "at_the_gate")]
     head: u64,
-    /// New sum of a change, if it has one.
+    /// New sum, if the change contains one.
     sum: Option<Sum>,
-    /// Position of the first byte of the list.
+    /// Position of the first element that `list` contains.
     from: u64,
     list: Vec<Vec<u8>>,
 }
@@ -72,7 +73,7 @@ impl Saved {
         self.from + self.list.len() as u64
     }
 
-    /// Returns the sum of all bytes so far.
+    /// Returns the sum over all elements so far, including those in the list.
     fn total(&self) -> Sum {
         let Sum { count, bytes } = self.sum.unwrap_or_default();
         Sum { count: count + self.list.len() as u64, bytes: bytes + bytes_of(&self.list) }
@@ -154,7 +155,7 @@ fn open(directory: &Path) -> Store {
     store_alone(directory, "sums 1")
 }
 
-/// Returns the sum that a crash at this moment would leave.
+/// Returns the sum that would remain on disk after a crash at this moment.
 fn after_a_crash(directory: &Path) -> Sum {
     let copy = TempDir::new().unwrap();
     for entry in fs::read_dir(directory).unwrap() {
@@ -180,8 +181,8 @@ async fn next(events: &mut UnboundedReceiver<Event>) -> Sum {
     }
 }
 
-/// A change as large as the state replaces it, but not a newer state. All later changes must apply
-/// to the newer state as well.
+/// A change that is as large as the state may replace the state, but not a newer state. All later
+/// changes must apply to the newer state as well.
 #[tokio::test]
 async fn large_change_during_rewrite_loses_no_data() {
     let directory = TempDir::new().unwrap();

@@ -1,4 +1,4 @@
-//! Effects are released only after the state is saved, so that a crash cannot revoke them.
+//! Effects are released only after the state is saved, so a crash cannot revoke them.
 
 use std::fs;
 use std::path::Path;
@@ -65,7 +65,7 @@ fn open(directory: &Path) -> Store {
     store_alone(directory, "counting 1")
 }
 
-/// Returns the entries in the store.
+/// Returns the list that the store contains.
 fn entries(store: &Store) -> Vec<u64> {
     let Some(whole) = store.state() else { return Vec::new() };
     let mut saved: Entries = postcard::from_bytes(whole).unwrap();
@@ -75,7 +75,7 @@ fn entries(store: &Store) -> Vec<u64> {
     saved.entries
 }
 
-/// Returns the entries that a crash at this moment would leave.
+/// Returns the list that would remain on disk after a crash at this moment.
 fn after_a_crash(directory: &Path) -> Vec<u64> {
     let copy = TempDir::new().unwrap();
     // A change that is being written may be copied in part, like a torn write.
@@ -107,7 +107,8 @@ async fn next(events: &mut EventReceiver) -> u64 {
     }
 }
 
-/// Returns true if each event is on disk when it is received.
+/// Returns true if the count of each event is on disk when the event is received. Checks every 16th
+/// event.
 async fn is_saved_before_its_event(
     directory: &Path,
     events: &mut EventReceiver,
@@ -208,7 +209,8 @@ async fn many_steps_share_one_save() {
     assert!(store.changes().len() <= 200, "{} saves", store.changes().len());
 }
 
-/// A pipe in place of the state file blocks the write until it is read, and cannot be flushed.
+/// A pipe in place of the state file blocks the write until the test reads the pipe. A pipe cannot
+/// be flushed.
 #[cfg(unix)]
 #[tokio::test]
 async fn rewrite_does_not_delay_steps() {

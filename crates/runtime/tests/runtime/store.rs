@@ -1,4 +1,4 @@
-//! The store on a real disk: recovery, and detection of damage.
+//! The store on a real disk: recovery of the state, and detection of damage.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn owner() -> Owner {
     Owner { cluster: "test".into(), process: ProcessId(1), group_size: 3 }
 }
 
-/// Creates a directory with one saved state.
+/// Creates the directory of a store with this saved state.
 fn saved(state: &[u8]) -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a directory");
     let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
@@ -185,7 +185,7 @@ fn failed_save_keeps_earlier_state() {
     assert_eq!(store.state(), Some(b"before".as_slice()));
 }
 
-/// Returns the segments of a directory in order.
+/// Returns the paths of the segments in a directory, in order.
 fn segments(directory: &Path) -> Vec<std::path::PathBuf> {
     let entries = fs::read_dir(directory).expect("a directory");
     let paths = entries.map(|entry| entry.expect("an entry").path());
@@ -255,7 +255,7 @@ fn full_segment_is_followed_by_another() {
     assert_eq!(lengths, [[20 << 10; 9].as_slice(), &[200 << 10]].concat());
 }
 
-/// Creating a long segment would delay saves.
+/// Long segments for a small state would delay saves.
 #[test]
 fn segment_size_grows_with_state_up_to_limit() {
     let kib = |of: u64| of << 10;
@@ -273,7 +273,8 @@ fn segment_size_grows_with_state_up_to_limit() {
     }
 }
 
-/// Rewrites a state that includes its changes while further changes are appended.
+/// Rewrites the state while further changes are appended. The new state includes the earlier
+/// changes.
 fn rewritten(store: &mut Store) -> Result<(), SaveError> {
     store.save(b"one").expect("room");
     store.append(b"two").expect("room");
@@ -315,7 +316,7 @@ fn changes_during_rewrite_follow_new_state() {
     assert_eq!(store.changes(), [b"three".to_vec(), b"four".to_vec()]);
 }
 
-/// The situation after a crash before the new state replaces the old one.
+/// Simulates a crash before the new state replaces the old one.
 #[test]
 fn unfinished_rewrite_keeps_state_and_changes() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -366,7 +367,8 @@ fn rejects_changes_of_another_process() {
     assert!(matches!(error, OpenError::WrongOwner { .. }), "{error}");
 }
 
-/// Opens a store whose first segment consists of these bytes, and returns its changes.
+/// Opens a store whose first segment has the content `bytes`, and returns the changes that it
+/// finds.
 fn found_in(bytes: &[u8]) -> Result<Vec<Vec<u8>>, OpenError> {
     let directory = saved(b"whole");
     fs::write(directory.path().join("log-0000000001"), bytes).expect("room");
@@ -410,7 +412,7 @@ proptest::proptest! {
     }
 }
 
-/// Needs a small file system of its own, which requires Linux and root.
+/// Tests on a full disk. They need a small file system of their own, and therefore Linux and root.
 #[cfg(target_os = "linux")]
 mod full_disk {
     use std::fs::File;
@@ -421,11 +423,11 @@ mod full_disk {
 
     use super::*;
 
-    /// A file system in memory, removed when dropped.
+    /// A small file system in memory, unmounted when dropped.
     struct SmallDisk(tempfile::TempDir);
 
     impl SmallDisk {
-        /// Returns `None` if this user may not mount.
+        /// Creates the file system. Returns `None` if this user may not mount one.
         fn new(bytes: u32) -> Option<SmallDisk> {
             let directory = tempfile::tempdir().expect("a directory");
             let options = std::ffi::CString::new(format!("size={bytes}")).expect("no zero byte");
@@ -434,8 +436,9 @@ mod full_disk {
             Some(SmallDisk(directory))
         }
 
-        /// Creates a file system on a sparse file of this one, which detects only during a flush
-        /// that there is no space. Returns `None` without the tools or the permission to mount it.
+        /// Creates a second file system, in a sparse file on this one. It notices only during a
+        /// flush that there is no space. Returns `None` without the tools or the permission to
+        /// mount it.
         fn disk_that_fills_up(&self) -> Option<LazyDisk> {
             let image = self.0.path().join("image");
             File::create(&image).and_then(|file| file.set_len(16 << 20)).expect("a sparse file");
@@ -450,14 +453,14 @@ mod full_disk {
             made.then_some(LazyDisk(directory))
         }
 
-        /// Uses up the remaining space.
+        /// Fills the disk with a file.
         fn fill(&self) {
             let mut file = File::create(self.0.path().join("filling")).expect("a file");
             while file.write_all(&[1; 4096]).is_ok() {}
         }
     }
 
-    /// A file system on a file, removed when dropped.
+    /// A file system in a file, unmounted when dropped.
     struct LazyDisk(tempfile::TempDir);
 
     impl Drop for LazyDisk {

@@ -1,4 +1,4 @@
-//! Queued messages for an unreachable peer.
+//! Messages that are queued for an unreachable peer.
 
 use std::net::TcpListener;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Callers: the identity of a client, and the checks of its rights.
+//! Identifies the client of a call, and checks the rights of that client.
 
 use std::future::pending;
 use std::ops::Deref;
@@ -15,16 +15,16 @@ use crate::log::request::Released;
 use crate::member::Member;
 use crate::rpc::error::RpcError;
 
-/// Options of a call, from its metadata.
+/// Options of a call, which the client sends as metadata.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CallOptions {
-    /// True if the call ends when no leader is known.
+    /// True if the server ends the call when this member knows no leader.
     pub(crate) requires_leader: bool,
-    /// Time at which the client stops waiting.
+    /// Time at which the client stops waiting for the response. `None`: it waits without a limit.
     pub(crate) deadline: Option<Instant>,
 }
 
-/// Member as seen by one call: requests are carried out with the rights of the caller.
+/// Member as one call sees it: the member executes the requests with the rights of the caller.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     member: Arc<Member>,
@@ -37,10 +37,10 @@ pub(crate) struct Caller {
 /// Identity of a caller.
 #[derive(Clone, Debug)]
 enum Identity {
-    /// Identity that stays the same for the whole call.
+    /// Identity that is known from the beginning, and stays the same for the whole call.
     Known(Principal),
-    /// User named by a token. The token is verified at each use, because an open stream may outlive
-    /// the password, the user or the setting that the token was issued for.
+    /// User named by a token. Each use verifies the token again: an open stream may outlast the
+    /// password, the user, or the setting under which the token was issued.
     Token {
         text: Arc<str>,
         /// User name at the beginning of the call, for log messages.
@@ -48,7 +48,8 @@ enum Identity {
     },
 }
 
-/// Counts a request as undecided until it is dropped.
+/// Guard of a request that has no outcome yet. The request counts as undecided until the guard is
+/// dropped.
 #[derive(Debug)]
 pub(crate) struct Undecided(Arc<AtomicUsize>);
 
@@ -75,8 +76,8 @@ impl Caller {
         Caller { member, identity, options: CallOptions::default(), undecided: Arc::default() }
     }
 
-    /// Returns the caller of a request by its token. The header is `token`, as clients in Go send
-    /// it, or `authorization`, with or without `Bearer`.
+    /// Reads the token from the headers of a request, and returns the caller. Clients in Go send
+    /// the header `token`. The server also accepts `authorization`, with or without `Bearer`.
     pub(crate) fn from_headers(member: Arc<Member>, headers: &HeaderMap) -> Result<Self, RpcError> {
         let token = headers.get("token").or_else(|| headers.get("authorization"));
         let Some(token) = token else { return Ok(Caller::new(member, Principal::Anonymous)) };
@@ -84,8 +85,8 @@ impl Caller {
         Caller::from_token(member, token.strip_prefix("Bearer ").unwrap_or(token))
     }
 
-    /// Returns the caller with this token, if the token is valid or none is needed. Counts as a use
-    /// of the token.
+    /// Returns the caller with this token. Fails if users are enabled and the token is invalid. A
+    /// success counts as a use of the token.
     fn from_token(member: Arc<Member>, token: &str) -> Result<Self, RpcError> {
         let identity = Identity::Token { text: token.into(), user: None };
         let mut caller = Caller::with_identity(member, identity);
@@ -99,12 +100,12 @@ impl Caller {
         Ok(caller)
     }
 
-    /// Returns the same caller with these options.
+    /// Returns this caller with `options` instead of its own.
     pub(crate) fn with_options(self, options: CallOptions) -> Self {
         Caller { options, ..self }
     }
 
-    /// Returns the verified token of the caller; none if users are disabled.
+    /// Verifies the token of the caller and returns it; `None` if users are disabled.
     fn token(&self, access: &AccessControl) -> Result<Option<Token>, RpcError> {
         match &self.identity {
             Identity::Token { text, .. } if access.is_enabled() => {
@@ -114,7 +115,8 @@ impl Caller {
         }
     }
 
-    /// Returns the current identity. Ignores the age of the token.
+    /// Verifies the token of the caller and returns the caller's identity. Accepts an expired
+    /// token.
     fn principal(&self, access: &AccessControl) -> Result<Principal, RpcError> {
         let token = self.token(access)?;
         Ok(match (token, &self.identity) {
@@ -124,12 +126,13 @@ impl Caller {
         })
     }
 
-    /// True if the call ends when no leader is known.
+    /// Returns true if the server ends the call when this member knows no leader.
     pub(crate) fn requires_leader(&self) -> bool {
         self.options.requires_leader
     }
 
-    /// Resolves when no leader has been known for a while and the call requires one.
+    /// Resolves when this member has known no leader for the grace period. Never resolves if the
+    /// call does not require a leader.
     pub(crate) fn leader_lost(&self) -> impl Future<Output = ()> + Send + use<> {
         let monitor = self.requires_leader().then(|| self.member.leader_monitor.clone());
         async move {
@@ -164,8 +167,10 @@ impl Caller {
         Undecided(self.undecided.clone())
     }
 
-    /// Returns the error of a call whose deadline has passed. As at etcd, it is `Unavailable` if a
-    /// request may yet be carried out, so that no client takes the call for safe to repeat.
+    /// Returns the error of a call whose deadline has passed.
+    ///
+    /// The error is `Unavailable` if a request of the call may yet be executed, as at etcd. With
+    /// `DeadlineExceeded` a client would think that it can safely repeat the call.
     pub(crate) fn deadline_error(&self) -> RpcError {
         match self.undecided.load(Ordering::Relaxed) {
             0 => RpcError::DEADLINE_EXCEEDED,
@@ -181,7 +186,7 @@ impl Caller {
         self.propose_with(command, None).await
     }
 
-    /// Like [`Caller::propose`], with a callback for the outcome if the caller stops waiting.
+    /// Like [`Caller::propose`]. `on_abandoned` receives the outcome if the caller stops waiting.
     pub(crate) async fn propose_or_else(
         &self,
         command: Command,
@@ -202,12 +207,13 @@ impl Caller {
         self.member.propose_for(&principal, command, on_abandoned, || self.check_valid()).await
     }
 
-    /// Returns the member itself, which has all rights.
+    /// Returns the member with all rights: its own requests are not checked.
     pub(crate) fn member(&self) -> &Member {
         &self.member
     }
 
-    /// Checks that the caller may execute a command, as far as this member knows by now.
+    /// Checks that the caller may execute a command, by the users and roles that this member has
+    /// applied so far.
     pub(crate) fn check_command(&self, command: &Command) -> Result<(), RpcError> {
         self.with_state(|state| {
             let principal = self.principal(state.store.access())?;
@@ -215,8 +221,8 @@ impl Caller {
         })
     }
 
-    /// Notifies clients that wait behind the key of a released lock, if the caller may delete the
-    /// key.
+    /// Notifies clients that wait for a released lock. Fails if the caller may not delete the key
+    /// of the lock.
     pub(crate) fn release(&self, released: Released) -> Result<(), RpcError> {
         self.check_access(|access, principal| {
             access.authorize_write(principal, &Span::single(released.key.clone()))
@@ -231,7 +237,7 @@ impl Caller {
         Ok((outcome.revision, outcome.result?))
     }
 
-    /// Checks a right of the caller, as far as this member knows by now.
+    /// Checks a right of the caller, by the users and roles that this member has applied so far.
     pub(crate) fn check_access(
         &self,
         check: impl FnOnce(&AccessControl, &Principal) -> Result<(), Error>,
@@ -239,7 +245,7 @@ impl Caller {
         self.check_store_access(|store, principal| check(store.access(), principal))
     }
 
-    /// Checks a right of the caller that depends on the contents of the store.
+    /// Checks a right of the caller that also depends on the keys in the store.
     pub(crate) fn check_store_access(
         &self,
         check: impl FnOnce(&Store, &Principal) -> Result<(), Error>,
@@ -250,7 +256,7 @@ impl Caller {
         })
     }
 
-    /// Checks a right and reads the store, both as of the same log entry.
+    /// Checks a right and reads the store under one lock, so that both see the same log entry.
     pub(crate) fn read<T>(
         &self,
         check: impl FnOnce(&AccessControl, &Principal) -> Result<(), Error>,
@@ -263,8 +269,8 @@ impl Caller {
         })
     }
 
-    /// Checks at the beginning of a request that the caller is a user, if users are enabled, and
-    /// that its token is valid and not too old. Counts as a use of the token.
+    /// Checks at the beginning of a request that the caller may be served: users are disabled, or
+    /// its token is valid and not too old. A success counts as a use of the token.
     pub(crate) fn check_authenticated(&self) -> Result<(), RpcError> {
         let token = self.with_state(|state| {
             let access = state.store.access();
@@ -276,7 +282,7 @@ impl Caller {
         })
     }
 
-    /// Checks that the identity of the caller is still valid. Ignores the age of the token.
+    /// Checks that the token of the caller is still valid. Accepts an expired token.
     pub(crate) fn check_valid(&self) -> Result<(), RpcError> {
         self.check_access(|access, principal| access.authenticated_user(principal).map(drop))
     }
@@ -286,7 +292,7 @@ impl Caller {
         self.check_access(AccessControl::authorize_root)
     }
 
-    /// Returns the user name, if the caller's identity is valid now.
+    /// Returns the user name; `None` if the caller's token is invalid now or names no user.
     pub(crate) fn user_name(&self) -> Option<String> {
         match self.with_state(|state| self.principal(state.store.access())) {
             Ok(Principal::User(name)) => Some(name),
@@ -294,7 +300,7 @@ impl Caller {
         }
     }
 
-    /// Returns the user name for log messages.
+    /// Returns the user name as of the beginning of the call, for log messages.
     pub(crate) fn log_name(&self) -> Option<&str> {
         match &self.identity {
             Identity::Known(Principal::User(name)) => Some(name),
@@ -315,7 +321,7 @@ pub(crate) mod tests {
     use crate::auth::secrets::HashMemory;
     use crate::config::Config;
 
-    /// Starts a single member with users enabled. Root has this password.
+    /// Starts a single member with users enabled. `password` is the password of root.
     pub(crate) async fn member_with_users(folder: &Path, password: &str) -> Arc<Member> {
         let config = Config { data_dir: Some(folder.into()), ..Config::default() };
         let (member, _) = Member::start(&config, config.plan().expect("a plan")).expect("a member");

@@ -8,10 +8,10 @@ use crate::auth::secrets::HashMemory;
 use crate::blocking::blocking;
 use crate::rpc::error::RpcError;
 
-/// Upper bound on queued and running hashes: as many as take some seconds.
+/// Upper bound on queued and running hashes. A full queue takes some seconds.
 const MAX_QUEUED: usize = 256;
 
-/// Queue of password hashes, with the memory that they share.
+/// Queue of password hashes. They run one at a time and use the same memory.
 #[derive(Debug)]
 pub(crate) struct PasswordHasher {
     memory: Arc<Mutex<HashMemory>>,
@@ -25,8 +25,8 @@ impl Default for PasswordHasher {
 }
 
 impl PasswordHasher {
-    /// Waits in the queue and runs `work` with the memory. The work continues when the caller stops
-    /// waiting.
+    /// Waits in the queue, and runs `work` with the shared memory. If the caller stops waiting,
+    /// `work` runs to its end.
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ impl PasswordHasher {
         .await
     }
 
-    /// Waits until this many callers are queued, besides the running one.
+    /// Waits until `many` callers are queued, in addition to the running one.
     #[cfg(test)]
     pub(crate) async fn until_waiting(&self, many: usize) {
         while self.slots.available_permits() > MAX_QUEUED - 1 - many {

@@ -25,28 +25,28 @@ const HASH_BYTES: usize = 32;
 /// Length of the key that signs tokens, in bytes.
 const KEY_BYTES: usize = 32;
 
-/// Memory and number of passes of Argon2id, as OWASP recommends.
+/// Memory of Argon2id in KiB, and below it the number of passes, as OWASP recommends.
 const ARGON2_KIB: u32 = 12 * 1024;
 const ARGON2_PASSES: u32 = 3;
 
-/// Returns random bytes of the operating system.
+/// Returns `N` random bytes from the operating system.
 pub(crate) fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the operating system provides random bytes");
     bytes
 }
 
-/// Returns a new key that signs tokens.
+/// Returns a new random key for the signatures of tokens.
 pub(crate) fn new_signing_key() -> Bytes {
     Bytes::from(&random_bytes::<KEY_BYTES>())
 }
 
-/// Memory in which passwords are hashed. It is reused, because allocators are slow to return such
-/// blocks: with glibc thirty passwords left 350 MB behind.
+/// Memory in which passwords are hashed. It is reused, because allocators return such blocks slowly
+/// to the system. With glibc, thirty passwords left 350 MB allocated.
 #[derive(Default)]
 pub(crate) struct HashMemory(Vec<Block>);
 
-/// Omits the blocks, which are 12 MiB.
+/// Omits the blocks from the output, because they are 12 MiB long.
 impl fmt::Debug for HashMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HashMemory").finish_non_exhaustive()
@@ -59,8 +59,8 @@ pub(crate) fn hash_password(password: &str, memory: &mut HashMemory) -> Bytes {
     Bytes::from([&salt[..], &hash(password, &salt, memory)].concat())
 }
 
-/// Returns true if the password matches its stored form. The check takes the same time if there is
-/// no stored password.
+/// Returns true if the password matches its stored form. If `stored` is empty, the check takes as
+/// long as for a real user.
 pub(crate) fn verify_password(stored: &[u8], password: &str, memory: &mut HashMemory) -> bool {
     match stored.split_first_chunk::<SALT_BYTES>() {
         Some((salt, expected)) => hash(password, salt, memory)[..].ct_eq(expected).into(),
@@ -86,8 +86,8 @@ fn hash(
     hash
 }
 
-/// Issues a token for a user whose password matched `proven_hash`. Fails if the password has
-/// changed since.
+/// Issues a token for a user. Fails if the password has changed since it was compared with
+/// `proven_hash`.
 pub(crate) fn issue_token(
     access: &AccessControl,
     name: &str,
@@ -101,7 +101,7 @@ pub(crate) fn issue_token(
     Ok(format!("{}.{expires}.{}", hex::encode(name), hex::encode(signature)))
 }
 
-/// Signature of a token, unique to it.
+/// Signature of a token, which also identifies the token among the recorded uses.
 pub(crate) type Signature = [u8; 32];
 
 /// Token with a valid signature.
@@ -114,7 +114,7 @@ pub(crate) struct Token {
     pub(crate) is_expired: bool,
 }
 
-/// Verifies the signature of a token with the current password of its user.
+/// Verifies the signature of a token, which depends on the current password of its user.
 pub(crate) fn verify_token(access: &AccessControl, token: &str) -> Result<Token, RpcError> {
     let verified = || {
         let mut parts = token.splitn(3, '.');

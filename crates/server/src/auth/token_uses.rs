@@ -1,7 +1,7 @@
-//! Recent uses of tokens. As at etcd, each use extends the validity of a token.
+//! Recent uses of tokens. Each use extends the validity of a token, as at etcd.
 //!
-//! A token contains an expiry time. A member that has seen a use of it accepts it beyond that time
-//! as long as it is used. A member that has not, or that was restarted, does not.
+//! A token contains an expiry time. A member that has recently seen a use of the token accepts it
+//! beyond that time. A member that has seen no use of it, or was restarted, rejects it then.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use crate::auth::secrets::{Signature, Token};
 use crate::rpc::error::RpcError;
 
-/// Upper bound on remembered tokens. A token that is not remembered is valid until its expiry time.
+/// Upper bound on tokens whose last use is recorded. Any other token is valid until its own expiry
+/// time.
 const MAX_TOKENS: usize = 10_000;
 
 /// Time of the last use of each token.
@@ -21,17 +22,18 @@ pub(crate) struct TokenUses {
 }
 
 impl TokenUses {
-    /// Creates an empty record. A token is valid for this many seconds after each use.
+    /// Creates an empty record. `ttl` is the time in seconds for which each use extends a token.
     pub(crate) fn new(ttl: u64) -> Self {
         TokenUses { ttl: Duration::from_secs(ttl), used: Mutex::default() }
     }
 
-    /// Returns the time for which an unused token is valid.
+    /// Returns the time for which a token is valid after its last use.
     pub(crate) fn ttl(&self) -> Duration {
         self.ttl
     }
 
-    /// Records the use of a token that is still valid. Rejects it otherwise.
+    /// Records a use of the token if it is valid: its expiry time has not passed, or it was used
+    /// recently. Fails otherwise.
     pub(crate) fn check_and_use(&self, token: &Token, now: Instant) -> Result<(), RpcError> {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let is_used = used.get(&token.signature).is_some_and(|used| self.is_in_use(*used, now));
@@ -43,7 +45,7 @@ impl TokenUses {
         Ok(())
     }
 
-    /// Records the use of a token, which was valid at the beginning of the request.
+    /// Records a use of a token that was valid at the beginning of the request.
     pub(crate) fn record(&self, signature: Signature, now: Instant) {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         if used.len() >= MAX_TOKENS && !used.contains_key(&signature) {

@@ -1,6 +1,7 @@
-//! The application that runs in the task that steps the log.
+//! Application of the replicated log, which runs in the task that steps the log.
 //!
-//! It proposes the requests of this member's tasks and applies committed entries to the store.
+//! It proposes the requests of this member's other tasks, and applies committed entries to the
+//! store.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,16 +31,17 @@ use crate::member::eviction::Eviction;
 /// Request of a task of this member to the task that steps the log.
 #[derive(Debug)]
 pub(crate) enum MemberRequest {
-    /// Propose a command, and return its outcome.
+    /// Propose a command, and return its outcome after this member has applied it.
     Propose {
         /// Encoded [`LogCommand`].
         command: Arc<[u8]>,
         /// Receives the outcome.
         reply: oneshot::Sender<Result<Outcome, ProposeError>>,
     },
-    /// Wait until this member has applied all entries that any member had reported as committed.
+    /// Wait until this member has applied all entries that any member had reported as committed
+    /// before the request.
     ReadIndex {
-        /// Receives the response when that is so.
+        /// Receives the response once this member has applied those entries.
         reply: oneshot::Sender<LeaderResponse>,
     },
     /// Send a request to the leader.
@@ -63,7 +65,7 @@ pub(crate) enum MemberRequest {
         /// Receives the response.
         reply: oneshot::Sender<LeaderResponse>,
     },
-    /// Replace the entries of the log up to an index by a snapshot.
+    /// Replace the entries of the log by a snapshot, up to `index`.
     Compact {
         /// Index of the last entry that the snapshot includes.
         index: u64,
@@ -72,19 +74,20 @@ pub(crate) enum MemberRequest {
     },
     /// Transfer leadership to another member.
     Transfer {
-        /// Index of its process.
+        /// Number of the process that shall lead.
         to: usize,
         /// Receives the response.
         reply: oneshot::Sender<LeaderResponse>,
     },
-    /// Stop, after handing over leadership.
+    /// Hand over leadership if this member leads, and stop the log.
     Shutdown,
 }
 
-/// Receiver of the result of a log request, by the request's ticket.
+/// Recipient of the result of a request to the log. The ticket of the request identifies it.
 #[derive(Debug)]
 enum Waiter {
-    /// Task of this member that proposed a command. It is notified when the entry is applied.
+    /// Task of this member that proposed a command. The application notifies it after applying the
+    /// entry.
     Proposer(oneshot::Sender<Result<Outcome, ProposeError>>),
     /// Task of this member that made another request.
     Task(oneshot::Sender<LeaderResponse>),
@@ -92,7 +95,7 @@ enum Waiter {
     Peer(ProcessId, Ticket),
 }
 
-/// Application of a member's log.
+/// Application that runs on the log of one member.
 #[derive(Debug)]
 pub(crate) struct LogApplication {
     me: ProcessId,
@@ -100,10 +103,10 @@ pub(crate) struct LogApplication {
     shared: Arc<SharedState>,
     last_ticket: u64,
     waiters: HashMap<u64, Waiter>,
-    /// Number of events to come that were handled early already.
+    /// Number of future events that `on_event_early` has handled already.
     handled_early: usize,
     is_stopping: bool,
-    /// Reason why this build cannot continue: committed data that it cannot read.
+    /// Description of committed data that this build cannot read. It stops the member.
     unreadable: Option<String>,
     compaction: CompactionPolicy,
     registry: Option<Registry>,
@@ -189,8 +192,8 @@ impl LogApplication {
         Command::Log(LogRequest::Append { ticket, payload: Payload::new(entry) })
     }
 
-    /// Sends the response to a ticket to its waiter. Returns the command that does so if the waiter
-    /// is another member.
+    /// Sends the response to the waiter with this ticket. If the waiter is another member, the
+    /// caller must execute the returned command, which sends it.
     fn respond(&mut self, ticket: u64, response: LeaderResponse) -> Option<Command> {
         match self.waiters.remove(&ticket)? {
             Waiter::Peer(to, ticket) => {
@@ -206,8 +209,8 @@ impl LogApplication {
         None
     }
 
-    /// Serves a request of another member, or of this one, as the leader. A majority has confirmed
-    /// the leadership since the request was received.
+    /// Serves a request of another member, or of this one. This member leads: a majority has
+    /// confirmed that since the request arrived.
     fn serve(&mut self, from: ProcessId, their_ticket: Ticket, request: LeaderRequest) -> Command {
         let response = match request {
             LeaderRequest::Renew(lease) => {
@@ -254,8 +257,8 @@ impl LogApplication {
         self.shared.leader_status.send_replace(LeaderStatus { leader, term });
     }
 
-    /// Stops the log because this build cannot read committed data. Only another build writes such
-    /// data. A member that skipped it would differ from all others from then on.
+    /// Stops the log because this build cannot read `data`, which is committed. A newer build has
+    /// written it. If this member skipped it, its store would differ from all others from then on.
     fn stop_unreadable(&mut self, data: String) {
         self.unreadable = Some(format!("{data} is of another build of tenure"));
     }
@@ -329,8 +332,8 @@ impl LogApplication {
         }
     }
 
-    /// Handles the message of another member that a lock is released. Ignores a message that this
-    /// build cannot read, which comes from a newer one.
+    /// Handles a message from another member that a lock is released. Ignores a message that this
+    /// build cannot read, because a newer build has sent it.
     fn on_release(&self, message: &Payload) {
         if let Ok(released) = postcard::from_bytes(message.bytes()) {
             self.shared.lock().release(&released);
@@ -400,8 +403,9 @@ impl Application<RelayedLog> for LogApplication {
         }
     }
 
-    /// Handles releases before this member has saved the step, because they do not depend on its
-    /// state. Afterwards all events of the step are delivered again, in the same order.
+    /// Handles released locks before this member has saved the step, because the notification of
+    /// waiters needs no saved state. After the save, all events of the step are delivered again, in
+    /// the same order.
     fn on_event_early(&mut self, events: &[Event]) {
         for event in events {
             if let Event::Notified { payload } = event {
@@ -433,7 +437,7 @@ impl Application<RelayedLog> for LogApplication {
     }
 }
 
-/// Returns the members after a change.
+/// Returns the members that result from a change.
 fn changed(mut members: Members, change: MembershipChange) -> Members {
     let Members { voters, learners, .. } = &mut members;
     let (MembershipChange::Add(process)

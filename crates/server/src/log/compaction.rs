@@ -1,9 +1,9 @@
-//! Decides when a snapshot replaces the head of the log.
+//! Decides when a snapshot replaces the beginning of the log.
 
-/// Upper bound on the bytes of entries behind the last snapshot.
+/// Upper bound on the bytes of entries after the last snapshot.
 const MAX_LOG_BYTES: usize = 64 << 20;
 
-/// Sizes of the last snapshot and of the entries behind it, in bytes.
+/// Decides by the sizes of the last snapshot and of the later entries, in bytes.
 #[derive(Debug, Default)]
 pub(crate) struct CompactionPolicy {
     entries: usize,
@@ -11,7 +11,7 @@ pub(crate) struct CompactionPolicy {
 }
 
 impl CompactionPolicy {
-    /// Creates the policy of a log that begins with a snapshot of this many bytes.
+    /// Creates the policy of a log that begins with a snapshot of `snapshot` bytes.
     pub(crate) fn after_snapshot(snapshot: usize) -> Self {
         CompactionPolicy { entries: 0, snapshot }
     }
@@ -23,16 +23,16 @@ impl CompactionPolicy {
         self.entries >= MAX_LOG_BYTES && self.reset()
     }
 
-    /// Returns true if a snapshot is due once the configured number of entries is reached.
+    /// Returns true if the entries are large enough to make a snapshot worthwhile. The caller asks
+    /// once the configured number of entries is reached.
     ///
-    /// A snapshot is due only if the entries have at least half as many bytes as the last snapshot.
-    /// The bytes of all snapshots are therefore at most twice those of all entries, however large
-    /// the store is.
+    /// The entries must have at least half as many bytes as the last snapshot. The bytes of all
+    /// snapshots are therefore at most twice those of all entries, for any size of the store.
     pub(crate) fn is_due(&mut self) -> bool {
         self.entries >= self.snapshot / 2 && self.reset()
     }
 
-    /// Records that a snapshot of this many bytes replaced the head of the log.
+    /// Records that a snapshot of `bytes` bytes replaced the beginning of the log.
     pub(crate) fn compacted(&mut self, bytes: usize) {
         self.snapshot = bytes;
     }

@@ -1,4 +1,4 @@
-//! Waiting for a leader, and retrying requests that it declined.
+//! Waits for a leader, and retries requests that the leader declined.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::log::state::LeaderStatus;
 use crate::member::Member;
 use crate::rpc::error::RpcError;
 
-/// Time after which a waiting request checks again, though the leader has not changed.
+/// Longest pause before a waiting request is tried again while the leader stays the same.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 impl Member {
@@ -21,12 +21,12 @@ impl Member {
         known_leader(&mut self.shared.leader_status.subscribe(), deadline).await.map(drop)
     }
 
-    /// Waits until this member leads, or is connected to the leader. Later changes of the leader
-    /// are changes of `leader_status`.
+    /// Waits until this member leads, or is connected to the leader. The caller learns of later
+    /// changes of the leader by `leader_status`.
     ///
-    /// A request that is forwarded to a crashed leader ends as unknown once the next one leads,
-    /// though no leader ever received it. A request that waits here instead is carried out by the
-    /// next leader.
+    /// Waiting avoids unknown outcomes. If a member forwards a request to a crashed leader, the
+    /// outcome is unknown once the next leader leads, though no leader received the request. The
+    /// next leader executes a request that waits here.
     pub(crate) async fn wait_for_leader(
         &self,
         leader_status: &mut watch::Receiver<LeaderStatus>,
@@ -55,14 +55,15 @@ async fn known_leader(
     known.map_err(|_| RpcError::STOPPED)?.leader.ok_or(RpcError::NO_LEADER)
 }
 
-/// Waits until the leader changes, or until the retry interval has passed.
+/// Waits until the leader changes, at most for the retry interval.
 async fn change_or_retry(leader_status: &mut watch::Receiver<LeaderStatus>) {
     let _ = timeout_at(Instant::now() + RETRY_INTERVAL, leader_status.changed()).await;
 }
 
-/// Returns after a pause if the request may be sent again, or the error of the request otherwise.
+/// Waits a little if the request may be sent again. Returns an error otherwise.
 ///
-/// The pause ends when the leader changes. That change may be older than the response.
+/// The pause ends when the leader changes, or at once if it has changed since `leader_status` was
+/// last read.
 pub(crate) async fn retry_or_fail(
     error: ProposeError,
     leader_status: &mut watch::Receiver<LeaderStatus>,

@@ -1,4 +1,4 @@
-//! Detects that a member has known no leader for a while, for the calls that require one.
+//! Detects that a member has known no leader for some time. Calls that require a leader end then.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use tracing::info;
 
 use crate::log::state::LeaderStatus;
 
-/// Shortest grace period. Elections rarely take longer, even with a short election timeout.
+/// Shortest grace period. An election rarely takes longer, even with a short election timeout.
 const MIN_GRACE_PERIOD: Duration = Duration::from_millis(1500);
 
-/// Number of checks in a grace period. If the process is suspended, that counts as one check, and
-/// the messages that arrived meanwhile are read before the next check.
+/// Number of checks in a grace period. A suspension of the process counts as one check only, so
+/// that the member reads the messages that arrived meanwhile before the next check.
 const CHECKS_PER_PERIOD: u32 = 10;
 
-/// Reports whether a member has been without a leader for longer than the grace period.
+/// Reports that a member has known no leader for longer than the grace period.
 #[derive(Clone, Debug)]
 pub(crate) struct LeaderMonitor {
     leader_status: watch::Receiver<LeaderStatus>,
@@ -25,8 +25,9 @@ pub(crate) struct LeaderMonitor {
 impl LeaderMonitor {
     /// Starts a monitor, which runs until the sender of the leader status is dropped.
     ///
-    /// The grace period is three election timeouts, at least [`MIN_GRACE_PERIOD`]. Streams survive
-    /// an election, and a client of a partitioned member switches before a lease of 8 s expires.
+    /// The grace period is three election timeouts, at least [`MIN_GRACE_PERIOD`]. It is longer
+    /// than an election, so that streams survive one. It is short enough for a client of a
+    /// partitioned member to switch to another one before a lease of 8 s expires.
     pub(crate) fn start(
         leader_status: watch::Receiver<LeaderStatus>,
         election_timeout: Duration,

@@ -1,8 +1,8 @@
-//! Remaining time of leases, as the leader counts it with its clock. The rules are those of
-//! `tenure-session`, which the checker explores.
+//! Remaining time of leases, which the leader measures with its clock. `tenure-session` has the
+//! rules, and the checker explores them.
 //!
-//! The leader counts each lease in parts. After each part but the last it records the remaining
-//! time in the log, so that the next leader continues from there.
+//! The leader divides the time of each lease into parts. After each part but the last it records
+//! the remaining time in the log. The next leader continues from the last recorded time.
 
 use std::time::{Duration, Instant};
 
@@ -17,22 +17,24 @@ pub(crate) const MAX_LEASES_PER_COMMAND: usize = 1000;
 /// Time after which the expiry of a lease is proposed again if its outcome is unknown.
 const EXPIRY_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Delay of a checkpoint, so that one entry records the remaining time of many leases.
+/// Delay of a checkpoint after the end of a part, so that one entry records the remaining time of
+/// many leases.
 const CHECKPOINT_DELAY: Duration = Duration::from_millis(100);
 
-/// Delay of a timer above which this process is assumed to have been suspended. The excess does not
-/// count: the next part of the lease begins when the timer fires.
+/// If a timer fires later than this, the process is assumed to have been suspended. The lease then
+/// does not lose the excess time: its next part begins when the timer fires.
 pub(crate) const MAX_TIMER_DELAY: Duration = Duration::from_millis(300);
 
-/// Timers of all leases. Only the leader counts time.
+/// Timers of all leases. Only the timers of the leader run.
 #[derive(Debug)]
 pub(crate) struct Leases {
-    /// Term in which this member leads.
+    /// Term in which this member leads. `None`: it does not lead.
     term: Option<u64>,
     lessor: Lessor<LeaseId>,
-    /// Ends of the last parts of leases, at which the leases expire.
+    /// Timers of the last parts of leases. The lease expires when its timer fires.
     expiry_timers: Timers<LeaseId, Instant>,
-    /// Ends of the other parts, at which the remaining time is recorded.
+    /// Timers of all other parts. The leader records the remaining time of the lease when its timer
+    /// fires.
     checkpoint_timers: Timers<LeaseId, Instant>,
 }
 
@@ -48,7 +50,7 @@ impl Default for Leases {
 }
 
 impl Leases {
-    /// Starts to count the time of leases, from the remaining time last recorded for each.
+    /// Starts the timers of all leases, from the last recorded remaining time of each.
     pub(crate) fn start_leading(&mut self, term: u64, store: &Store, now: Instant) {
         *self = Leases { term: Some(term), ..Leases::default() };
         for (lease, stored) in store.leases() {
@@ -57,12 +59,12 @@ impl Leases {
         }
     }
 
-    /// Stops to count, because this member does not lead any more.
+    /// Stops all timers, because this member does not lead any more.
     pub(crate) fn stop_leading(&mut self) {
         *self = Leases::default();
     }
 
-    /// Applies the lease changes of a command. `store` is the store after the command.
+    /// Applies the lease changes of a command. `store` is the store after that command.
     pub(crate) fn apply(&mut self, changes: &[LeaseChange], store: &Store, now: Instant) {
         if self.term.is_none() {
             return;
@@ -90,8 +92,8 @@ impl Leases {
         }
     }
 
-    /// Renews a lease. A majority has confirmed the leadership in this term since the request
-    /// arrived.
+    /// Renews a lease. The caller must know that a majority has confirmed this leader in `term`
+    /// since the request arrived.
     pub(crate) fn renew(&mut self, lease: LeaseId, term: u64, store: &Store) -> Renewal {
         if self.term != Some(term) {
             return Renewal::Deposed;
@@ -108,7 +110,7 @@ impl Leases {
         }
     }
 
-    /// Returns the remaining time of a lease.
+    /// Returns the remaining time of a lease; `None` if the lease has no timer.
     pub(crate) fn time_left(&self, lease: LeaseId, now: Instant) -> Option<Duration> {
         let in_part = self.deadline_of(lease)?.saturating_duration_since(now);
         self.lessor
@@ -128,15 +130,15 @@ impl Leases {
         leases.into_iter().map(|(_, lease)| lease).collect()
     }
 
-    /// Returns the time at which the next command is due. Checkpoints wait a little longer, so that
-    /// one entry records many of them.
+    /// Returns the time at which the next command is due. A checkpoint is due [`CHECKPOINT_DELAY`]
+    /// after its timer, so that one entry records many leases.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         let checkpoints = self.checkpoint_timers.next_due().map(|at| at + CHECKPOINT_DELAY);
         self.expiry_timers.next_due().into_iter().chain(checkpoints).min()
     }
 
-    /// Returns the commands that are due: checkpoints for elapsed parts, and expiries. Looks only
-    /// at leases whose timers have fired.
+    /// Returns the commands that are due: checkpoints for elapsed parts, and expiries. The cost
+    /// depends only on the number of timers that have fired.
     pub(crate) fn due_commands(&mut self, store: &Store, now: Instant) -> Vec<Command> {
         let Some(term) = self.term else { return Vec::new() };
         let (mut checkpoints, mut expiries) = (Vec::new(), Vec::new());
@@ -164,8 +166,9 @@ impl Leases {
         expiries.into_iter().chain(checkpoints).collect()
     }
 
-    /// Returns checkpoints of all leases, in whole seconds, for a handover. Until the next leader
-    /// counts, renewals need checkpoints as well.
+    /// Returns checkpoints of all leases, rounded up to whole seconds, for a handover of
+    /// leadership. Afterwards a renewal needs a checkpoint as well, until the next leader starts
+    /// its timers.
     pub(crate) fn checkpoints(&mut self, store: &Store, now: Instant) -> Vec<Command> {
         let Some(term) = self.term else { return Vec::new() };
         let mut checkpoints = Vec::new();
@@ -187,8 +190,9 @@ impl Leases {
         checkpoints.chunks(MAX_LEASES_PER_COMMAND).map(command).collect()
     }
 
-    /// Handles a command with an unknown outcome. The next checkpoint replaces a lost one. A lost
-    /// expiry is proposed again, and the lease cannot be renewed until it is decided.
+    /// Handles a command of lease times whose outcome is unknown. A lost checkpoint needs no retry,
+    /// because the next one replaces it. An expiry is proposed again, and its lease cannot be
+    /// renewed before that is decided.
     pub(crate) fn retry_expiry(&mut self, command: &Command, now: Instant) {
         if let Command::Expire { term, leases } = command
             && self.term == Some(*term)

@@ -1,4 +1,5 @@
-//! Replicated log of a member: the application, the state that it maintains, and lease timers.
+//! Replicated log of a member: its application, the state that the application maintains, and the
+//! timers of leases.
 
 pub(crate) mod application;
 pub(crate) mod compaction;

@@ -1,4 +1,5 @@
-//! Proposals from their admission until they are decided. The client may be gone by then.
+//! Commands from their admission until their outcome is known. A command stays counted after its
+//! client has stopped waiting.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,26 +13,26 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::log::request::ProposeError;
 use crate::rpc::error::RpcError;
 
-/// Upper bound on undecided commands.
+/// Upper bound on commands without an outcome.
 pub(crate) const MAX_PENDING_PROPOSALS: usize = 4000;
 
-/// Upper bound on the bytes of undecided commands.
+/// Upper bound on the bytes of all commands without an outcome.
 const MAX_PENDING_BYTES: usize = 64 << 20;
 
 /// Granularity of the byte count, in bytes.
 const UNIT_BYTES: usize = 1 << 10;
 
-/// Time after which an abandoned command without an outcome no longer counts as undecided. By then
-/// another member leads, or this member has no connection to a majority.
+/// Time after which a command no longer counts, if its client has stopped waiting and no outcome is
+/// known. By then another member leads, or this member has no connection to a majority.
 const UNDECIDED_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Callback for the outcome of a command whose caller has stopped waiting.
+/// Callback that receives the outcome of a command whose caller has stopped waiting.
 pub(crate) type OnAbandoned = Box<dyn FnOnce(Outcome) + Send>;
 
 /// Outcome of the proposed command, or the reason why there is none.
 type ProposalResult = Result<Outcome, ProposeError>;
 
-/// Bounds the number and the bytes of the undecided commands of a member.
+/// Upper bounds on the number and the bytes of a member's commands without an outcome.
 #[derive(Debug)]
 pub(crate) struct ProposalLimit {
     slots: Arc<Semaphore>,
@@ -47,11 +48,11 @@ impl Default for ProposalLimit {
 }
 
 impl ProposalLimit {
-    /// Admits a command of this many bytes.
+    /// Admits a command of `bytes` bytes, or fails at once.
     ///
     /// # Errors
     ///
-    /// [`RpcError::TOO_MANY`] if the limit is reached.
+    /// [`RpcError::TOO_MANY`] if a limit is reached.
     pub(crate) fn admit(
         &self,
         bytes: usize,
@@ -65,12 +66,12 @@ impl ProposalLimit {
     }
 }
 
-/// Admitted command.
+/// Command that [`ProposalLimit`] has admitted.
 ///
-/// It counts against the limit until it is decided, even if this is dropped before. Dropping this
-/// does not remove the command from the log.
+/// The command counts against the limit until its outcome is known, even if this value is dropped
+/// before. Dropping the value does not remove the command from the log.
 pub(crate) struct Proposal {
-    /// Receiver of the outcome, while the command is undecided.
+    /// Receiver of the outcome. `None` before the wait, and after the outcome was received.
     outcome: Option<oneshot::Receiver<ProposalResult>>,
     permits: Option<[OwnedSemaphorePermit; 2]>,
     on_abandoned: Option<OnAbandoned>,

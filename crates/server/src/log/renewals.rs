@@ -1,5 +1,5 @@
-//! Commands that the passage of lease time requires: checkpoints of remaining times, renewals that
-//! need one, and expiries. One entry covers many leases.
+//! Proposes the commands that leases need over time: checkpoints of remaining times, renewals that
+//! need a checkpoint, and expiries. One log entry covers many leases.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Weak};
@@ -14,23 +14,23 @@ use crate::log::state::State;
 use crate::member::Member;
 use crate::rpc::error::RpcError;
 
-/// Longest pause between two checks of the lease timers.
+/// Longest pause between two checks for lease timers that have fired.
 const MAX_TIMER_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Time in which a leader that was suspended processes received renewals before it lets leases
-/// expire.
+/// After a suspension, a leader processes the received renewals for this time, before it lets
+/// leases expire.
 const CATCH_UP_TIME: Duration = Duration::from_millis(100);
 
-/// Shortest time between two entries with renewals, per member. It bounds the number of entries,
-/// however many sessions there are. A single renewal does not wait.
+/// Shortest time between two entries with renewals, per member. It bounds the number of entries for
+/// any number of sessions. A renewal after a longer pause is proposed at once.
 const BATCH_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Renewal that is answered once an entry records the full time of its lease.
+/// Renewal that succeeds once a log entry records the full time of its lease.
 #[derive(Debug)]
 pub(crate) struct PendingRenewal {
     lease: LeaseId,
     ttl: u64,
-    /// Term of the leader that requires the checkpoint.
+    /// Term of the leader that responded with `NeedsCheckpoint`.
     term: u64,
     reply: oneshot::Sender<Result<bool, RpcError>>,
 }
@@ -45,8 +45,8 @@ impl RenewalQueue {
         (RenewalQueue(sender), receiver)
     }
 
-    /// Records that a lease has its full time left. Returns false without an effect if another
-    /// member leads or the lease is gone.
+    /// Proposes a checkpoint with the full time of a lease, and waits for its outcome. Returns
+    /// false if another member leads or the lease is gone, and changes nothing then.
     pub(crate) async fn checkpoint(
         &self,
         lease: LeaseId,
@@ -105,7 +105,7 @@ async fn checkpoint_batch(member: &Member, term: u64, batch: Vec<PendingRenewal>
     }
 }
 
-/// Proposes checkpoints and expiries when they are due, until the member is dropped.
+/// Proposes checkpoints and expiries of leases when they are due, until the member is dropped.
 pub(crate) async fn run_lease_timer(member: Weak<Member>) {
     let mut expected = Instant::now();
     loop {
@@ -127,7 +127,7 @@ pub(crate) async fn run_lease_timer(member: Weak<Member>) {
     }
 }
 
-/// Proposes a command about leases, and schedules a retry if its outcome is unknown.
+/// Proposes a checkpoint or an expiry. An expiry is proposed again later if its outcome is unknown.
 async fn propose_or_retry(member: Arc<Member>, command: Command) {
     if member.propose(command.clone()).await.is_err() {
         member.with_state(|state| state.leases.retry_expiry(&command, Instant::now()));
@@ -135,8 +135,8 @@ async fn propose_or_retry(member: Arc<Member>, command: Command) {
 }
 
 impl Member {
-    /// Records the remaining time of all leases if this member leads. The next leader continues
-    /// from there.
+    /// Records the remaining time of all leases if this member leads, so that the next leader
+    /// continues from there.
     pub(crate) async fn checkpoint_leases(&self) {
         let now = Instant::now();
         let checkpoints =

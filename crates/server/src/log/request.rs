@@ -1,13 +1,14 @@
-//! Messages between members that are not part of the log, and the contents of log entries.
+//! Messages between members apart from those of the log itself, and the contents of log entries.
 //!
-//! A request to the leader takes the same form whether the leader is another member or this one.
+//! A member sends a [`LeaderRequest`] to itself in the same form if it leads.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::ProcessId;
 use tenure_core::service::log::{Members, Reason};
 use tenure_store::{Bytes, Command, LeaseId, Principal};
 
-/// Request to the leader that appends no entry, or that only the leader can propose.
+/// Request that only the leader can serve: a read of its timers, or a change that only it can
+/// propose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LeaderRequest {
     /// Renew a lease.
@@ -20,12 +21,12 @@ pub(crate) enum LeaderRequest {
     Leases,
 }
 
-/// Change of the members that keep the log. The number is that of a process.
+/// Change of the members that keep the log. The number identifies the process of the member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum MembershipChange {
-    /// Add a process that votes as soon as it has the log.
+    /// Add a member that gets a vote as soon as it has the log.
     Add(u32),
-    /// Add a process that has the log without a vote.
+    /// Add a member that receives the log and has no vote.
     AddLearner(u32),
     /// Give a learner a vote.
     Promote(u32),
@@ -34,7 +35,7 @@ pub(crate) enum MembershipChange {
 }
 
 impl MembershipChange {
-    /// True if these members result from the change.
+    /// Returns true if `members` is a result of this change.
     pub(crate) fn is_done(self, members: &Members) -> bool {
         match self {
             MembershipChange::Add(process) | MembershipChange::Promote(process) => {
@@ -46,14 +47,14 @@ impl MembershipChange {
     }
 }
 
-/// Response to a [`LeaderRequest`], or to another request that a task of this member made.
+/// Response to a [`LeaderRequest`], or to another request of a task to the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LeaderResponse {
     /// The request was carried out.
     Done,
     /// Outcome of a renewal, and the term in which the leader decided it.
     Renewed { term: u64, renewal: Renewal },
-    /// Remaining seconds of a lease; none if the lease does not exist.
+    /// Remaining time of a lease in seconds; `None` if the lease does not exist.
     TimeToLive(Option<u64>),
     /// The request failed.
     Failed(ProposeError),
@@ -66,38 +67,39 @@ pub(crate) enum LeaderResponse {
 pub(crate) enum Renewal {
     /// The lease is renewed for this many seconds.
     Renewed(u64),
-    /// The log must first record that the lease has this many seconds left.
+    /// The renewal needs a checkpoint first: the log must record that the lease has this many
+    /// seconds left.
     NeedsCheckpoint(u64),
-    /// The expiry of the lease is proposed, and not decided yet.
+    /// The leader has proposed the expiry of the lease, and the outcome is not known yet.
     Expiring,
     /// The lease does not exist.
     Gone,
-    /// The member no longer leads in the term of the request.
+    /// The member that received the request does not lead in its term any more.
     Deposed,
 }
 
 /// Failure of a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ProposeError {
-    /// The proposal had no effect and will have none.
+    /// The proposal had no effect and will have none: the log declined it for this reason.
     Declined(Reason),
-    /// The proposal may yet be committed.
+    /// The outcome is unknown: the proposal may yet be committed.
     Unknown,
 }
 
-/// Lock that its holder released.
+/// Lock whose holder has sent a release.
 ///
-/// The release is final whether or not the entry that deletes the key is committed. So members
-/// may notify waiters before the commit.
+/// The holder never uses the lock again, even if the entry that deletes the key is not committed.
+/// So members may notify waiters before the commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Released {
-    /// Key of the claim by which the lock was held.
+    /// Key of the claim of the former holder.
     pub(crate) key: Bytes,
-    /// Revision in which the key was created.
+    /// Revision in which `key` was created.
     pub(crate) fence: u64,
 }
 
-/// Contents of a log entry: a command, and the request that it came from.
+/// Contents of a log entry: a command, and the request from which it results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LogEntry {
     /// Process that proposed the command, its session, and the number of the request in that
@@ -112,11 +114,11 @@ pub(crate) struct LogEntry {
 pub(crate) enum LogCommand {
     /// Execute a command of the store, with the rights of its caller.
     Store(Principal, Command),
-    /// Publish the client URLs of the member that runs as this process.
+    /// Record the client URLs of the member whose process has this number.
     Announce { process: u32, urls: Vec<String> },
 }
 
-/// Initial capacity of an encoding, in bytes. Most messages fit.
+/// Initial capacity of the buffer for an encoding, in bytes. Most messages need no more.
 const TYPICAL_BYTES: usize = 256;
 
 /// Encodes a log entry whose command is encoded already.

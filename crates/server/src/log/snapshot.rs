@@ -1,10 +1,10 @@
-//! Encoding of the snapshot that replaces the head of the log.
+//! Encodes the snapshot that replaces the beginning of the log.
 
 use tenure_store::{DamagedSnapshot, Snapshot, Store};
 
 use crate::log::state::ClientUrls;
 
-/// Encodes a store and the client URLs of members.
+/// Encodes a snapshot: the store, and the client URLs of the members.
 pub(crate) fn encode(urls: &ClientUrls, store: &Snapshot) -> Vec<u8> {
     let head = postcard::to_stdvec(urls).expect("URLs have an encoding");
     [head, store.encode()].concat()

@@ -2,8 +2,8 @@
 //!
 //! A removed member would serve outdated data forever, and its clients would wait there. So it
 //! stops, whether another member or the log reports the removal. A member that lost acknowledged
-//! entries stops as well. The data directory records both cases, so that the member does not start
-//! again with it: votes may be lost in addition to entries.
+//! entries stops as well. The data directory records both reasons, and the member does not start
+//! again with it: it may have lost votes, too.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -18,10 +18,10 @@ use crate::log::application::MemberRequest;
 use crate::log::state::SharedState;
 use crate::member::Member;
 
-/// Longest time between two comparisons of the membership with its record.
+/// Longest time between two checks that this member still belongs to the cluster.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Reason why a member must not participate any more.
+/// Reason why a member must not participate in its cluster any more.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Eviction {
     /// The cluster removed this member.
@@ -31,7 +31,7 @@ pub enum Eviction {
          `tenure member add`"
     )]
     Removed {
-        /// Index of the log entry that removed it.
+        /// Index of the log entry that removed this member.
         at: u64,
     },
     /// This member lacks entries of the log that it acknowledged.
@@ -42,12 +42,12 @@ pub enum Eviction {
          --initial-cluster-state existing, and add it by `tenure member add`"
     )]
     EntriesLost {
-        /// Index of the last entry that it has.
+        /// Index of the last entry that the log of this member contains.
         last: u64,
         /// Index of the last entry that it acknowledged to the leader.
         acknowledged: u64,
     },
-    /// The predecessor of this member has not been removed yet.
+    /// This member replaces another one that the cluster has not removed yet.
     #[error(
         "the member that this one replaces has not been removed from the cluster; remove it by \
          `tenure member remove`, and start this one again"
@@ -76,9 +76,9 @@ impl SharedState {
 }
 
 /// Records each change of the membership in the data directory, and checks that this member still
-/// belongs to it. Runs until the member is dropped.
+/// belongs to the cluster. Runs until the member is dropped.
 ///
-/// The transport decides by the recorded members which sessions of peers it accepts.
+/// The transport accepts sessions of peers according to the recorded members.
 pub(crate) async fn watch_membership(member: Weak<Member>) {
     let Some(mut changes) = member.upgrade().map(|it| it.shared.membership_index.subscribe())
     else {
@@ -104,7 +104,7 @@ pub(crate) async fn watch_membership(member: Weak<Member>) {
     }
 }
 
-/// Records the members as of an entry of the log. Returns false if that failed.
+/// Records the members as of the log entry at `index`. Returns false if they could not be saved.
 async fn record_members(member: &Member, index: u64, members: &Members) -> bool {
     let (peers, all) = (member.peers.clone(), members.all());
     let saved = tokio::task::spawn_blocking(move || peers.set_members(index, &all)).await;
@@ -119,8 +119,8 @@ async fn record_members(member: &Member, index: u64, members: &Members) -> bool 
 }
 
 impl Member {
-    /// Records that this member has joined, or evicts it if the cluster has removed it. The member
-    /// has applied all that was committed when it started.
+    /// Records that this member has joined, or evicts it if the cluster has removed it. Call it
+    /// only after this member has applied all entries that were committed when it started.
     async fn check_own_membership(&self, index: u64, members: &Members) {
         match members.all().contains(ProcessId::at(self.plan.me)) {
             true if self.registry.has_joined() => {}

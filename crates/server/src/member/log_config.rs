@@ -11,10 +11,10 @@ use tenure_core::{Delay, ProcessId};
 use crate::config::Config;
 use crate::log::proposal::MAX_PENDING_PROPOSALS;
 
-/// Upper bound on the entries of one message of the log.
+/// Upper bound on the log entries in one message between members.
 pub(crate) const MAX_BATCH_ENTRIES: u64 = 32;
 
-/// Returns the configuration of the log of process `me` in a group of this size.
+/// Returns the configuration of the log of process `me`, in a group of `size` processes.
 pub(super) fn log_config(
     config: &Config,
     me: ProcessId,
@@ -56,7 +56,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the default configuration, and configurations with another value in one field.
+    /// Returns the default configuration, and one configuration per field with another value there.
     fn configurations() -> Vec<Config> {
         let default = toml::Table::try_from(Config::default()).expect("a configuration has a text");
         let mut all = vec![Config::default()];

@@ -1,4 +1,4 @@
-//! A member of a cluster: its log, its store, and the requests that services make of them.
+//! A member of a cluster: its log, its store, and the operations that the gRPC services call.
 
 use std::io;
 use std::sync::Arc;
@@ -44,22 +44,23 @@ pub(crate) mod eviction;
 pub(crate) mod log_config;
 mod tasks;
 
-/// Upper bound on concurrent scans of many keys. Each scan holds a list of all its keys.
+/// Upper bound on concurrent scans of many keys. Each scan stores a list of all keys that it reads.
 const MAX_CONCURRENT_SCANS: usize = 4;
 
-/// Longest time for which a leader records remaining lease times before it hands over.
+/// A leader that hands over leadership first records the remaining times of leases. It takes at
+/// most this long.
 const CHECKPOINT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Longest time of a request, besides that of an election.
+/// Longest time of a request, in addition to the time of an election.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Pause before a renewal is retried whose lease is about to expire.
+/// Pause before the member retries the renewal of a lease whose expiry is already proposed.
 const RENEWAL_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Notify a member of a release only while fewer messages than this are queued for it.
 const MAX_QUEUED_FOR_RELEASE: usize = 1000;
 
-/// Format of the state in the log's directory.
+/// Identifies the format of the state in the data directory of the log.
 pub(crate) const SCHEMA: &str = "raft-log, entries of tenure-server 5";
 
 /// Failure of a member, at its start or later.
@@ -94,18 +95,18 @@ pub enum ServeError {
 }
 
 impl ServeError {
-    /// True if the cause is the configuration, and not the environment.
+    /// Returns true if the cause is the configuration, and not the environment.
     pub fn is_misconfiguration(&self) -> bool {
         matches!(self, ServeError::Config(_))
     }
 
-    /// True if this member is excluded from its cluster until an operator acts.
+    /// Returns true if this member is excluded from its cluster until an operator acts.
     pub fn is_eviction(&self) -> bool {
         matches!(self, ServeError::Failure(Failure::Evicted(_)) | ServeError::Evicted(_))
     }
 }
 
-/// Task of a log, with the result of the log.
+/// Task that runs the log, with the result of the log.
 pub(crate) type LogTask = JoinHandle<Result<(), Failure>>;
 
 /// Handle to a running member.
@@ -115,7 +116,7 @@ pub(crate) struct Member {
     pub(crate) shared: Arc<SharedState>,
     requests: mpsc::UnboundedSender<MemberRequest>,
     proposal_limit: ProposalLimit,
-    /// Longest time of an election.
+    /// Time that a request allows for an election: twice the configured election timeout.
     election_timeout: Duration,
     session: u64,
     saves: SaveMetrics,
@@ -127,9 +128,10 @@ pub(crate) struct Member {
     pub(crate) request_budget: RequestBudget,
     /// Limit of concurrent scans of many keys.
     pub(crate) scan_limit: ConcurrencyLimit,
-    /// True once this member has applied all that any member had reported before it started.
+    /// True once this member has applied all entries that any member had reported as committed
+    /// before this member started.
     is_recovered: watch::Sender<bool>,
-    /// Membership as recorded in the data directory.
+    /// Membership that the data directory records.
     pub(crate) registry: Registry,
     pub(crate) password_hasher: PasswordHasher,
     pub(crate) token_uses: TokenUses,
@@ -138,8 +140,8 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Opens the data directory and starts the log and the background tasks. The returned task ends
-    /// with the log.
+    /// Opens the data directory, and starts the log and the background tasks. The returned task
+    /// ends when the log does.
     pub(crate) fn start(config: &Config, plan: Plan) -> Result<(Arc<Member>, LogTask), ServeError> {
         let owner = store_owner(config, &plan);
         let Owner { cluster, process: me, group_size: size } = owner.clone();
@@ -225,12 +227,12 @@ impl Member {
         self.plan.members[self.plan.me].id
     }
 
-    /// Returns the number and the durations of saves to the disk.
+    /// Returns the number of saves to the disk, and how long they took.
     pub(crate) fn saves(&self) -> SaveCounts {
         self.saves.read()
     }
 
-    /// Returns the header of a response as of this revision.
+    /// Returns the header of a response that has this revision.
     pub(crate) fn header(&self, revision: u64) -> Option<ResponseHeader> {
         Some(ResponseHeader {
             cluster_id: self.plan.cluster_id,
@@ -246,15 +248,16 @@ impl Member {
         self.header(revision)
     }
 
-    /// Proposes a command of the service itself, and returns its outcome.
+    /// Proposes a command with the rights of the member itself, and returns its outcome.
     pub(crate) async fn propose(&self, command: Command) -> Result<Outcome, RpcError> {
         self.propose_for(&Principal::Member, command, None, || Ok(())).await
     }
 
     /// Proposes a command of a client, and returns its outcome.
     ///
-    /// `on_abandoned` receives the outcome if this future is dropped before. `check` runs before
-    /// each attempt, because the caller may lose its rights while the member waits for a leader.
+    /// `on_abandoned` receives the outcome if the caller drops this future first. `check` runs
+    /// before each attempt, because the client may lose its rights while the member waits for a
+    /// leader.
     pub(crate) async fn propose_for(
         &self,
         principal: &Principal,
@@ -283,7 +286,7 @@ impl Member {
         }
     }
 
-    /// Notifies clients at all members that wait behind the key of a released lock.
+    /// Notifies the clients of all members that wait for a released lock.
     pub(crate) fn release_lock(&self, released: Released) {
         if !self.with_state(|state| state.release(&released)) {
             return;
@@ -305,10 +308,11 @@ impl Member {
         if self.requests.is_closed() { Err(RpcError::STOPPED) } else { Ok(()) }
     }
 
-    /// Waits until this member has applied all that any member had reported before it started.
+    /// Waits until this member has applied all entries that any member had reported as committed
+    /// before this member started.
     ///
-    /// Until then it must not serve reads, not even serializable ones: only a leader knows which of
-    /// the stored entries are committed.
+    /// Until then it must not serve any read, not even a serializable one: only a leader knows
+    /// which of the stored entries are committed.
     pub(crate) async fn wait_recovered(&self) -> Result<(), RpcError> {
         let mut is_recovered = self.is_recovered.subscribe();
         let recovered = is_recovered.wait_for(|is_recovered| *is_recovered);
@@ -318,7 +322,8 @@ impl Member {
         }
     }
 
-    /// Returns true if this member has applied all that was committed when it started.
+    /// Returns true if this member has applied all entries that any member had reported as
+    /// committed before this member started.
     pub(crate) fn has_recovered(&self) -> bool {
         *self.is_recovered.borrow()
     }
@@ -329,7 +334,7 @@ impl Member {
         let _ = self.requests.send(request);
     }
 
-    /// Returns the remaining seconds of a lease as the leader counts them; none if it is gone.
+    /// Asks the leader for the remaining time of a lease, in seconds; `None` if the lease is gone.
     pub(crate) async fn lease_time_left(&self, lease: LeaseId) -> Result<Option<u64>, RpcError> {
         match self.ask_leader(LeaderRequest::TimeToLive(lease)).await? {
             LeaderResponse::TimeToLive(left) => Ok(left),
@@ -337,7 +342,7 @@ impl Member {
         }
     }
 
-    /// Returns all leases in the order of their expiry, as the leader counts it.
+    /// Asks the leader for all leases, in the order of their expiry.
     pub(crate) async fn list_leases(&self) -> Result<Vec<LeaseId>, RpcError> {
         match self.ask_leader(LeaderRequest::Leases).await? {
             LeaderResponse::Leases(leases) => Ok(leases),
@@ -350,8 +355,8 @@ impl Member {
             .await
     }
 
-    /// Sends a request that changes nothing, and returns the response of the leader. Retries after
-    /// any failure, because a repeated read does no harm.
+    /// Sends a read request to the leader, and returns the response. Retries after any failure,
+    /// because a repeated read does no harm.
     async fn read_from_leader(
         &self,
         request: impl Fn(oneshot::Sender<LeaderResponse>) -> MemberRequest,
@@ -371,7 +376,7 @@ impl Member {
         }
     }
 
-    /// Changes the members of the log.
+    /// Changes the members that keep the log, and waits for the outcome.
     pub(crate) async fn change_members(&self, change: MembershipChange) -> Result<(), RpcError> {
         let mut leader_status = self.shared.leader_status.subscribe();
         let deadline = self.request_deadline();
@@ -398,7 +403,8 @@ impl Member {
         }
     }
 
-    /// Transfers leadership to another member. Does nothing if that is this one.
+    /// Transfers leadership to the member with this process number. Does nothing if that member
+    /// leads.
     pub(crate) async fn transfer_leadership(&self, to: usize) -> Result<(), RpcError> {
         if !self.is_leader() {
             return Err(RpcError::MEMBER_NOT_LEADER);
@@ -417,7 +423,7 @@ impl Member {
         }
     }
 
-    /// Renews a lease, and returns its time to live in seconds; none if it is gone.
+    /// Renews a lease, and returns its new time to live in seconds; `None` if the lease is gone.
     pub(crate) async fn renew_lease(&self, lease: LeaseId) -> Result<Option<u64>, RpcError> {
         let deadline = self.request_deadline();
         while tokio::time::Instant::now() < deadline {
@@ -462,14 +468,14 @@ impl Member {
         }
     }
 
-    /// Returns a random lease ID, positive as a signed number. A collision is too unlikely to
-    /// matter.
+    /// Returns a random lease ID that is positive as a signed number. It does not check for a
+    /// collision, which is too unlikely.
     pub(crate) fn new_lease_id(&self) -> LeaseId {
         (fastrand::u64(..) ^ self.session << 40) & (i64::MAX as u64) | 1
     }
 }
 
-/// Returns the identity that the data directory is labelled with.
+/// Returns the owner that is recorded in the data directory: the identity of this member.
 pub(crate) fn store_owner(config: &Config, plan: &Plan) -> Owner {
     let cluster = format!("{} {:016x}", config.initial_cluster_token, plan.cluster_id);
     let group_size = ProcessId::at(plan.members.len()).0;
@@ -496,8 +502,8 @@ fn open_store(
     Ok((store, registry))
 }
 
-/// Returns the initial voters, used until the log contains a membership entry. Excludes a joining
-/// member.
+/// Returns the initial voters. They apply until the log contains a membership entry. A joining
+/// member is not among them.
 fn initial_members(is_joining: bool, me: ProcessId, size: u32) -> Members {
     let mut voters = ProcessSet::first(size);
     if is_joining {
@@ -506,11 +512,11 @@ fn initial_members(is_joining: bool, me: ProcessId, size: u32) -> Members {
     Members::of(voters)
 }
 
-/// Returns the first session of a member that replaces another one.
+/// Returns a session number for the first start of a member that replaces another one.
 ///
-/// It must differ from all sessions of the predecessor. Otherwise the member would take commands of
-/// the predecessor in the log for its own. Peers do not compare the sessions of both, once they
-/// know of the removal.
+/// The number must differ from all sessions of the predecessor. Otherwise the member would take the
+/// predecessor's commands in the log for its own. Peers that know of the removal do not compare
+/// sessions of the two members.
 fn joining_session() -> u64 {
     // Milliseconds since the beginning of 2026. A process does not start so often.
     let epoch = Duration::from_secs(1_767_225_600);

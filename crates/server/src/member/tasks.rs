@@ -16,10 +16,10 @@ use crate::log::snapshot;
 use crate::member::Member;
 use crate::member::eviction::watch_membership;
 
-/// Pause between attempts to reach the leader after a start.
+/// Pause between two attempts to reach the leader after a start.
 const RECOVERY_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Pause between checks that the client URLs of this member are published.
+/// Pause between two checks that the cluster knows the client URLs of this member.
 const ANNOUNCE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Starts the background tasks of a member.
@@ -35,9 +35,10 @@ pub(super) fn spawn(
     tokio::spawn(watch_membership(Arc::downgrade(member)));
 }
 
-/// Replaces the head of the log by a snapshot, whenever one is due.
+/// Replaces the beginning of the log by a snapshot whenever a snapshot is due.
 ///
-/// The state is copied under its lock, and encoded in another thread while commands continue.
+/// The task copies the state under its lock. It encodes the copy in another thread while commands
+/// continue.
 async fn run_compaction(member: Weak<Member>) {
     let Some(shared) = member.upgrade().map(|member| member.shared.clone()) else { return };
     loop {

@@ -1,5 +1,5 @@
-//! Metrics of the operating system process, under the standard names of Prometheus exporters. Empty
-//! without `/proc`.
+//! Metrics of this process from the operating system, under the standard names of Prometheus
+//! exporters. The list is empty on systems without `/proc`.
 
 use std::fs;
 

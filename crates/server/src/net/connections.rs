@@ -1,4 +1,5 @@
-//! Limit of client connections, and the choice of connections to close when it is reached.
+//! Limits the number of client connections. At the limit, the connections that have been idle for
+//! longest are closed.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -21,11 +22,12 @@ use tracing::warn;
 /// Upper bound on client connections.
 const MAX_CONNECTIONS: usize = 20_000;
 
-/// File descriptors that are reserved for connections to other members and for files. A process
-/// with fewer than twice as many descriptors reserves half of them.
+/// File descriptors that are reserved for files and for connections to other members. If that is
+/// more than half of all descriptors, half are reserved.
 const RESERVED_DESCRIPTORS: usize = 256;
 
-/// Pause before another idle connection is closed, while a new one waits for a slot.
+/// While a new connection waits for a slot, one idle connection is closed per interval of this
+/// length.
 const CLOSE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Shortest time between two log entries about failed connections.
@@ -35,21 +37,21 @@ const LOG_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct ConnectionLimiter {
     slots: Arc<Semaphore>,
-    /// Number of slots, taken or free.
+    /// Number of all slots, whether in use or not.
     capacity: usize,
-    /// Connections without calls.
+    /// Queue of connections without active calls.
     idle: Arc<Mutex<IdleQueue>>,
-    /// Number of connections that failed the TLS handshake.
+    /// Number of connections whose TLS handshake failed.
     pub(crate) rejected: AtomicU64,
-    /// Number of connections that were closed because of malformed input.
+    /// Number of connections that the server closed because of malformed input.
     pub(crate) broken: AtomicU64,
-    /// Time of the last log entry about a failed connection.
+    /// Time at which a failed connection was last logged. `None`: never.
     last_logged: Mutex<Option<Instant>>,
-    /// True once all connections have to close.
+    /// True once the member shuts down and all connections must close.
     is_closing: watch::Sender<bool>,
 }
 
-/// Connections without calls, longest idle first.
+/// Connections without active calls. The one that has been idle for longest is first.
 #[derive(Debug, Default)]
 struct IdleQueue {
     last_position: u64,
@@ -83,7 +85,7 @@ impl ConnectionLimiter {
         async move { drop(is_closing.wait_for(|is_closing| *is_closing).await) }
     }
 
-    /// Waits until no client is connected, or for this time at most.
+    /// Waits until no client is connected, at most for `limit`.
     pub(crate) async fn wait_closed(&self, limit: Duration) {
         let all = u32::try_from(self.capacity).unwrap_or(u32::MAX);
         let _ = timeout(limit, self.slots.acquire_many(all)).await;
@@ -96,7 +98,8 @@ impl ConnectionLimiter {
 
     /// Waits for a slot for a new connection.
     ///
-    /// While there is none, it closes connections without calls, longest idle first.
+    /// While no slot is free, it closes connections without active calls, one after the other,
+    /// longest idle first.
     pub(crate) async fn acquire(&self) -> OwnedSemaphorePermit {
         loop {
             let slots = self.slots.clone();
@@ -124,7 +127,7 @@ impl ConnectionLimiter {
         Arc::new(connection)
     }
 
-    /// Counts a failed connection, and logs one of them per second.
+    /// Counts a failed connection in `count`, and logs at most one failure per second.
     pub(crate) fn record_failure(&self, count: &AtomicU64, peer: SocketAddr, why: &dyn Display) {
         let count = count.fetch_add(1, Ordering::Relaxed) + 1;
         let mut last_logged = lock(&self.last_logged);
@@ -135,7 +138,7 @@ impl ConnectionLimiter {
     }
 }
 
-/// Returns the limit of connections for a process with this many file descriptors.
+/// Returns the upper bound on connections for a process with `descriptors` file descriptors.
 fn max_connections(descriptors: usize) -> usize {
     descriptors.saturating_sub(RESERVED_DESCRIPTORS).max(descriptors / 2).min(MAX_CONNECTIONS)
 }
@@ -153,7 +156,8 @@ pub(crate) struct Connection {
     calls: Mutex<ActiveCalls>,
 }
 
-/// Number of active calls of a connection, and its position in the idle queue if there are none.
+/// Number of active calls of a connection. With 0, the position of the connection in the idle
+/// queue.
 #[derive(Debug, Default)]
 struct ActiveCalls {
     count: usize,
@@ -197,7 +201,8 @@ impl Drop for Connection {
     }
 }
 
-/// Call of a connection, active until the client has taken the whole response.
+/// Guard of an active call of a connection. The call ends when the guard is dropped, after the
+/// client has received the whole response.
 #[derive(Debug)]
 pub(crate) struct CallGuard(Arc<Connection>);
 

@@ -1,5 +1,5 @@
-//! Checks the names of enum values in JSON. An unknown name is rejected, and not read as the first
-//! value.
+//! Checks the names of enum values in JSON. The parser would read an unknown name as the first
+//! value, so it is rejected here.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub(crate) fn check(text: &[u8], kind: MessageDescriptor) -> Result<(), serde_js
     EnumNames(&Kind::Message(kind)).deserialize(&mut serde_json::Deserializer::from_slice(text))
 }
 
-/// Seed that visits a field of this kind, or each element of a repeated one.
+/// Serde visitor for a field of this kind, or for the elements of a repeated field.
 #[derive(Clone, Copy)]
 struct EnumNames<'a>(&'a Kind);
 

@@ -1,4 +1,5 @@
-//! Sequence of JSON values in one body, each decoded as soon as it is complete.
+//! Splits a body into the JSON values that it contains. Each value is decoded as soon as it is
+//! complete.
 
 use http_body_util::BodyExt;
 use hyper::body::Bytes;
@@ -6,31 +7,33 @@ use prost::bytes::BytesMut;
 use tonic::Status;
 use tonic::body::Body;
 
-/// Finds the ends of JSON values that follow each other, with or without white space between them.
+/// Finds the ends of consecutive JSON values, with or without white space between them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ValueScanner {
     depth: usize,
     is_string: bool,
     is_escaped: bool,
-    /// Number of bytes of an incomplete value.
+    /// Number of bytes received so far of a value that is not complete.
     incomplete_bytes: usize,
 }
 
 impl ValueScanner {
-    /// Scans bytes up to the end of a value, and returns the position behind it. Scans all bytes
-    /// and returns none if no value ends there.
+    /// Scans bytes up to the end of the first value, and returns the position after it. Returns
+    /// `None` if no value ends in these bytes.
     pub(crate) fn scan(&mut self, bytes: &[u8]) -> Option<usize> {
         let at = bytes.iter().position(|byte| self.ends_with(*byte))?;
         Some(at + 1)
     }
 
-    /// Returns the number of bytes of an incomplete value.
+    /// Returns the number of bytes received so far of a value that is not complete.
     pub(crate) fn incomplete_bytes(&self) -> usize {
         self.incomplete_bytes
     }
 
-    /// Scans the next byte. Returns true if a value ends with it. A byte outside of objects and
-    /// arrays that begins neither is a value of its own, which the parser rejects.
+    /// Scans the next byte. Returns true if a value ends with it.
+    ///
+    /// Between values, only `{` and `[` begin a value of several bytes. Any other byte counts as a
+    /// value of its own, which the parser then rejects.
     fn ends_with(&mut self, byte: u8) -> bool {
         if self.depth == 0 && byte.is_ascii_whitespace() {
             return false;
@@ -53,25 +56,25 @@ impl ValueScanner {
     }
 }
 
-/// JSON values of a body.
+/// Reader of the JSON values in a body.
 #[derive(Debug)]
 pub(crate) struct JsonValues {
     body: Body,
     scanner: ValueScanner,
     buffer: BytesMut,
-    /// Number of scanned bytes of the buffer.
+    /// Number of bytes at the start of the buffer that were scanned already.
     scanned: usize,
     max_bytes: usize,
 }
 
 impl JsonValues {
-    /// Reads a body of values with at most `max_bytes` each.
+    /// Creates a reader of a body. Each value may have at most `max_bytes`.
     pub(crate) fn new(body: Body, max_bytes: usize) -> Self {
         let (scanner, buffer) = (ValueScanner::default(), BytesMut::new());
         JsonValues { body, scanner, buffer, scanned: 0, max_bytes }
     }
 
-    /// Returns the next value, or none at the end of the body.
+    /// Returns the next value; `None` at the end of the body.
     ///
     /// # Errors
     ///

@@ -28,7 +28,8 @@ use crate::rpc::router;
 /// Upper bound on concurrent calls of one connection.
 const MAX_CONCURRENT_STREAMS: u32 = 20_000;
 
-/// Upper bound on the buffered bytes of one response, besides the frame that is being sent.
+/// Upper bound on the bytes of one response that wait in the buffer, besides the frame that is
+/// being sent.
 const MAX_SEND_BUFFER_BYTES: usize = 64 << 10;
 
 /// Flow-control window of one request, in bytes. A connection has twice as much.
@@ -37,10 +38,11 @@ const STREAM_WINDOW_BYTES: u32 = 128 << 10;
 /// Longest time for which a closing connection may finish its calls.
 pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Time of silence after which a connection is checked, and in which its peer must respond.
+/// Time without received data after which the server checks a connection. The client must respond
+/// within the same time.
 pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Services of a port.
+/// Selection of the services at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// All services.
@@ -55,7 +57,7 @@ pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, ServeError>
     TcpListener::bind(address).await.map_err(failed)
 }
 
-/// Accepts and serves connections until the future is dropped. Uses TLS if certificates are given.
+/// Accepts and serves connections until this future is dropped. Uses TLS if `tls` is given.
 pub(crate) async fn serve(
     listener: TcpListener,
     tls: Option<Arc<Tls>>,
@@ -116,8 +118,8 @@ where
 
 /// Serves the requests of a connection until it closes, and returns the error that closed it.
 ///
-/// Closes a connection without a complete request after `idle_timeout`, so that silent clients do
-/// not hold slots forever. Also closes it when `closing` resolves.
+/// The connection is closed if it sends no complete request within `idle_timeout`, so that silent
+/// clients do not occupy slots forever. It is also closed when `closing` resolves.
 async fn drive_connection<S, F>(
     stream: S,
     handler: impl Fn(Request<Incoming>) -> F,
@@ -171,7 +173,7 @@ where
     ended.err()?.downcast::<hyper::Error>().ok().map(|why| *why)
 }
 
-/// True if a request is for metrics, health or the version.
+/// Returns true if a request asks for metrics, health or the version.
 fn is_metrics_request(request: &Request<Incoming>) -> bool {
     let first = request.uri().path().split('/').nth(1).unwrap_or_default();
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
@@ -199,7 +201,7 @@ async fn respond(member: Arc<Member>, request: Request<Incoming>) -> Response<Bo
     response
 }
 
-/// Serves a request of plain HTTP.
+/// Serves an HTTP request that is not gRPC.
 async fn respond_http(member: Arc<Member>, request: Request<Incoming>) -> Response<Body> {
     match (request.method(), request.uri().path()) {
         (&Method::GET, path) if probes::is_probe(path) => {

@@ -1,4 +1,4 @@
-//! Transport between members: authentication and limits.
+//! Transport between members: how they authenticate each other, and the limits of messages.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,18 +10,18 @@ use crate::config::{Config, ConfigError};
 use crate::member::log_config::MAX_BATCH_ENTRIES;
 
 /// Upper bound on the mean size of the entries in a batch, in bytes. `--max-request-bytes` may
-/// allow longer entries. The log sends few of those at a time.
+/// allow longer entries, of which the log sends only a few at a time.
 const MAX_MEAN_ENTRY_BYTES: usize = (3 << 20) / 2 + 1024;
 
-/// Returns the limits of the transport: one message has room for a full batch. The log never waits
-/// for a member whose queue is full, because it sends missing entries again.
+/// Returns the limits of the transport. One message has room for a full batch of entries. If the
+/// queue to a member is full, the log does not wait for it: it sends missing entries again later.
 pub(crate) fn transport_limits() -> Limits {
     let max_body_bytes = MAX_BATCH_ENTRIES as usize * MAX_MEAN_ENTRY_BYTES;
     let (queue_bytes, stall_timeout) = (2 * max_body_bytes, Duration::ZERO);
     Limits { max_body_bytes, queue_bytes, stall_timeout, ..Limits::default() }
 }
 
-/// Returns how members authenticate each other.
+/// Returns the keys by which members authenticate each other.
 pub(crate) fn peer_trust(config: &Config, me: ProcessId, size: u32) -> Result<Trust, ConfigError> {
     let (Some(private), Some(public)) = (&config.peer_private_key, &config.peer_public_keys) else {
         return Ok(if config.insecure { Trust::Unauthenticated } else { Trust::LoopbackOnly });

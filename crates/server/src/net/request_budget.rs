@@ -16,17 +16,17 @@ use tonic::body::Body;
 use crate::net::json_stream::ValueScanner;
 use crate::rpc::error::RpcError;
 
-/// Upper bound on the buffered bytes of all incomplete messages.
+/// Upper bound on the buffered bytes of all incomplete messages from clients.
 const MAX_BUFFERED_BYTES: usize = 256 << 20;
 
 /// Granularity of the byte count, in bytes.
 const UNIT_BYTES: usize = 4 << 10;
 
-/// A metered upload must deliver `MIN_PROGRESS_BYTES` within this time.
+/// Longest time in which an upload that holds a share must deliver [`MIN_PROGRESS_BYTES`].
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(10);
 const MIN_PROGRESS_BYTES: usize = 64 << 10;
 
-/// Memory for incomplete messages of all clients.
+/// Budget of memory for the incomplete messages of all clients.
 #[derive(Debug)]
 pub(crate) struct RequestBudget(Arc<Semaphore>);
 
@@ -37,17 +37,17 @@ impl Default for RequestBudget {
 }
 
 impl RequestBudget {
-    /// Returns the number of bytes of incomplete messages.
+    /// Returns the number of bytes that incomplete messages hold.
     pub(crate) fn bytes(&self) -> usize {
         MAX_BUFFERED_BYTES - self.0.available_permits() * UNIT_BYTES
     }
 
-    /// Meters a request that is one message.
+    /// Counts the bytes of a request that consists of one message, until the request ends.
     pub(crate) fn meter_message(&self, body: impl RequestBody) -> Body {
         Body::new(MeteredBody::new(body, self.0.clone(), MessageTracker::Whole { received: 0 }))
     }
 
-    /// Meters a request of JSON messages. A message no longer counts once it is complete.
+    /// Counts the bytes of the incomplete message in a request of JSON messages.
     pub(crate) fn meter_json(&self, body: impl RequestBody) -> Body {
         Body::new(MeteredBody::new(
             body,
@@ -56,7 +56,7 @@ impl RequestBudget {
         ))
     }
 
-    /// Meters a request of gRPC messages. A message no longer counts once it is complete.
+    /// Counts the bytes of the incomplete message in a request of gRPC messages.
     pub(crate) fn meter_grpc(&self, body: Incoming) -> Body {
         Body::new(MeteredBody::new(body, self.0.clone(), MessageTracker::default()))
     }
@@ -85,7 +85,7 @@ struct MeteredBody<B> {
     deadline: Option<ProgressDeadline>,
 }
 
-/// Bytes that a metered message must deliver, and the time that it has for them.
+/// Number of bytes that an upload must deliver before the timer fires.
 struct ProgressDeadline {
     timer: Pin<Box<Sleep>>,
     bytes_left: usize,
@@ -103,7 +103,7 @@ impl<B> MeteredBody<B> {
         }
     }
 
-    /// Counts received bytes towards the deadline.
+    /// Subtracts the received bytes from those that the upload must deliver.
     fn record_progress(&mut self, bytes: usize) {
         let deadline = self.deadline.take().filter(|_| self.share.is_some());
         self.deadline = deadline.and_then(|ProgressDeadline { timer, bytes_left: left }| {
@@ -112,7 +112,8 @@ impl<B> MeteredBody<B> {
         });
     }
 
-    /// Resolves when the upload has made too little progress, and returns its share.
+    /// Resolves when the upload has delivered too few bytes in time, and gives its share back to
+    /// the budget.
     fn poll_stalled(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.share.is_none() {
             return Poll::Pending;
@@ -178,7 +179,7 @@ where
     }
 }
 
-/// Number of received bytes of an incomplete message.
+/// Tracks where messages end in a request, and counts the bytes of the incomplete one.
 enum MessageTracker {
     /// Message that ends with the request.
     Whole { received: usize },

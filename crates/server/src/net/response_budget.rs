@@ -1,7 +1,7 @@
 //! Bounds the memory of responses that clients have not received yet.
 //!
-//! A large response holds a share of a common budget. It is sent in chunks, and dropped if the
-//! client stops reading.
+//! A large response holds a share of one budget for all clients. The server sends it in chunks, and
+//! drops the rest if the client stops reading.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,27 +30,28 @@ const MAX_BUFFERED_BYTES: usize = 256 << 20;
 /// Bytes that are reserved for a response of unknown length until it is encoded.
 const MAX_RESERVED_BYTES: usize = MAX_BUFFERED_BYTES / 2;
 
-/// Responses up to this length hold no share: a request takes as much memory.
+/// Largest response in bytes that holds no share of the budget. Its request takes about as much
+/// memory.
 pub(crate) const SMALL_RESPONSE_BYTES: usize = 64 << 10;
 
 /// Granularity of the byte count, in bytes.
 const UNIT_BYTES: usize = 1 << 10;
 
-/// Length of the chunks of a response.
+/// Largest chunk of a response, in bytes.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// Longest time for which a response waits for its share.
+/// Longest time for which a response waits for a share of the budget.
 const RESERVE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A response is dropped if the client reads none of it for this time.
 const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Memory for unsent responses to all clients.
+/// Budget of memory for the unsent responses to all clients.
 #[derive(Debug)]
 pub(crate) struct ResponseBudget {
     units: Arc<Semaphore>,
-    /// Limit of large responses that are converted to JSON at a time. The text takes as much memory
-    /// again.
+    /// Limit of large responses that are converted to JSON at the same time. The JSON text takes as
+    /// much memory as the message.
     pub(crate) json_limit: ConcurrencyLimit,
     /// Number of responses that were dropped because the client read nothing.
     dropped: Arc<AtomicU64>,
@@ -64,7 +65,7 @@ impl Default for ResponseBudget {
     }
 }
 
-/// Share of the budget, returned when the last clone is dropped.
+/// Share of the budget. The budget gets it back when the last clone is dropped.
 #[derive(Clone, Debug)]
 pub(crate) struct Share {
     _units: Arc<OwnedSemaphorePermit>,
@@ -72,7 +73,7 @@ pub(crate) struct Share {
 }
 
 impl ResponseBudget {
-    /// Encodes a response of this many bytes once the budget has room for it.
+    /// Makes and encodes a response of `bytes` bytes, once the budget has room for it.
     pub(crate) async fn respond<T: Message>(
         &self,
         bytes: usize,
@@ -89,8 +90,8 @@ impl ResponseBudget {
         Ok(self.with_share(made, units))
     }
 
-    /// Makes a response of unknown length once the budget has room for [`MAX_RESERVED_BYTES`], then
-    /// releases the unused part. `make` returns the response and its length.
+    /// Makes a response of unknown length, once the budget has room for [`MAX_RESERVED_BYTES`].
+    /// `make` returns the response and its length. The unused part of the share is released then.
     pub(crate) async fn respond_measured<T>(
         &self,
         make: impl AsyncFnOnce() -> Result<(usize, T), RpcError>,
@@ -127,7 +128,7 @@ impl ResponseBudget {
     }
 }
 
-/// Makes a response hold its share until it is sent, or dropped.
+/// Attaches the response's share of the budget to its body, until the body is sent or dropped.
 pub(crate) fn hold_share(response: Response<Body>) -> Response<Body> {
     // The extension stays: the JSON response that the gateway makes of this one holds the share as
     // well.
@@ -149,7 +150,7 @@ struct UnsentBody {
     share: Share,
 }
 
-/// Body that can be dropped from outside.
+/// Body of a response that the stall timer can drop.
 struct MeteredResponse(Arc<Mutex<Option<UnsentBody>>>);
 
 impl http_body::Body for MeteredResponse {
@@ -197,12 +198,12 @@ async fn drop_if_stalled(unsent: Weak<Mutex<Option<UnsentBody>>>) {
     }
 }
 
-/// Size of a response, in bytes of keys and values.
+/// Response whose size is known, in bytes of keys and values.
 pub(crate) trait ResponseSize {
     fn response_size(&self) -> usize;
 }
 
-/// Overhead of a key-value pair, in bytes.
+/// Estimated size of a key-value pair without its key and value, in bytes.
 const KEY_OVERHEAD_BYTES: usize = 64;
 
 fn total_size(kvs: &[Arc<KeyValue>]) -> usize {

@@ -1,4 +1,4 @@
-//! Shutdown: open calls end with the error that etcd returns.
+//! Shutdown of a member: open calls end with the error that etcd returns.
 
 use std::future::Future;
 use std::task::{Poll, ready};
@@ -15,7 +15,7 @@ use crate::rpc::error::RpcError;
 const RESPONSE_GRACE_PERIOD: Duration = Duration::from_millis(100);
 
 impl SharedState {
-    /// Ends all calls, and all that begin later.
+    /// Ends all open calls, and all calls that begin later.
     pub(crate) fn stop_serving(&self) {
         self.is_stopping.send_replace(true);
     }
@@ -33,7 +33,7 @@ impl Member {
     }
 }
 
-/// Forwards a stream until the shutdown, and ends it with an error then.
+/// Forwards a stream until the member shuts down, and then ends it with an error.
 pub(crate) fn until_stopped<T, All>(
     member: &Member,
     all: All,

@@ -1,7 +1,8 @@
 //! TLS: the certificate of a member, and the verification of client certificates.
 //!
-//! The files are checked for changes at a handshake, at most once per second. Open connections keep
-//! their certificates. A file that cannot be used changes nothing, and the error is logged.
+//! The server looks for changed files at a handshake, at most once per second. Open connections
+//! keep their certificates. If a changed file is invalid, the server logs the error and continues
+//! with the last valid files.
 
 use std::fs;
 use std::io;
@@ -23,7 +24,7 @@ use crate::config::{Certificates, ConfigError};
 /// Shortest time between two checks for changed files.
 const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Certificate files, with their contents as last read.
+/// Certificate files, and their contents at the last reload.
 pub(crate) struct Tls {
     files: Certificates,
     current: Mutex<Current>,

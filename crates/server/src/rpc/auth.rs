@@ -52,7 +52,7 @@ pub(crate) async fn status(
     }))
 }
 
-/// Issues a token to a user who proves the password.
+/// Issues a token to a user, if the request contains the user's password.
 pub(crate) async fn authenticate(
     caller: Caller,
     request: rpc::AuthenticateRequest,
@@ -75,7 +75,7 @@ pub(crate) async fn authenticate(
     Ok(rpc::AuthenticateResponse { header: caller.header_now(), token })
 }
 
-/// Returns the stored password of a user; an empty one if the user does not exist.
+/// Returns the stored password hash of a user; empty if the user does not exist.
 fn stored_hash(state: &State, name: &str) -> tenure_store::Bytes {
     state.store.access().user(name).map(|user| user.password.clone()).unwrap_or_default()
 }
@@ -170,7 +170,7 @@ pub(crate) async fn add_role(
     Ok(rpc::AuthRoleAddResponse { header })
 }
 
-/// Returns the permissions of a role. A user needs no other right to see its own roles.
+/// Returns the permissions of a role. A user may see its own roles without any further right.
 pub(crate) async fn get_role(
     caller: Caller,
     request: rpc::AuthRoleGetRequest,

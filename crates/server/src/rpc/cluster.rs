@@ -1,7 +1,7 @@
-//! Service `Cluster`: the members and their changes.
+//! Service `Cluster`: lists and changes the members.
 //!
-//! The initial cluster names all possible members with their peer URLs. Some of them keep the log.
-//! Those are the current members.
+//! The initial cluster names all possible members with their peer URLs. The current members are
+//! those that keep the log now.
 
 use tenure_core::ProcessId;
 use tenure_etcd::etcdserverpb as rpc;
@@ -22,7 +22,7 @@ pub(crate) async fn list(
     Ok(rpc::MemberListResponse { header: caller.header(0), members: members(&caller) })
 }
 
-/// Adds a member that was removed, or did not take part from the beginning.
+/// Adds a member that was removed before, or has not been a current member yet.
 pub(crate) async fn add(
     caller: Caller,
     request: rpc::MemberAddRequest,
@@ -77,7 +77,7 @@ pub(crate) async fn promote(
 
 /// Changes the members of the log, and waits until this member has applied the change.
 ///
-/// A removed member receives no more entries. A removed leader may stop before it responds.
+/// A removed member receives no more entries. A leader that is removed may stop before it responds.
 async fn change_members(caller: &Caller, change: MembershipChange) -> Result<(), RpcError> {
     let _undecided = caller.track_undecided();
     let done = caller.change_members(change).await;
@@ -95,7 +95,7 @@ async fn change_members(caller: &Caller, change: MembershipChange) -> Result<(),
     if is_applied { Ok(()) } else { done }
 }
 
-/// Returns the process of a member, by the member's ID.
+/// Returns the process number of the member with this ID.
 fn process_of(caller: &Caller, id: u64) -> Result<ProcessId, RpcError> {
     let index = caller.plan.members.iter().position(|it| it.id == id);
     let process = ProcessId::at(index.ok_or(RpcError::MEMBER_NOT_FOUND)?);

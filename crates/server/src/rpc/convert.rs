@@ -10,8 +10,7 @@ use tenure_etcd::mvccpb;
 
 use crate::rpc::error::RpcError;
 
-/// Converts a number of the store to the signed number of a message. No number of the store exceeds
-/// it.
+/// Converts a number of the store to the signed number of a message. All numbers of the store fit.
 pub(crate) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -21,7 +20,7 @@ pub(crate) fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-/// Converts the ID of a lease, bit by bit.
+/// Converts the ID of a lease from the signed number of a message with the same bits.
 pub(crate) fn lease(id: i64) -> LeaseId {
     u64::from_ne_bytes(id.to_ne_bytes())
 }
@@ -65,8 +64,8 @@ pub(crate) fn range(request: rpc::RangeRequest) -> Result<store::Range, RpcError
     })
 }
 
-/// Converts an upper bound on revisions. No key has a negative one, and none has revision 1, which
-/// is that of the empty store.
+/// Converts an upper bound on revisions. A negative bound excludes all keys. It becomes 1: that is
+/// the revision of the empty store, in which no key was changed.
 fn max_revision(revision: i64) -> u64 {
     u64::try_from(revision).unwrap_or(1)
 }
@@ -86,8 +85,8 @@ pub(crate) fn delete(request: rpc::DeleteRangeRequest) -> store::Delete {
     store::Delete { span: span(request.key, request.range_end), prev_kv: request.prev_kv }
 }
 
-/// Converts a transaction. Rejects an empty operation, as etcd does, and an unknown comparison
-/// instead of guessing.
+/// Converts a transaction. Rejects an operation without a request, as etcd does. Also rejects an
+/// unknown comparison.
 pub(crate) fn txn(request: rpc::TxnRequest) -> Result<store::Txn, RpcError> {
     Ok(store::Txn {
         compare: request.compare.into_iter().map(compare).collect::<Result<_, _>>()?,
@@ -191,8 +190,8 @@ pub(crate) fn txn_response(result: &store::TxnResult) -> rpc::TxnResponse {
     }
 }
 
-/// Converts the reply of an operation. As at etcd, its header contains only the revision, and that
-/// of a nested transaction is empty.
+/// Converts the result of an operation. Its header contains only the revision, and the header of a
+/// nested transaction is empty. etcd does the same.
 fn operation_response(result: &store::OperationResult) -> rpc::ResponseOp {
     use rpc::response_op::Response;
     let header =

@@ -1,4 +1,4 @@
-//! Election service: the server queues candidates.
+//! Election service: clients campaign, and the server queues the candidates.
 
 use std::sync::Arc;
 
@@ -58,8 +58,8 @@ pub(crate) async fn proclaim(
     Ok(rpc::ProclaimResponse { header: caller.header(revision) })
 }
 
-/// Deletes the key of the leader. As at etcd, it succeeds without an effect if the caller does not
-/// lead.
+/// Deletes the key of the leader. If the caller does not lead, it succeeds without an effect, as at
+/// etcd.
 pub(crate) async fn resign(
     caller: Caller,
     request: rpc::ResignRequest,
@@ -100,7 +100,7 @@ pub(crate) async fn leader(
     Ok(rpc::LeaderResponse { header: caller.header(revision), kv: Some(convert::kv(&kv)) })
 }
 
-/// Returns the key of the candidate that leads, which is the oldest one.
+/// Returns the key-value pair of the leader. The leader is the oldest candidate.
 pub(crate) fn current_leader(store: &Store, name: &Bytes) -> Option<Arc<KeyValue>> {
     let range = Range {
         limit: 1,

@@ -10,7 +10,7 @@ use tenure_store::{Code as StoreCode, Error};
 use tonic::{Code, Status};
 use tracing::warn;
 
-/// Error of a request.
+/// Error that a client receives, with the gRPC code and the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RpcError {
     code: Code,
@@ -18,21 +18,21 @@ pub(crate) struct RpcError {
 }
 
 impl RpcError {
-    /// This member knows no leader.
+    /// This member knows no leader, so it cannot serve the request.
     pub(crate) const NO_LEADER: RpcError = unavailable("etcdserver: no leader");
-    /// The leader changed, and the request was not carried out.
+    /// The leader changed, and the request was not executed.
     pub(crate) const LEADER_CHANGED: RpcError = unavailable("etcdserver: leader changed");
-    /// The request timed out, and may yet be carried out.
+    /// The request timed out. The cluster may yet execute it.
     pub(crate) const TIMED_OUT: RpcError = unavailable("etcdserver: request timed out");
-    /// The deadline of the client passed, and no request of the call is undecided.
+    /// The deadline of the client passed. No request of the call can take effect any more.
     pub(crate) const DEADLINE_EXCEEDED: RpcError =
         new(Code::DeadlineExceeded, "context deadline exceeded");
-    /// The leader that received the request failed. The request may yet be carried out.
+    /// The leader that received the request failed. The cluster may yet execute the request.
     pub(crate) const LEADER_FAILED: RpcError =
         unavailable("etcdserver: request timed out, possibly due to previous leader failure");
     /// The member is stopping.
     pub(crate) const STOPPED: RpcError = unavailable("etcdserver: server stopped");
-    /// Too many commands or bytes are pending.
+    /// Too many requests or bytes are waiting at this member.
     pub(crate) const TOO_MANY: RpcError =
         new(Code::ResourceExhausted, "etcdserver: too many requests");
     /// The request exceeds `--max-request-bytes`.
@@ -43,7 +43,7 @@ impl RpcError {
         Code::ResourceExhausted,
         "tenure: the response exceeds 64 MiB: read fewer keys at a time with a limit",
     );
-    /// The transaction reads more keys than its limit.
+    /// The transaction would read more keys than allowed.
     pub(crate) const TOO_MANY_KEYS: RpcError = new(
         Code::ResourceExhausted,
         "tenure: the transaction reads more than 1048576 keys: read fewer at a time",
@@ -54,19 +54,19 @@ impl RpcError {
     /// The comparison of a transaction is unknown.
     pub(crate) const INVALID_COMPARISON: RpcError =
         new(Code::InvalidArgument, "tenure: unknown comparison in the transaction");
-    /// The client stopped reading the response.
+    /// The client did not read the response in time, and the server dropped it.
     pub(crate) const RESPONSE_STALLED: RpcError =
         new(Code::ResourceExhausted, "tenure: response dropped because the client stopped reading");
-    /// The client stopped sending the request.
+    /// The client did not send the rest of the request in time.
     pub(crate) const REQUEST_STALLED: RpcError =
         new(Code::ResourceExhausted, "tenure: request dropped because the client stopped sending");
-    /// No other member takes over leadership.
+    /// The given member cannot take over leadership.
     pub(crate) const BAD_TRANSFEREE: RpcError =
         new(Code::FailedPrecondition, "etcdserver: bad leader transferee");
     /// Only the leader can transfer leadership.
     pub(crate) const MEMBER_NOT_LEADER: RpcError =
         new(Code::FailedPrecondition, "etcdserver: not leader");
-    /// The health of the named service is not known.
+    /// The health service has no service of this name.
     pub(crate) const UNKNOWN_SERVICE: RpcError = new(Code::NotFound, "unknown service");
     /// No member has this ID.
     pub(crate) const MEMBER_NOT_FOUND: RpcError =
@@ -107,21 +107,21 @@ impl RpcError {
     /// The request grants no known permission.
     pub(crate) const PERMISSION_MISSING: RpcError =
         new(Code::InvalidArgument, "etcdserver: permission not given");
-    /// The lease of a claim for a lock expired while the claim was queued.
+    /// The lease of a claim expired while the claim waited for its lock.
     pub(crate) const LOCK_SESSION_EXPIRED: RpcError =
         new(Code::Unknown, "mutex: session is expired");
-    /// The lease of a candidate expired while it was queued.
+    /// The lease of a candidate expired while the candidate waited.
     pub(crate) const ELECTION_SESSION_EXPIRED: RpcError =
         new(Code::Unknown, "election: session is expired");
-    /// The caller does not lead the election.
+    /// The caller is not the leader of the election.
     pub(crate) const NOT_ELECTION_LEADER: RpcError = new(Code::Unknown, "election: not leader");
     /// The election has no leader.
     pub(crate) const NO_ELECTION_LEADER: RpcError = new(Code::Unknown, "election: no leader");
-    /// The request names no leader.
+    /// The request does not contain the field `leader`.
     pub(crate) const LEADER_KEY_MISSING: RpcError =
         new(Code::Unknown, "\"leader\" field must be provided");
 
-    /// Returns the error for a feature that this server does not have.
+    /// Returns the error for a feature of etcd that this server does not have.
     pub(crate) fn unimplemented(feature: &str) -> RpcError {
         RpcError {
             code: Code::Unimplemented,
@@ -134,13 +134,13 @@ impl RpcError {
         RpcError { code: Code::Unimplemented, message: message.into() }
     }
 
-    /// Returns code and message in one text, as clients of etcd in Go write it.
+    /// Returns the code and the message as one text, in the form of etcd's client in Go.
     pub(crate) fn grpc_text(&self) -> String {
         format!("rpc error: code = {:?} desc = {}", self.code, self.message)
     }
 
-    /// Returns the same message with the code that the lock and election services of etcd use for
-    /// most errors.
+    /// Returns the same message with the code `Unknown`, which the lock and election services of
+    /// etcd use for most errors.
     pub(crate) fn with_unknown_code(self) -> RpcError {
         match self.code {
             Code::Unavailable
@@ -162,11 +162,11 @@ const fn unavailable(message: &'static str) -> RpcError {
     new(Code::Unavailable, message)
 }
 
-/// Numbers of rejected requests, by gRPC code.
+/// Counters of rejected requests, one per gRPC code.
 #[derive(Debug, Default)]
 pub(crate) struct RejectionCounters {
     counts: [AtomicU64; 17],
-    /// Time of the last log entry about a denied request.
+    /// Time at which a denied request was last logged. `None`: never.
     last_logged: Mutex<Option<Instant>>,
 }
 
@@ -177,8 +177,8 @@ impl RejectionCounters {
         }
     }
 
-    /// Logs a request that was denied because of missing rights or authentication, at most one per
-    /// second.
+    /// Logs a request that was denied because of missing rights or authentication. Logs at most one
+    /// per second.
     pub(crate) fn log(&self, status: &Status, caller: &str, path: &str) {
         let is_access_error =
             matches!(status.code(), Code::PermissionDenied | Code::Unauthenticated)
@@ -193,7 +193,7 @@ impl RejectionCounters {
         }
     }
 
-    /// Returns the codes that occurred, with their numbers.
+    /// Returns each code that occurred, with the number of requests that were rejected with it.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (usize, u64)> {
         let counts = self.counts.iter().map(|count| count.load(Ordering::Relaxed)).enumerate();
         counts.filter(|(_, count)| *count > 0)

@@ -36,7 +36,8 @@ pub(crate) fn watch(
     if is_known(&request) { statuses.left_stream() } else { unknown.right_stream() }
 }
 
-/// True for the member as a whole, the only service, as for etcd.
+/// Returns true if the request names no service, which means the whole member. No other name is
+/// known, as at etcd.
 fn is_known(request: &HealthCheckRequest) -> bool {
     request.service.is_empty()
 }

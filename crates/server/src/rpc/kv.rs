@@ -17,8 +17,8 @@ use crate::rpc::error::RpcError;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::request_op::Request;
 
-/// Upper bound on the keys that a transaction scans. All members execute a writing transaction, and
-/// each of its ranges could cover all keys.
+/// Upper bound on the keys that one transaction scans. Every member executes each transaction that
+/// writes, and each of its ranges could include all keys.
 const MAX_TXN_KEYS: usize = 1 << 20;
 
 pub(crate) async fn read(
@@ -43,8 +43,8 @@ pub(crate) async fn read(
         .await
 }
 
-/// Waits until this member may serve the read: a serializable one from its own state, any other
-/// once it has all that was committed.
+/// Waits until this member may serve the read: a serializable read once the member has recovered,
+/// any other once it has applied all committed entries.
 async fn wait_readable(caller: &Caller, is_serializable: bool) -> Result<(), RpcError> {
     if is_serializable { caller.wait_recovered().await } else { caller.wait_linearizable().await }
 }
@@ -110,13 +110,13 @@ pub(crate) async fn transact(
     }
 }
 
-/// True if all operations of a transaction are serializable ranges, as for etcd.
+/// Returns true if all operations of a transaction are serializable ranges, as at etcd.
 fn is_serializable(request: &rpc::TxnRequest) -> bool {
     let mut all = request.success.iter().chain(&request.failure);
     all.all(|op| matches!(&op.request, Some(Request::RequestRange(range)) if range.serializable))
 }
 
-/// Returns the lock that an operation releases.
+/// Returns the lock that an operation releases, if the operation is a deletion marked as a release.
 fn released_by(op: &rpc::RequestOp) -> Option<Released> {
     match &op.request {
         Some(Request::RequestDeleteRange(request)) => released(request),
@@ -124,14 +124,14 @@ fn released_by(op: &rpc::RequestOp) -> Option<Released> {
     }
 }
 
-/// Returns the lock that a deletion releases.
+/// Returns the lock that a deletion releases, if the client has marked the deletion as a release.
 fn released(request: &rpc::DeleteRangeRequest) -> Option<Released> {
     let is_one = request.released > 0 && request.range_end.is_empty();
     let key = || tenure_store::Bytes::from(request.key.as_slice());
     is_one.then(|| Released { key: key(), fence: unsigned(request.released) })
 }
 
-/// Returns the value with its size. Computing that takes as long as a scan.
+/// Returns the value with its size in bytes. Computing the size takes as long as a scan.
 fn with_size<T: ResponseSize>(it: T) -> (usize, T) {
     (it.response_size(), it)
 }

@@ -1,4 +1,4 @@
-//! Service `Lease`: grants, renewals, revocations and queries.
+//! Service `Lease`: grants, renews, revokes and lists leases.
 
 use futures_util::{Stream, StreamExt};
 use tenure_store::{Command, CommandResult, Error, Span, Store};
@@ -41,8 +41,8 @@ pub(crate) async fn revoke(
     Ok(rpc::LeaseRevokeResponse { header: caller.header(revision) })
 }
 
-/// Responds to each renewal. The time to live is 0 if the lease is gone. As at etcd, the stream
-/// ends at the first renewal that the caller has no right to make.
+/// Responds to each renewal with the new time to live, which is 0 if the lease is gone. The stream
+/// ends at the first renewal that the caller may not make, as at etcd.
 pub(crate) fn keep_alive(
     caller: Caller,
     requests: MessageStream<rpc::LeaseKeepAliveRequest>,
@@ -113,8 +113,8 @@ pub(crate) async fn list(
     Ok(rpc::LeaseLeasesResponse { header, leases })
 }
 
-/// Returns the lease of a request. Grants a lease of a minute without renewals if the request names
-/// none.
+/// Returns the lease that a request names. If it names none, grants a lease of one minute, which
+/// the client does not renew.
 pub(crate) async fn lease_or_default(caller: &Caller, id: i64) -> Result<u64, RpcError> {
     if id != 0 {
         return Ok(lease(id));

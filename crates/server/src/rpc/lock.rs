@@ -1,4 +1,4 @@
-//! Lock service: the server queues claims and responds when they are granted.
+//! Lock service: the server queues claims, and responds when a claim holds its lock.
 
 use std::pin::pin;
 
@@ -39,11 +39,11 @@ pub(crate) async fn unlock(
 }
 
 /// Queues a claim and waits until it holds the lock. Returns the claim, and the revision in which
-/// it was queued. Withdraws the claim if the future is dropped.
+/// it was queued. If the future is dropped, the claim is withdrawn.
 ///
-/// A claim keeps its place if the call ends because no leader is known: the client continues with
-/// the claim at another member. A withdrawal by this member could be committed after the other
-/// member has granted the lock.
+/// The claim is not withdrawn if the call ends because no leader is known: the client continues
+/// with it at another member. This member's withdrawal could be committed after the other member
+/// has granted the lock.
 pub(crate) async fn acquire(
     caller: &Caller,
     enqueue: Enqueue,
@@ -90,10 +90,10 @@ pub(crate) async fn acquire(
     }
 }
 
-/// Queued claim, withdrawn on drop.
+/// Queued claim. Dropping it withdraws the claim.
 struct Waiter {
     caller: Caller,
-    /// Claim to withdraw; none if it is to stay.
+    /// Claim to withdraw on drop; `None` if the claim stays queued.
     claim: Option<Claim>,
 }
 
@@ -103,7 +103,7 @@ impl Waiter {
     }
 }
 
-/// Returns the claim of an outcome if the command created it.
+/// Returns the claim in an outcome; `None` if the claim existed before the command.
 fn new_claim(outcome: Outcome) -> Option<Claim> {
     let is_new = |claim: &Claim| claim.fence == outcome.revision;
     match outcome.result {
@@ -124,7 +124,8 @@ impl Drop for Waiter {
     }
 }
 
-/// Returns a command that deletes the key of a claim, unless the key was created again since.
+/// Returns a command that deletes the key of a claim. It has no effect if another claim has created
+/// the key again.
 pub(crate) fn withdrawal(claim: &Claim) -> Command {
     let delete = Delete { span: Span::single(claim.key.clone()), prev_kv: false };
     Command::Txn(Txn {
@@ -134,7 +135,7 @@ pub(crate) fn withdrawal(claim: &Claim) -> Command {
     })
 }
 
-/// Returns the condition that a key was created in this revision.
+/// Returns the condition that a key was created in the revision `fence`.
 pub(crate) fn created_at(key: &Bytes, fence: u64) -> Compare {
     Compare {
         span: Span::single(key.clone()),

@@ -1,4 +1,4 @@
-//! Method `Observe` of elections: the current leader, and each change.
+//! Method `Observe` of the election service: streams the current leader, and each change.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::rpc::election::{candidates, current_leader};
 use crate::rpc::error::RpcError;
 use tenure_etcd::v3electionpb as rpc;
 
-/// Upper bound on responses that wait for a client.
+/// Upper bound on responses that are ready while the client has not received them yet.
 const RESPONSE_BUFFER: usize = 1;
 
-/// Upper bound on the events that are read under one lock of the state.
+/// Upper bound on the events that are read in one lock of the state.
 const MAX_EVENTS_PER_SCAN: usize = 1000;
 
-/// Streams the current leader, its proclamations, and each next leader. Sends nothing while there
-/// is no leader.
+/// Streams the current leader of an election, each value that it proclaims, and each next leader.
+/// Sends nothing while the election has no leader.
 pub(crate) fn observe(
     caller: Caller,
     request: rpc::LeaderRequest,
@@ -44,7 +44,7 @@ struct Observer {
     signal: Arc<WatcherSignal>,
     watcher: WatcherId,
     responses: mpsc::Sender<Result<rpc::LeaderResponse, Status>>,
-    /// Leader that was sent last.
+    /// Leader that was sent last; `None` while the election has no leader.
     leader: Option<Arc<KeyValue>>,
 }
 
@@ -100,8 +100,8 @@ impl Observer {
         })
     }
 
-    /// Returns the leaders of a batch of events from a revision on, and the revision at which the
-    /// next batch starts. Returns no leaders if there are no more events.
+    /// Returns the leaders in a batch of events that starts at a revision, and the first revision
+    /// of the next batch. Returns `None` instead of that revision if there are no more events.
     fn next_leaders(&mut self, from: u64) -> (Vec<Arc<KeyValue>>, Option<u64>) {
         let caller = self.caller.clone();
         let state = caller.shared.lock();

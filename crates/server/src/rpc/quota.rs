@@ -1,8 +1,8 @@
 //! Quota of the store.
 //!
-//! The member that receives a command compares the size of the store with the quota before it
-//! proposes the command. It raises the alarm NOSPACE through the log. From that entry on all
-//! members reject commands that add to the store, until an operator clears the alarm.
+//! The member that receives a command compares the size of the store with the quota first. If the
+//! command exceeds the quota, the member raises the alarm NOSPACE by a log entry. After that entry,
+//! all members reject commands that add data, until an operator clears the alarm.
 
 use tenure_store::{Alarm, AlarmChange, Command, Error};
 use tracing::warn;
@@ -10,10 +10,10 @@ use tracing::warn;
 use crate::auth::caller::Caller;
 use crate::rpc::error::RpcError;
 
-/// Room of the store for a command.
+/// State of the store with respect to its quota, for one command.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum QuotaState {
-    /// The store has room.
+    /// The store has room for the command.
     Free,
     /// The alarm NOSPACE is active.
     AlarmRaised,
@@ -22,8 +22,8 @@ enum QuotaState {
 }
 
 impl Caller {
-    /// Rejects a command for which the store has no room, and raises the alarm if it exceeds the
-    /// quota.
+    /// Rejects a command for which the store has no room. Raises the alarm NOSPACE if the command
+    /// would exceed the quota.
     pub(crate) async fn check_quota(&self, command: &Command) -> Result<(), RpcError> {
         let cost = command.added_bytes();
         if cost == 0 || self.quota_state(cost) == QuotaState::Free {

@@ -61,7 +61,7 @@ fn options(headers: &HeaderMap) -> CallOptions {
     }
 }
 
-/// Serves a call until the member stops serving, and responds with an error then.
+/// Serves a call. If the member stops serving first, responds with an error.
 async fn unless_stopped(
     caller: &Caller,
     called: impl Future<Output = Response<Body>>,
@@ -73,7 +73,7 @@ async fn unless_stopped(
     }
 }
 
-/// Responds before the deadline, with an error if the call has not ended by then.
+/// Serves a call. If its deadline passes first, responds with an error.
 async fn with_deadline(
     caller: &Caller,
     called: impl Future<Output = Response<Body>>,
@@ -85,15 +85,15 @@ async fn with_deadline(
     response.unwrap_or_else(|_| Status::from(caller.deadline_error()).into_http())
 }
 
-/// True if the path needs no authentication. Not even an invalid token is rejected, because its
-/// owner asks for a new one this way.
+/// Returns true if the path needs no authentication. Even an invalid token is accepted there,
+/// because its owner uses this path to get a new one.
 fn is_public_path(path: &str) -> bool {
     let (service, _) = path.trim_start_matches('/').split_once('/').unwrap_or_default();
     let public = ["/etcdserverpb.Auth/Authenticate", "/etcdserverpb.Maintenance/Status"];
     public.contains(&path) || service == "grpc.health.v1.Health"
 }
 
-/// Describes a caller for the log.
+/// Returns the address and the name of a caller as text, for the log.
 pub(crate) fn describe_caller(address: Option<SocketAddr>, name: Option<&str>) -> String {
     let address = address.map_or("unknown client".to_owned(), |address| address.to_string());
     match name {
@@ -102,7 +102,7 @@ pub(crate) fn describe_caller(address: Option<SocketAddr>, name: Option<&str>) -
     }
 }
 
-/// Maps tonic's status for a message that is too large to the one of etcd.
+/// Replaces tonic's status for a message that is too large by the one of etcd.
 pub(crate) fn with_etcd_code(status: Status) -> Status {
     match status.message().contains("message length too large") {
         true => Status::resource_exhausted("grpc: received message larger than max"),
@@ -110,7 +110,7 @@ pub(crate) fn with_etcd_code(status: Status) -> Status {
     }
 }
 
-/// Parses a timeout of gRPC: `100m` are 100 milliseconds.
+/// Parses a timeout in the format of gRPC: `100m` means 100 milliseconds.
 pub(crate) fn parse_timeout(text: &str) -> Option<Duration> {
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let number: u64 = digits.parse().ok().filter(|_| digits.len() <= 8)?;
@@ -125,11 +125,12 @@ pub(crate) fn parse_timeout(text: &str) -> Option<Duration> {
     })
 }
 
-/// Longest time for which a call that requires a leader waits for one. A handover takes less.
+/// Longest time for which a call that requires a leader waits until one is known. A handover of
+/// leadership takes less.
 const HANDOVER_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Serves a call. A call that requires a leader is rejected if none is known, and ends when none
-/// has been known for a while.
+/// Serves a call. A call that requires a leader is rejected if no leader is known. It ends when
+/// none has been known for the grace period.
 async fn require_leader(caller: Caller, request: Request<Body>) -> Response<Body> {
     if caller.requires_leader() {
         let deadline = Instant::now() + HANDOVER_TIMEOUT;
@@ -258,7 +259,7 @@ fn route_maintenance(caller: Caller, request: Request<Body>, method: &str) -> Ca
     }
 }
 
-/// Rejects a call with the message of gRPC for Go.
+/// Rejects a call of an unknown method, with the message of gRPC for Go.
 fn unknown_method(request: &Request<Body>) -> CallFuture {
     let path = request.uri().path().trim_start_matches('/');
     let (service, method) = path.split_once('/').unwrap_or((path, ""));
@@ -274,16 +275,16 @@ fn rejected(error: RpcError) -> CallFuture {
     Box::pin(async { response })
 }
 
-/// Handler of a call. Only the handler knows the types of its messages; the rest of the code is
-/// compiled once for all of them.
+/// Handler of a call. Only the handler depends on the types of the messages, so the rest of the
+/// code is compiled once for all types.
 struct Handler<In, Out>(Box<dyn FnMut(In) -> HandlerFuture<Out> + Send>);
 
-/// Future of a handler: one message, or a stream of messages.
+/// Future of a handler. Its output is one message, or a stream of messages.
 type HandlerFuture<Out> =
     Pin<Box<dyn Future<Output = Result<tonic::Response<Out>, Status>> + Send>>;
 
-/// Messages of a streaming call. The stream ends early when the call loses its required leader, or
-/// at its deadline.
+/// Messages of a streaming call. The stream ends early at the deadline of the call, or when the
+/// call requires a leader and the leader is lost.
 struct ResponseStream {
     messages: Pin<Box<dyn Stream<Item = Result<Bytes, Status>> + Send>>,
     ended: Pin<Box<dyn Future<Output = RpcError> + Send>>,
@@ -371,7 +372,8 @@ where
     })
 }
 
-/// Like [`unary`], for responses that may hold a share of the response budget.
+/// Like [`unary`], for responses that may be so large that they need a share of the response
+/// budget.
 fn unary_large<Input, F, Fut>(caller: Caller, request: Request<Body>, mut serve: F) -> CallFuture
 where
     Input: Message + Default + 'static,

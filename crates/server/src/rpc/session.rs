@@ -1,4 +1,4 @@
-//! Transactions of a Tenure client on one stream instead of one call each.
+//! Runs the transactions of a Tenure client on one stream, which costs less than one call each.
 
 use futures_util::{Stream, StreamExt};
 use hyper::body::Bytes;
@@ -15,8 +15,8 @@ use crate::rpc::router::describe_caller;
 /// Upper bound on concurrent transactions of one stream.
 const MAX_CONCURRENT_TXNS: usize = 64;
 
-/// Executes transactions until the client ends the stream or the member shuts down. Received
-/// transactions are answered before the end.
+/// Executes transactions until the client ends the stream or the member shuts down. The member
+/// responds to all transactions received before that.
 pub(crate) fn transact(
     caller: Caller,
     requests: MessageStream<TxnRequest>,
@@ -36,8 +36,8 @@ pub(crate) fn transact(
     transacted.buffered(MAX_CONCURRENT_TXNS)
 }
 
-/// Converts a response to a message of the stream. A large response is left out, because it would
-/// wait on the stream without a share of the budget.
+/// Converts the response of a transaction to a message of the stream. A large response is omitted,
+/// because it would wait on the stream without a share of the response budget.
 fn to_message(response: Response<Bytes>) -> Transacted {
     let response = response.into_inner();
     match response.len() <= SMALL_RESPONSE_BYTES {
@@ -46,7 +46,8 @@ fn to_message(response: Response<Bytes>) -> Transacted {
     }
 }
 
-/// Counts and logs the error like that of a call.
+/// Returns a message with the error of a transaction. Counts and logs the error like that of a
+/// call.
 fn rejected(caller: &Caller, status: &Status) -> Transacted {
     caller.rejections.count(status.code());
     caller.rejections.log(
@@ -83,7 +84,7 @@ mod tests {
         txn(Request::RequestRange(range))
     }
 
-    /// Returns the revision of the next response, or its code and message.
+    /// Returns the revision in the next response, or its error code and message.
     async fn next(call: &mut Call<Transacted>) -> Result<i64, (i32, String)> {
         let response = call.next().await.expect("no error").expect("a response");
         assert!(!response.is_too_long);

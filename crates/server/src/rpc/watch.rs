@@ -1,8 +1,8 @@
-//! Service `Watch`: past events from a revision on, and later ones as they happen.
+//! Service `Watch`: streams past events from a revision on, and new events as they happen.
 //!
-//! A stream stores only the position of each watcher. Events are read from the history of the store
-//! when the client can receive them. The watch of a slow client is cancelled if the history is gone
-//! by then.
+//! A stream stores only the position of each watcher. When the client can receive more, the stream
+//! reads events from the history of the store. If a client is so slow that the history no longer
+//! contains its next event, the watch is cancelled.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -23,20 +23,22 @@ use tenure_etcd::etcdserverpb::watch_create_request::FilterType;
 use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
 use tenure_etcd::frames::MessageStream;
 
-/// Upper bound on responses that wait for a client. The next one is read from the store only after
-/// the client has taken this one.
+/// Upper bound on responses that are ready while the client has not received them yet. The stream
+/// reads further events only after the client has taken the last response.
 const RESPONSE_BUFFER: usize = 1;
 
-/// Upper bound on the events of a response, except that a revision is not split.
+/// Upper bound on the events in a response. It may be exceeded by one revision, which is never
+/// split.
 const MAX_EVENTS: usize = 1000;
 
-/// Upper bound on the bytes of keys and values in a response, except that a revision is not split.
+/// Upper bound on the bytes of keys and values in a response. It may be exceeded by one revision,
+/// which is never split.
 const MAX_EVENT_BYTES: usize = 32 << 10;
 
 /// Upper bound on the watchers of a stream.
 const MAX_WATCHERS: usize = 10_000;
 
-/// Watch ID that stands for the absence of a watcher.
+/// Watch ID in a response that concerns no watcher.
 const NO_WATCHER: i64 = -1;
 
 type Responses = mpsc::Sender<Result<rpc::WatchResponse, Status>>;
@@ -72,9 +74,9 @@ struct WatchStream {
     caller: Caller,
     responses: Responses,
     signal: Arc<WatcherSignal>,
-    /// Watchers, by the IDs that the client knows.
+    /// Watchers of this stream. The key is the watch ID that the client knows.
     watchers: HashMap<i64, Watcher>,
-    /// IDs that the client knows, by the IDs of the member.
+    /// Watch ID that the client knows, for each number of a watcher within this member.
     client_ids: HashMap<WatcherId, i64>,
     next_id: i64,
 }
@@ -82,10 +84,10 @@ struct WatchStream {
 struct Watcher {
     watch: Watch,
     watcher_id: WatcherId,
-    /// First revision that was not sent yet.
+    /// First revision whose events were not sent yet.
     next_revision: u64,
     wants_progress: bool,
-    /// Claim of the client that waits behind the watched key.
+    /// Claim of this client, if the client waits for the lock of the watched key.
     waiting: Option<rpc::Waiting>,
 }
 
@@ -177,7 +179,7 @@ impl WatchStream {
         self.deliver_events(id, u64::MAX).await
     }
 
-    /// Returns the reason why the watcher cannot be created, if any.
+    /// Returns the reason why a watcher cannot be created; `None` if it can.
     fn rejection(&self, id: i64, watch: &Watch) -> Option<String> {
         if let Err(error) =
             self.caller.check_authenticated().and_then(|()| check_read(&self.caller, watch))
@@ -204,7 +206,7 @@ impl WatchStream {
         self.next_id - 1
     }
 
-    /// Sends the pending events of these watchers, up to a revision.
+    /// Sends the pending events of these watchers, up to and including a revision.
     async fn catch_up(
         &mut self,
         pending: HashMap<WatcherId, PendingEvents>,
@@ -228,10 +230,11 @@ impl WatchStream {
         Ok(())
     }
 
-    /// Notifies a waiting client that the holder ahead of it has released the lock.
+    /// Tells a client in the queue of a lock that its predecessor, which holds the lock with this
+    /// fence, has sent a release.
     ///
-    /// Does nothing unless both keys exist and the caller may read them. Otherwise the client is
-    /// not waiting, and learns so by other events.
+    /// Sends nothing unless the keys of both exist, and the caller may read them. If a key is
+    /// missing, the client no longer waits for this holder, and learns so from other events.
     async fn notify_released(&mut self, watch_id: i64, fence: u64) -> Result<(), ClientGone> {
         let Some(watcher) = self.watchers.get(&watch_id) else { return Ok(()) };
         let Some(waiting) = &watcher.waiting else { return Ok(()) };
@@ -250,8 +253,8 @@ impl WatchStream {
         self.send(rpc::WatchResponse { watch_id, released, ..self.empty_response() }).await
     }
 
-    /// Sends the events of all revisions so far, and returns the header with the current revision.
-    /// A watcher that starts at the next revision misses nothing.
+    /// Sends all events up to the current revision, and returns the header with that revision. A
+    /// watcher that starts at the next revision therefore misses no event.
     async fn flush(&mut self) -> Result<Option<rpc::ResponseHeader>, ClientGone> {
         let read = |state: &mut State| (state.store.revision(), self.signal.take());
         let (revision, pending) = self.caller.with_state(read);
@@ -260,7 +263,7 @@ impl WatchStream {
         Ok(self.caller.header(revision))
     }
 
-    /// Sends all events of a watcher up to a revision.
+    /// Sends all events of a watcher, up to and including the revision `last`.
     async fn deliver_events(&mut self, id: i64, last: u64) -> Result<(), ClientGone> {
         let responses = self.responses.clone();
         loop {
@@ -345,8 +348,8 @@ fn check_read(caller: &Caller, watch: &Watch) -> Result<(), RpcError> {
     caller.check_access(|access, principal| access.authorize_read(principal, &watch.span))
 }
 
-/// Returns the next events of a watcher up to a revision, with the lower of that revision and the
-/// store's.
+/// Returns the next events of a watcher, up to and including `last`. The number is the revision up
+/// to which the store was read: `last`, or the current one if that is lower.
 fn next_events(
     store: &Store,
     watcher: &mut Watcher,
@@ -373,7 +376,8 @@ fn next_events(
     Ok((revision, events))
 }
 
-/// True if the claim waits behind the key that was created in this revision, and both keys exist.
+/// Returns true if the claim waits for the key that was created in the revision `fence`, and both
+/// keys exist.
 fn is_waiting_behind(store: &Store, ahead: &Span, waiting: &rpc::Waiting, fence: u64) -> bool {
     let made = |key: &[u8]| store.get(key).map(|kv| kv.create_revision);
     let own = unsigned(waiting.create_revision);
@@ -381,12 +385,12 @@ fn is_waiting_behind(store: &Store, ahead: &Span, waiting: &rpc::Waiting, fence:
     is_behind && made(&ahead.key) == Some(fence) && made(&waiting.key) == Some(own)
 }
 
-/// True if no key can be in the span.
+/// Returns true if the span cannot contain any key.
 fn is_empty(Span { key, end }: &Span) -> bool {
     !end.is_empty() && end[..] != *b"\0" && key >= end
 }
 
-/// Converts the request to a watch. As for etcd, an empty key means the first possible one.
+/// Converts the request to a watch. An empty key means the first possible key, as at etcd.
 fn parse_watch(request: &rpc::WatchCreateRequest) -> Watch {
     let key = if request.key.is_empty() { &b"\0"[..] } else { &request.key };
     Watch {
@@ -449,8 +453,8 @@ mod tests {
         }
     }
 
-    /// Watches the key `1`, optionally with a claim that waits behind it: its key and creation
-    /// revision.
+    /// Watches the key `1`. `waiting` optionally names a claim that waits for that key: its key and
+    /// creation revision.
     async fn watching(
         member: &TestMember,
         waiting: Option<(&str, i64)>,
@@ -464,8 +468,8 @@ mod tests {
         call
     }
 
-    /// Executes a transaction that releases a lock held by the key `1`. Its condition fails, so
-    /// that it deletes nothing.
+    /// Executes a transaction that is marked as the release of a lock held by the key `1`. Its
+    /// condition fails, so the key is not deleted.
     async fn release(member: &TestMember, released: i64) {
         let compare = rpc::Compare {
             key: "1".into(),

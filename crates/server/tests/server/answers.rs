@@ -1,4 +1,4 @@
-//! Responses that clients expect to equal those of etcd.
+//! Responses that clients expect to be equal to those of etcd.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -1,4 +1,5 @@
-//! Random input for the decoders, from seeds. Fuzzing runs the same code guided by coverage.
+//! Sends random input to the decoders, made from seeds. Fuzzing runs the same code, guided by
+//! coverage.
 
 use fastrand::Rng;
 use tenure_server::fuzzing;

@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use crate::member::{Files, Member};
 
-/// Returns the command for a member; none if it is not installed.
+/// Returns the command `etcdctl` for a member; `None` if `etcdctl` is not installed.
 pub(crate) fn etcdctl(member: &Member) -> Option<Command> {
     let found = Command::new("etcdctl").arg("version").env("ETCDCTL_API", "3").output();
     if !found.is_ok_and(|it| it.status.success()) {

@@ -158,7 +158,7 @@ fn metrics_port_serves_metrics_and_health_only() {
     assert_eq!(status, 404);
 }
 
-/// Opens a watch stream, sends these requests, and returns the responses.
+/// Opens a watch stream, sends the requests in `body`, and returns the responses.
 fn watching(member: &Member, body: &[Value]) -> impl Iterator<Item = Value> + use<> {
     let body: String = body.iter().map(|it| format!("{it}\n")).collect();
     let mut stream = TcpStream::connect(member.address).expect("a listener");
@@ -177,7 +177,8 @@ fn revisions(answer: &Value) -> Vec<u64> {
     answer["events"].as_array().into_iter().flatten().filter_map(revision).collect()
 }
 
-/// Since 3.5.8 and 3.5.13. Kubernetes and Cilium rely on it, depending on the reported version.
+/// etcd does this since 3.5.8 and 3.5.13. Kubernetes and Cilium rely on it, depending on the
+/// reported version.
 #[test]
 fn requested_progress_follows_all_events_and_needs_none() {
     let files = Files::single();

@@ -12,8 +12,8 @@ use crate::member::{Files, Member};
 
 /// Proxies between all pairs of members.
 pub(crate) struct Links {
-    /// Switches of the proxies through which each member dials the others: first index the dialing
-    /// member, second index the dialed one.
+    /// Switches of the proxies, by the dialing member first and the dialed member second. True
+    /// interrupts the link.
     cuts: Vec<Vec<Option<Arc<watch::Sender<bool>>>>>,
 }
 
@@ -41,7 +41,7 @@ impl Links {
         (Links { cuts }, members)
     }
 
-    /// Interrupts or restores the links of a member in both directions.
+    /// Interrupts all links of a member if `is_cut`, or restores them.
     pub(crate) fn set_cut(&self, member: usize, is_cut: bool) {
         for (from, row) in self.cuts.iter().enumerate() {
             for (to, cut) in row.iter().enumerate() {

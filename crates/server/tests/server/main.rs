@@ -1,4 +1,4 @@
-//! Members in processes of their own, with requests, crashes and restarts.
+//! Runs members as separate processes, sends requests, and makes the members crash and restart.
 
 mod access;
 mod answers;

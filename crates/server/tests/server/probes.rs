@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 
 use crate::member::{Files, Member, base64, eventually};
 
-/// Returns the status and the body of a `GET`.
+/// Sends a `GET`, and returns the HTTP status and the body.
 pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).expect("a listener");
     write!(stream, "GET {path} HTTP/1.0\r\n\r\n").expect("an open connection");

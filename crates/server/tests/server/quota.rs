@@ -11,7 +11,7 @@ use crate::etcdctl::etcdctl;
 use crate::limits::metric;
 use crate::member::{Files, Member, base64, eventually, follow, post};
 
-/// Message of etcd.
+/// Message with which etcd rejects a put when the quota is reached.
 const NO_SPACE: &str = "etcdserver: mvcc: database space exceeded";
 
 /// Appends lines to the configuration file of a member.
@@ -25,7 +25,7 @@ fn health(address: SocketAddr) -> (u16, String) {
     get(address, "/health")
 }
 
-/// Returns the HTTP status and the body of a path.
+/// Sends a `GET`, and returns the HTTP status and the body.
 pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).expect("a listener");
     write!(stream, "GET {path} HTTP/1.0\r\n\r\n").expect("an open connection");
@@ -46,7 +46,7 @@ fn rejected(member: &Member, path: &str, body: &Value) -> (u16, Value, Value) {
     (status, response["code"].take(), response["message"].take())
 }
 
-/// Puts keys of 10,000 bytes until one is rejected. Returns the number of accepted ones.
+/// Puts keys of 10,000 bytes until the member rejects one. Returns the number of accepted keys.
 fn fill(member: &Member) -> usize {
     for count in 0..100 {
         let key = base64(&format!("k/{count:02}"));

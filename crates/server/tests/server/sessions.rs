@@ -1,4 +1,4 @@
-//! Sessions of clients that know all members, while one member is partitioned.
+//! Sessions of clients that know all members, while a partition isolates one member.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -64,7 +64,8 @@ async fn keep_alive(
     unreachable!("the loop is endless")
 }
 
-/// Returns the number of partitions. Higher numbers measure how often a session is lost.
+/// Returns the number of partitions in the test. With more of them the test measures how often a
+/// session is lost.
 fn partitions() -> usize {
     std::env::var("TENURE_PARTITIONS").ok().and_then(|it| it.parse().ok()).unwrap_or(1)
 }

@@ -49,7 +49,8 @@ fn has_no_leader(status: &Status) -> bool {
     (i32::from(status.code()), status.message()) == (14, "etcdserver: no leader")
 }
 
-/// Clients of etcd in Go depend on this to move their sessions to another member.
+/// etcd's clients in Go depend on this: the end of the stream makes them move their sessions to
+/// another member.
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_require_a_leader_end_without_one() {
     let files = Files::of(3);
@@ -287,7 +288,7 @@ async fn renewal_does_not_revive_an_expired_token() {
     assert_eq!(post_as(&bob, member.address, "/v3/kv/put", &put).map(|it| it.0), Some(401));
 }
 
-/// Covers the codes of calls whose deadline passes without a majority.
+/// Checks the codes of calls whose deadline passes while the member has no majority.
 #[tokio::test(flavor = "multi_thread")]
 async fn undecided_write_is_unavailable_at_its_deadline() {
     let files = Files::of(3);
@@ -339,7 +340,7 @@ async fn undecided_write_is_unavailable_at_its_deadline() {
     [0, 2].iter().for_each(|at: &usize| members[*at].signal("CONT"));
 }
 
-/// Clients distinguish errors by these codes and messages.
+/// Clients tell errors apart by these codes and messages.
 #[tokio::test(flavor = "multi_thread")]
 async fn rejects_unknown_methods_and_invalid_urls_like_etcd() {
     let files = Files::single();
@@ -359,7 +360,7 @@ async fn rejects_unknown_methods_and_invalid_urls_like_etcd() {
     }
 }
 
-/// Message of any type.
+/// Message of any type, which a test can send on a stream.
 trait Sendable {
     fn send(&self, call: &mut Call);
 }

@@ -66,7 +66,7 @@ fn cluster_survives_the_crash_of_a_leader() {
     assert_eq!(hash(&members[0]), hash(&members[2]));
 }
 
-/// Starts three members with these election timeouts, in milliseconds.
+/// Starts three members. `timeouts` are their election timeouts, in milliseconds.
 pub(crate) fn start_with_timeouts(files: &Files, timeouts: [u32; 3]) -> Vec<Member> {
     for (file, timeout) in files.files.iter().zip(timeouts) {
         let text = std::fs::read_to_string(file).expect("a file");
@@ -76,8 +76,8 @@ pub(crate) fn start_with_timeouts(files: &Files, timeouts: [u32; 3]) -> Vec<Memb
     files.files.iter().map(|file| Member::start(file)).collect()
 }
 
-/// Starts three members of which the first leads. The others start no election within an hour,
-/// except in a handover.
+/// Starts three members, of which the first leads. The others start an election only after an hour,
+/// or in a handover.
 fn led_by_first_member() -> (Files, [Member; 3]) {
     let files = Files::of(3);
     let members = start_with_timeouts(&files, [1_500, 3_600_000, 3_600_000]);
@@ -88,7 +88,7 @@ fn led_by_first_member() -> (Files, [Member; 3]) {
     (files, members.try_into().unwrap_or_else(|_| unreachable!("three members")))
 }
 
-/// A request that was forwarded to the crashed leader would fail.
+/// If the follower forwarded the request to the crashed leader, the request would fail.
 #[test]
 fn request_without_leader_is_executed_by_the_next() {
     let files = Files::of(3);
@@ -135,7 +135,7 @@ fn serializable_transaction_needs_no_majority() {
     assert_eq!(response.0, 200, "{response:?}");
 }
 
-/// The leader is suspended, so that nothing is committed and no election begins within an hour.
+/// The leader is suspended, so that no entry is committed. No election begins within an hour.
 #[test]
 fn waiter_at_another_member_is_notified_before_commit() {
     let (_files, [first, second, third]) = led_by_first_member();

@@ -9,17 +9,18 @@ use crate::settings::Settings;
 #[derive(Debug)]
 pub(crate) struct AgreementUsers {
     pub(crate) users: Users,
-    /// True if users issue commands by themselves; false in a schedule.
+    /// True if users issue commands by themselves. False in a schedule, which contains the
+    /// commands.
     pub(crate) is_spontaneous: bool,
-    /// Time of the first command.
+    /// Time of the first command, in ticks. `None` before it.
     since: Option<u64>,
-    /// Events in words, by process.
+    /// Descriptions of the events, by process.
     events: Vec<Vec<String>>,
 }
 
 impl AgreementUsers {
-    /// Creates the users of an agreement service. Each user issues as many commands as the workload
-    /// has entries. Returns `None` for any other service.
+    /// Creates the users of an agreement service. The workload gives each user a number of entries,
+    /// which is its number of commands. Returns `None` if the protocol has no agreement service.
     pub(crate) fn new(settings: &Settings, services: Services) -> Option<Self> {
         let locking = settings.workload.locking.as_ref();
         let times = |at| locking.map_or(0, |locking| locking.entries.of(at));
@@ -28,12 +29,12 @@ impl AgreementUsers {
         Some(AgreementUsers { users, is_spontaneous: true, since: None, events })
     }
 
-    /// Returns the next command of a user that issues it by itself now.
+    /// Returns the next command that a user issues by itself. `None` if there is none now.
     pub(crate) fn next_command(&self, process: ProcessId) -> Option<Command> {
         self.is_spontaneous.then(|| self.users.next_command(process)).flatten()
     }
 
-    /// Records a command that is issued at `now`.
+    /// Records that a user issues a command at time `now`.
     pub(crate) fn on_command(
         &mut self,
         now: u64,
@@ -64,7 +65,7 @@ impl AgreementUsers {
         self.users.next_command(at).is_some()
     }
 
-    /// Removes and returns the events in words, by process.
+    /// Removes and returns the descriptions of the events, by process.
     pub(crate) fn take_events(&mut self) -> Vec<Vec<String>> {
         std::mem::take(&mut self.events)
     }

@@ -1,19 +1,20 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Progress of a run.
+/// Progress of a run that has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Number of handled events.
+    /// Number of events that were handled.
     pub events: u64,
     /// Virtual time, in ticks.
     pub now: u64,
-    /// Number of entries.
+    /// Number of entries to the critical section.
     pub entered: u64,
     /// Number of messages in flight.
     pub in_flight: u64,
 }
 
-/// Progress reports and a stop flag for a run. Neither changes the events of the run.
+/// Progress reports for the caller of a run, and a flag with which the caller stops it. Reports do
+/// not change the events of the run.
 #[derive(Default)]
 pub struct Controls<'a> {
     stop: Option<&'a AtomicBool>,
@@ -33,7 +34,7 @@ impl<'a> Controls<'a> {
         self
     }
 
-    /// Calls `report` every few thousand events.
+    /// Makes the run call `report` every few thousand events.
     #[must_use]
     pub fn reporting(mut self, report: impl FnMut(Progress) + 'a) -> Self {
         self.progress = Some(Box::new(report));

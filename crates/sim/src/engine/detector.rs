@@ -5,13 +5,14 @@ use tenure_core::ProcessId;
 use crate::engine::random::{Random, Stream};
 use crate::settings::Detector;
 
-/// The simulated failure detector: its delays and its pending reports.
+/// Simulated failure detector. It draws the delays of its reports and counts the scheduled ones.
 #[derive(Debug)]
 pub(crate) struct DetectorOracle {
     random: Random,
-    /// Pairs (observer, peer) in which the observer suspects a live peer behind a partition.
+    /// Pairs (observer, peer) in which the observer suspects a live peer because a partition
+    /// separates them.
     separated: BTreeSet<(ProcessId, ProcessId)>,
-    /// Number of scheduled reports.
+    /// Number of reports that are scheduled and not yet delivered.
     pending: u64,
 }
 
@@ -21,7 +22,7 @@ impl DetectorOracle {
         DetectorOracle { random, separated: BTreeSet::new(), pending: 0 }
     }
 
-    /// Draws the delay of a new report, in ticks.
+    /// Counts a new report as scheduled, and returns its random delay, in ticks.
     pub(crate) fn schedule(&mut self, detector: Detector) -> u64 {
         self.pending += 1;
         detector.delay.draw(&mut self.random)
@@ -37,17 +38,18 @@ impl DetectorOracle {
         self.pending > 0
     }
 
-    /// Records that an observer suspects a live peer behind a partition.
+    /// Records that an observer suspects a live peer because a partition separates them.
     pub(crate) fn separate(&mut self, observer: ProcessId, peer: ProcessId) {
         self.separated.insert((observer, peer));
     }
 
-    /// Records that a partition no longer separates an observer from a peer.
+    /// Records that a pair (observer, peer) is no longer separated by a partition.
     pub(crate) fn reunite(&mut self, pair: (ProcessId, ProcessId)) {
         self.separated.remove(&pair);
     }
 
-    /// Returns the pairs (observer, peer) in which the observer suspects a live peer.
+    /// Returns the pairs (observer, peer) in which the observer suspects a live peer because of a
+    /// partition.
     pub(crate) fn separated(&self) -> impl Iterator<Item = (ProcessId, ProcessId)> + '_ {
         self.separated.iter().copied()
     }

@@ -6,16 +6,16 @@ use tenure_trace::Choice;
 use crate::engine::clocks::Clocks;
 use crate::engine::random::Random;
 
-/// Source of the algorithm's choices and clock readings.
+/// Source of the random choices and clock readings of the processes in a run.
 #[derive(Clone, Debug)]
 pub(crate) struct RunEnvironment {
     pub(super) choices: Random,
     clocks: Clocks,
     pub(super) at: ProcessId,
     pub(super) now: u64,
-    /// Scripted choices for the next step.
+    /// Choices that the script sets for the next step.
     pub(super) scripted: VecDeque<u32>,
-    /// Choices drawn in the current step.
+    /// Choices that were made in the current step.
     pub(super) drawn: Vec<Choice>,
 }
 

@@ -2,14 +2,15 @@ use tenure_core::ProcessId;
 
 use crate::settings::fault::{CrashTrigger, Fault};
 
-/// The configured faults of a run that count events, and the number of faults that occurred.
+/// Configured crashes that occur at a certain message or save, and counters of all faults that
+/// occurred.
 #[derive(Debug, Default)]
 pub(crate) struct FaultInjector {
     message_crashes: Vec<CrashOnMessage>,
     save_crashes: Vec<CrashDuringSave>,
-    /// Number of occurrences of each configured fault.
+    /// Number of occurrences of each configured fault, in the order of the settings.
     occurrences: Vec<u64>,
-    /// Number of recoveries that were configured as part of a crash.
+    /// Number of recoveries that occurred because a crash was configured with them.
     pub(crate) automatic_recoveries: u64,
     pub(crate) crashes: u64,
     pub(crate) recoveries: u64,
@@ -77,9 +78,8 @@ impl FaultInjector {
         self.save_crashes.iter().any(|crash| crash.process == at)
     }
 
-    /// Counts a step that changes the stable state of a process. Returns the index of the fault
-    /// that crashes the process now, with true if the crash comes after the save; `None` if no
-    /// fault is due.
+    /// Counts a step that changes the stable state of a process. If a fault crashes the process in
+    /// this step, returns the index of the fault, and true if the change is saved.
     pub(crate) fn on_save(&mut self, at: ProcessId) -> Option<(u32, bool)> {
         for crash in self.save_crashes.iter_mut().filter(|crash| crash.process == at) {
             crash.left = crash.left.saturating_sub(1);
@@ -91,7 +91,7 @@ impl FaultInjector {
         None
     }
 
-    /// Records an occurrence of a configured fault.
+    /// Counts an occurrence of the configured fault with this index.
     pub(crate) fn occurred(&mut self, fault: u32) {
         self.occurrences[fault as usize] += 1;
     }

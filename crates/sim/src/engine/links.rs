@@ -2,16 +2,17 @@ use tenure_core::ProcessId;
 
 use crate::engine::random::mix;
 
-/// A number for each used link: dense for small groups, sparse for large ones.
+/// A number for each link that was used. A link is a pair of sender and receiver.
 #[derive(Debug)]
 pub(crate) enum Links {
-    /// One value per pair of sender and receiver.
+    /// Used in small groups: one number for each pair of processes, by sender and then by receiver.
     Dense { size: usize, values: Vec<u64> },
-    /// Open addressing by sender and receiver: (link + 1, value), 0 for an empty slot.
+    /// Used in large groups: a hash table with open addressing. Each slot contains the index of a
+    /// link plus one, and its number. An empty slot contains 0.
     Sparse { places: Vec<(u64, u64)>, used: usize },
 }
 
-/// Up to this size, the numbers of all links fit into 8 MB.
+/// Largest group size for [`Links::Dense`], whose numbers then take at most 8 MB.
 const MAX_DENSE_SIZE: u32 = 1024;
 
 impl Links {
@@ -23,7 +24,7 @@ impl Links {
         Links::Sparse { places: vec![(0, 0); 1024], used: 0 }
     }
 
-    /// Returns the number stored for a link, initially 0.
+    /// Returns the number of a link, which is 0 at first.
     #[inline]
     pub(crate) fn of(&mut self, from: ProcessId, to: ProcessId) -> &mut u64 {
         match self {
@@ -51,8 +52,9 @@ fn sparse<'a>(
     &mut places[place].1
 }
 
-/// Returns the slot of a link, or the free slot for it. On a ring, the links of neighbours are
-/// adjacent in memory, where the cache already is. In a complete graph they are spread.
+/// Returns the slot of a link, or the free slot in which it can be inserted. On a ring, the links
+/// of neighbours are adjacent in memory, so they are already in the cache. In a complete graph they
+/// are spread.
 fn find(places: &[(u64, u64)], link: u64) -> usize {
     let mask = places.len() - 1;
     let (from, to) = ((link - 1) >> 32, link - 1);

@@ -12,7 +12,7 @@ pub(crate) struct Liveness {
 }
 
 impl Liveness {
-    /// Creates the state at the start of a run. Without faults no process can crash.
+    /// Creates the state at the start of a run. `has_faults` is false if no process can crash.
     pub(crate) fn new(settings: &Settings, has_faults: bool) -> Self {
         let size = settings.size as usize;
         let mut up = vec![true; size];
@@ -29,12 +29,13 @@ impl Liveness {
         self.up[process.index()]
     }
 
-    /// Returns the state of a process: true if it is up, and `None` if it is not of the group.
+    /// Returns true if a process is up, and false if it is down. Returns `None` if it is not in the
+    /// group.
     pub(crate) fn get(&self, process: ProcessId) -> Option<bool> {
         self.up.get(process.index()).copied()
     }
 
-    /// Returns the state of each process, true if it is up.
+    /// Returns for each process whether it is up.
     pub(crate) fn as_slice(&self) -> &[bool] {
         &self.up
     }
@@ -44,12 +45,12 @@ impl Liveness {
         self.live
     }
 
-    /// Returns the session of a process, from 0.
+    /// Returns the session of a process: the number of its recoveries.
     pub(crate) fn session(&self, process: ProcessId) -> u64 {
         self.sessions.get(process.index()).copied().unwrap_or(0)
     }
 
-    /// Counts sessions from now on, because any process may crash.
+    /// Starts to count the recoveries of each process, because from now on any process may crash.
     pub(crate) fn track_sessions(&mut self) {
         self.sessions.resize(self.up.len(), 0);
     }

@@ -7,21 +7,22 @@ use crate::engine::schedule::{EventQueue, ScheduledEvent};
 use crate::settings::Settings;
 use crate::settings::workload::{Locking, Pattern};
 
-/// Users of the lock: each thinks, requests, is inside, and leaves.
+/// Users of the lock, one per process. Each waits for a while, requests the lock, holds it, and
+/// releases it, repeatedly.
 #[derive(Debug)]
 pub(crate) struct Users {
     locking: Locking,
     users: Vec<User>,
-    /// Number of live users with remaining work.
+    /// Number of live users that still hold, request or need the lock.
     busy: u64,
-    /// Requests of a sequential pattern that are not issued yet.
+    /// Number of requests in a sequential pattern that are not assigned to a user yet.
     unassigned: u64,
     random: Random,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct User {
-    /// Start of the phase, and due time of the pending event.
+    /// Time at which the present phase began, in ticks. `due` is the time of the pending event.
     since: u64,
     due: u64,
     left: u32,
@@ -32,7 +33,7 @@ struct User {
     up: bool,
 }
 
-/// Phase of a user.
+/// Phase of a user with respect to the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Outside,
@@ -66,12 +67,12 @@ impl Users {
         self.busy == 0 && (self.unassigned == 0 || self.users.iter().all(|user| !user.up))
     }
 
-    /// Returns the number of entries without faults.
+    /// Returns the number of entries that remain, if no process crashes.
     pub(crate) fn expected(&self) -> u64 {
         self.unassigned + self.users.iter().map(|user| u64::from(user.left)).sum::<u64>()
     }
 
-    /// Schedules the first request of a user. Returns true if it is due now.
+    /// Schedules the first request of a user. Returns true if the request is due at once.
     pub(crate) fn begin(
         &mut self,
         process: ProcessId,
@@ -102,12 +103,13 @@ impl Users {
         }
     }
 
-    /// Returns true if a user should be drawn for the next request.
+    /// Returns true if the next request of a sequential pattern is due.
     pub(crate) const fn can_draw(&self) -> bool {
         self.unassigned > 0 && self.busy == 0
     }
 
-    /// Draws the user of the next request in a sequential pattern, after the last one has finished.
+    /// Draws the user of the next request in a sequential pattern. Returns `None` if no draw is
+    /// due.
     pub(crate) fn draw(&mut self) -> Option<ProcessId> {
         if !self.can_draw() {
             return None;
@@ -121,7 +123,7 @@ impl Users {
         Some(process)
     }
 
-    /// Returns true if a scheduled event of a user is still due now.
+    /// Returns true if the scheduled command of a user is still valid and due now.
     pub(crate) fn is_due(&self, process: ProcessId, command: mutex::Command, now: u64) -> bool {
         let user = &self.users[process.index()];
         let phase = match command {
@@ -131,14 +133,15 @@ impl Users {
         user.up && phase && user.due == now
     }
 
-    /// Returns true if a user that receives a message can issue a request immediately.
+    /// Returns true if a user may issue a request in reaction to a message.
     pub(crate) fn can_react(&self, process: ProcessId) -> bool {
         let user = &self.users[process.index()];
         let closed = matches!(self.locking.pattern, Pattern::Closed { .. });
         closed && user.up && user.phase == Phase::Outside && user.left > 0
     }
 
-    /// Records the arrival of a request from outside. Returns true if it is issued immediately.
+    /// Records that a request arrives at a process in the open pattern. Returns true if the process
+    /// issues the request at once.
     pub(crate) fn arrival(
         &mut self,
         process: ProcessId,
@@ -173,8 +176,8 @@ impl Users {
         });
     }
 
-    /// Records an entry. Returns the time since the request in ticks, or `None` if the user had not
-    /// requested entry.
+    /// Records that a process enters. Returns the ticks since its request, or `None` if the user
+    /// had not requested the lock.
     pub(crate) fn entered(
         &mut self,
         process: ProcessId,
@@ -195,8 +198,8 @@ impl Users {
         waited
     }
 
-    /// Records an exit. Returns the time since the request to exit in ticks, or `None` if the user
-    /// had not requested to exit. Also returns true if the user's next request is due now.
+    /// Records that a process exits. Returns the ticks since its user requested the exit, or `None`
+    /// if the user had not. Also returns true if the user's next request is due now.
     pub(crate) fn exited(
         &mut self,
         process: ProcessId,
@@ -222,7 +225,7 @@ impl Users {
         (took, due == Some(now))
     }
 
-    /// Records a crash. Returns the phase that it ended.
+    /// Records a crash, and returns the phase in which it interrupted the user.
     pub(crate) fn crashed(&mut self, process: ProcessId) -> Phase {
         let phase = self.users[process.index()].phase;
         self.change(process, |user| {
@@ -251,7 +254,7 @@ impl Users {
         (user.requests, user.entries)
     }
 
-    /// Returns the live users that wait to enter or to leave.
+    /// Returns the live users that wait for their entry or their exit.
     pub(crate) fn stuck(&self) -> impl Iterator<Item = ProcessId> + '_ {
         let stuck = |user: &User| user.up && matches!(user.phase, Phase::Waiting | Phase::Leaving);
         let users = self.users.iter().enumerate();
@@ -278,7 +281,7 @@ impl User {
         self.up && (self.left > 0 || self.phase != Phase::Outside)
     }
 
-    /// Returns true if some of the user's entries are not requested from outside yet.
+    /// Returns true if further requests must arrive to reach the user's number of entries.
     fn has_arrivals_left(&self) -> bool {
         self.requests + self.backlog < self.entries + self.left
     }

@@ -1,40 +1,43 @@
 use std::collections::VecDeque;
 
-/// A priority queue by time; first in, first out at equal times. Time never decreases: no item is
-/// pushed before the time of the last popped one.
+/// Priority queue by time. Items with equal times leave it in the order in which they were pushed.
+/// No item may be pushed with a time before that of the last popped item.
 ///
-/// It is a radix heap: bucket *i* holds the items whose time first differs from `base` in bit *i*,
-/// so the lowest bucket holds the earliest items. When its turn comes, a bucket is spread over the
-/// buckets below it, or sorted immediately if it is small. Every item moves towards the front a few
-/// times, always between contiguous pieces of memory. A binary heap of a million messages misses
-/// the cache at nearly every level. Equal times always share a bucket and keep their order, so no
-/// sequence numbers are needed. Nothing is tuned to the distribution of delays.
+/// It is a radix heap: bucket *i* holds the items whose time first differs from `base` in bit *i*.
+/// So the lowest bucket that is not empty holds the earliest items. When they are needed, the
+/// bucket is spread over the lower buckets, or sorted if it is small.
+///
+/// Each item moves only a few times, always between contiguous pieces of memory. A binary heap with
+/// a million messages would miss the cache at nearly every level. Items with equal times share a
+/// bucket and keep their order, so no sequence numbers are needed. No parameter depends on the
+/// distribution of delays.
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
-    /// Items due before `limit`, sorted.
+    /// Items with times before `limit`, sorted by time.
     near: VecDeque<(u64, T)>,
     limit: u64,
     base: u64,
     buckets: [Vec<(u64, T)>; BITS],
-    /// Earliest time in each bucket.
+    /// Earliest time in each bucket; `u64::MAX` if the bucket is empty.
     soonest: [u64; BITS],
-    /// Memory of emptied small buckets, for reuse. As time advances, other bits change and other
-    /// buckets are used.
+    /// Memory of small buckets that became empty, for reuse. As time advances, the items move to
+    /// other buckets.
     spare: Vec<Vec<(u64, T)>>,
-    /// One bit for each bucket that is not empty.
+    /// Bit *i* is set if bucket *i* is not empty.
     filled: u64,
     len: usize,
 }
 
 const BITS: usize = u64::BITS as usize;
 
-/// Buckets of up to this many items are sorted rather than spread.
+/// Maximum number of items in a bucket that is sorted at once. A larger bucket is spread.
 const SORTED_BUCKET_MAX: usize = 24;
 
-/// Buckets of up to this capacity give their memory to others.
+/// Maximum capacity of an empty bucket whose memory other buckets reuse.
 const SPARE_CAPACITY_MAX: usize = 512;
 
-/// More sorted items than this are spread rather than inserted into.
+/// Maximum number of sorted items. If there are more, they are spread over buckets before an item
+/// is inserted.
 const MAX_SORTED: usize = 64;
 
 impl<T> Queue<T> {
@@ -51,7 +54,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Returns the time of the next item; `u64::MAX` if there is none.
+    /// Returns the time of the next item. Returns `u64::MAX` if the queue is empty.
     #[inline]
     pub(crate) fn next_time(&self) -> u64 {
         match self.near.front() {
@@ -97,7 +100,7 @@ impl<T> Queue<T> {
         waiting.map(|(_, item)| item)
     }
 
-    /// Returns the first item that matches, with its time.
+    /// Returns the first item that `is_meant` accepts, with its time.
     pub(crate) fn first(&self, is_meant: impl Fn(u64, &T) -> bool) -> Option<(u64, &T)> {
         // The near items are sorted. Of equal times in a bucket, the first was pushed first.
         let meant = |(time, item): &&(u64, T)| is_meant(*time, item);
@@ -114,7 +117,7 @@ impl<T> Queue<T> {
         waiting
     }
 
-    /// Removes the first item with this time that matches.
+    /// Removes the first item with this time that `is_meant` accepts.
     pub(crate) fn take(&mut self, time: u64, is_meant: impl Fn(&T) -> bool) -> Option<T> {
         let is = |(due, item): &(u64, T)| *due == time && is_meant(item);
         if let Some(place) = self.near.iter().position(is) {
@@ -135,7 +138,7 @@ impl<T> Queue<T> {
         None
     }
 
-    /// Postpones all items due before `earliest` to that time, and keeps their order.
+    /// Moves all items with a time before `earliest` to that time. Their order stays the same.
     pub(crate) fn postpone(&mut self, earliest: u64) {
         let mut items = Vec::with_capacity(self.len);
         while let Some(item) = self.pop() {
@@ -147,7 +150,8 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Puts an item into the bucket of the first bit in which its time differs from the base.
+    /// Puts an item into its bucket, which is given by the first bit in which its time differs from
+    /// `base`.
     #[inline]
     fn place(&mut self, time: u64, item: T) {
         let differs = time ^ self.base;
@@ -169,7 +173,7 @@ impl<T> Queue<T> {
         items.push((time, item));
     }
 
-    /// Inserts an item among the sorted ones, after those with the same time.
+    /// Inserts an item into the sorted items, behind those with the same time.
     fn insert(&mut self, time: u64, item: T) {
         let mut place = self.near.len();
         self.near.push_back((time, item));
@@ -182,7 +186,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Moves all but the earliest of too many sorted items into buckets.
+    /// Moves sorted items into buckets if there are too many, except the earliest ones.
     #[cold]
     fn spread_sorted(&mut self) {
         let first = self.near[0].0;
@@ -197,7 +201,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Makes the earliest bucket the near one.
+    /// Moves the earliest items from their bucket to `near`.
     fn refill(&mut self) {
         if self.filled == 0 {
             return;
@@ -239,7 +243,7 @@ mod tests {
     use super::*;
     use crate::engine::random::Random;
 
-    /// Pushes and pops at random, and compares with an ordered map.
+    /// Pushes and pops items at random, and asserts that an ordered map gives the same result.
     fn agrees_with_a_map(seed: u64, spread: u64, burst: u64) {
         let mut random = Random::new(seed);
         let (mut queue, mut map) = (Queue::new(), BTreeMap::new());

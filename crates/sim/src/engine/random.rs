@@ -1,10 +1,10 @@
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 
-/// An independent stream of random numbers of a run.
+/// Purpose of a stream of random numbers in a run. The streams of a run are independent of each
+/// other.
 ///
-/// Each concern draws from its own stream, so that a change to the network does not affect the
-/// workload.
+/// Because of that, a change to the network does not affect the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream {
     Network = 1,
@@ -14,16 +14,17 @@ pub(crate) enum Stream {
     BackgroundTraffic = 6,
 }
 
-/// A stream of random numbers: PCG XSL RR 128/64 (`pcg64`), the same on every machine and in every
-/// version of this crate.
+/// A stream of random numbers from the generator PCG XSL RR 128/64 (`pcg64`). The numbers are the
+/// same on every machine and in every version of this crate.
 ///
-/// The reductions to ranges and distributions are implemented here, on integers where possible, and
-/// logarithms come from `libm`. Therefore no rounding of a library or processor can change a run.
+/// Ranges and distributions are computed here, on integers where possible, and logarithms come from
+/// `libm`. So the rounding of a library or processor cannot change a run.
 #[derive(Clone, Debug)]
 pub struct Random(Pcg64);
 
 impl Random {
-    /// Creates the stream of a seed, for workloads and ranks made outside a simulation.
+    /// Creates the stream of a seed, for workloads and ranks that are drawn outside of a
+    /// simulation.
     pub fn new(seed: u64) -> Self {
         Random(Pcg64::new(spread(seed), 0x7465_6e75_7265))
     }
@@ -53,7 +54,7 @@ impl Random {
         }
     }
 
-    /// Returns a number above 0 and at most 1.
+    /// Returns a random number above 0 and up to 1.
     pub fn unit(&mut self) -> f64 {
         ((self.bits() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
@@ -81,7 +82,7 @@ impl Random {
     }
 }
 
-/// Maps neighbouring seeds to distant ones (the finaliser of SplitMix64).
+/// Scrambles a seed, so that similar seeds give unrelated streams (the finaliser of SplitMix64).
 pub(crate) fn mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

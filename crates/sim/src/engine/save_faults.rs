@@ -1,4 +1,4 @@
-//! Injected faults of saves before a crash.
+//! Faults that disturb the last saves of a process before it crashes.
 
 use tenure_core::{Input, ProcessId, Protocol, TimerChange};
 use tenure_trace::{Kind, MuteState, Recorded, SaveFault};
@@ -9,18 +9,19 @@ impl<P: Protocol> World<'_, P>
 where
     P: Recorded,
 {
-    /// Makes a process mute: its later steps are saved and have no other effect.
+    /// Makes a process mute until it crashes: its steps are saved but have no other effect.
     pub(crate) fn mute(&mut self, at: ProcessId) {
         self.core.trace_event(at, Kind::Mute);
         self.save_faults.insert(at, SaveFault::Mute(MuteState::Nothing));
     }
 
-    /// Stops saving a process: its later steps are lost when it crashes.
+    /// Makes a process stop saving until it crashes. The crash loses all steps from now on.
     pub(crate) fn lose_steps(&mut self, at: ProcessId) {
         self.save_faults.insert(at, SaveFault::Unsaved(self.processes[at.index()].clone()));
     }
 
-    /// Applies the save fault of a process that is about to crash.
+    /// Ends the save fault of a process that is about to crash. If its steps were not saved, they
+    /// are undone.
     pub(crate) fn apply_save_fault(&mut self, at: ProcessId) {
         if let Some(SaveFault::Unsaved(before)) = self.save_faults.remove(&at) {
             self.core.trace_event(at, Kind::Unsaved);
@@ -28,8 +29,8 @@ where
         }
     }
 
-    /// Returns the fault if a process crashes while it saves the result of an input, and true if
-    /// that result is saved.
+    /// Tells whether a configured fault crashes the process while it saves the result of `input`.
+    /// Returns the index of the fault, and true if that result is saved.
     #[cold]
     pub(super) fn crash_during_save_due(
         &mut self,
@@ -71,7 +72,7 @@ where
         unprocessed
     }
 
-    /// Handles an input of a mute process. Returns false if the process is not mute.
+    /// Handles an input if the process is mute. Returns false if it is not.
     #[cold]
     pub(crate) fn is_mute(&mut self, at: ProcessId, input: &Input<P>) -> bool {
         let Some(SaveFault::Mute(since)) = self.save_faults.get_mut(&at) else { return false };

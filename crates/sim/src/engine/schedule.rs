@@ -3,7 +3,7 @@ use tenure_core::{ProcessId, Verdict};
 
 use crate::engine::queue::Queue;
 
-/// A scheduled event, other than the arrival of a protocol message.
+/// An event at a certain time of a run. Arrivals of protocol messages are kept elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScheduledEvent {
     /// A process crashes.
@@ -12,23 +12,23 @@ pub(crate) enum ScheduledEvent {
     Recover { fault: u32, process: ProcessId, lost: bool },
     /// A partition begins.
     PartitionBegins { fault: u32, partition: u32 },
-    /// A partition heals.
+    /// A partition ends.
     PartitionHeals { partition: u32 },
-    /// The detector makes an injected mistake.
+    /// The failure detector falsely begins or ends a suspicion, as a fault requests.
     FalseSuspicion { fault: u32, observer: ProcessId, peer: ProcessId, suspect: bool },
-    /// A process crashes if it is still inside or waiting, as a fault requests.
+    /// A process crashes as a fault requests, if it is still in the same entry or request.
     CrashInPhase { fault: u32, inside: bool, count: u32 },
     /// A timer fires.
     Timer { slot: u32, generation: u32 },
     /// The detector reports a peer to a process.
     DetectorReport { observer: ProcessId, peer: ProcessId, suspect: bool },
-    /// A user has finished thinking or holding the lock.
+    /// A user of the lock issues its next command: it requests the lock or the exit.
     UserCommand { process: ProcessId, command: mutex::Command },
-    /// A request arrives from outside.
+    /// A request arrives at a process in the open pattern.
     RequestArrival { process: ProcessId },
-    /// A user message arrives.
+    /// A message between users arrives.
     UserMessage { message: u32 },
-    /// A scripted command.
+    /// A user issues a command that was scheduled by the caller.
     Script { index: u32 },
 }
 
@@ -36,5 +36,5 @@ pub(crate) fn verdict(suspect: bool) -> Verdict {
     if suspect { Verdict::Suspect } else { Verdict::Trust }
 }
 
-/// Scheduled events by time; first in, first out at equal times.
+/// Scheduled events by time. Events with equal times keep the order in which they were scheduled.
 pub(crate) type EventQueue = Queue<ScheduledEvent>;

@@ -1,14 +1,14 @@
 use tenure_core::ProcessId;
 
-/// The armed timers of all processes, at most one of each name per process.
+/// Armed timers of all processes. A process has at most one timer of each name.
 ///
-/// The generation of a slot changes whenever its timer fires, is cancelled or is replaced. Hence an
-/// outdated event of a timer has no effect.
+/// Each timer occupies a slot with a generation number. The number changes when the timer fires, is
+/// cancelled or is replaced. So a scheduled event of an earlier timer has no effect.
 #[derive(Debug)]
 pub(crate) struct Timers<T> {
     slots: Vec<Slot<T>>,
     free: Vec<u32>,
-    /// First armed slot of each process; empty until the first timer is armed.
+    /// First slot of the timers of each process. Empty until a timer is armed for the first time.
     first: Vec<u32>,
     armed: usize,
 }
@@ -28,7 +28,8 @@ impl<T: Ord + Clone> Timers<T> {
         Timers { slots: Vec::new(), free: Vec::new(), first: Vec::new(), armed: 0 }
     }
 
-    /// Arms a timer and replaces one of the same name. Returns its slot and generation.
+    /// Arms a timer, which replaces one of the same name. Returns the slot and the generation of
+    /// the timer.
     pub(crate) fn set(&mut self, process: ProcessId, name: T, size: u32) -> (u32, u32) {
         if self.first.is_empty() {
             self.first = vec![NONE; size as usize];
@@ -72,7 +73,8 @@ impl<T: Ord + Clone> Timers<T> {
         }
     }
 
-    /// Removes the timer of a slot to fire it; `None` if it was disarmed.
+    /// Disarms the timer in a slot and returns it, because it fires. Returns `None` if it was
+    /// disarmed or replaced before.
     pub(crate) fn take(&mut self, slot: u32, generation: u32) -> Option<(ProcessId, T)> {
         let place = &self.slots[slot as usize];
         if place.generation != generation {
@@ -88,7 +90,8 @@ impl<T: Ord + Clone> Timers<T> {
         mine.filter_map(|slot| slot.name.clone()).collect()
     }
 
-    /// Returns the process and the timer of a slot, unless it was disarmed.
+    /// Returns the process and the name of the timer in a slot. Returns `None` if it was disarmed
+    /// or replaced.
     pub(crate) fn armed_in(&self, slot: u32, generation: u32) -> Option<(ProcessId, &T)> {
         let place = &self.slots[slot as usize];
         let name = place.name.as_ref().filter(|_| place.generation == generation)?;

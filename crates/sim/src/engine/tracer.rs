@@ -4,12 +4,14 @@ use tenure_trace::{Kind, Subject};
 use crate::judging::causality::{Causality, MessageScope};
 use crate::steer::recorder::Recorder;
 
-/// The vector clocks and the trace of a run, which share the tags of messages.
+/// Vector clocks and trace of a run. Both attach their data to messages by one number, called a
+/// tag.
 #[derive(Debug)]
 pub(crate) struct Tracer {
     pub(crate) causality: Option<Causality>,
     pub(crate) recorder: Option<Recorder>,
-    /// True if messages carry a tag: a ticket of the trace, or a clock.
+    /// True if messages carry tags. A tag is the index of a trace ticket if the run is recorded, or
+    /// else of a vector clock.
     pub(crate) tags_messages: bool,
 }
 
@@ -40,7 +42,7 @@ impl Tracer {
         }
     }
 
-    /// Records one more copy of a message in flight.
+    /// Records that a message in flight was duplicated, and that the copy has the same tag.
     pub(crate) fn copy_tag(&mut self, tag: u32) {
         let clock = match &mut self.recorder {
             Some(recorder) => {
@@ -54,8 +56,8 @@ impl Tracer {
         }
     }
 
-    /// Records that a copy of a message is gone: received by `at`, whose clock learns its content,
-    /// or lost.
+    /// Records that a copy of a message is no longer in flight. `at` is the process that received
+    /// it, whose clock is merged with that of the message; `None` if the copy was lost.
     pub(crate) fn take_tag(&mut self, tag: u32, at: Option<ProcessId>, through: MessageScope) {
         let is_recording = self.is_recording();
         let clock = match &mut self.recorder {
@@ -74,7 +76,8 @@ impl Tracer {
         }
     }
 
-    /// Writes a trace record about a process, with its vector clock if clocks are kept.
+    /// Writes a trace record about a process. It includes the vector clock of the process, if
+    /// clocks are kept.
     pub(crate) fn record(&mut self, now: u64, process: ProcessId, session: u64, kind: Kind) {
         let clock = self.causality.as_ref().map(|known| known.clock(process, MessageScope::All));
         if let Some(recorder) = &mut self.recorder {
@@ -82,7 +85,7 @@ impl Tracer {
         }
     }
 
-    /// Advances the vector clock of a process for an event that is recorded.
+    /// Advances the vector clock of a process because of an event, if the run is recorded.
     pub(crate) fn tick(&mut self, process: ProcessId) {
         if self.recorder.is_some()
             && let Some(causality) = &mut self.causality
@@ -98,8 +101,8 @@ impl Tracer {
         }
     }
 
-    /// Returns two vector clocks of a request, or `None` if clocks are not kept. The first counts
-    /// only the protocol's messages, the second counts all messages.
+    /// Returns two vector clocks of a process that issues a request. The first counts only messages
+    /// of the protocol, the second counts all messages. Returns `None` if clocks are not kept.
     pub(crate) fn request_clocks(
         &mut self,
         at: ProcessId,

@@ -2,10 +2,10 @@ use std::collections::BTreeSet;
 
 use tenure_core::ProcessId;
 
-/// Leader that each process believes in.
+/// The leader that each process believes in, and counts of these beliefs.
 #[derive(Debug)]
 pub(crate) struct Beliefs {
-    /// Leader by process; empty without elections.
+    /// Leader that each process believes in. Empty if the protocol elects no leader.
     leader: Vec<u32>,
     /// Number of live processes that believe in a live leader.
     settled: u64,
@@ -13,8 +13,8 @@ pub(crate) struct Beliefs {
     followers: Vec<u32>,
     /// Number of live leaders in which at least one live process believes.
     followed: u32,
-    /// Processes that believed in a leader, requested an election nevertheless, and have received
-    /// no event since.
+    /// Processes that requested an election although they believed in a leader, and have received
+    /// no result since.
     unanswered: BTreeSet<u32>,
 }
 
@@ -27,18 +27,19 @@ impl Beliefs {
         Beliefs { leader, settled: 0, followers, followed: 0, unanswered: BTreeSet::new() }
     }
 
-    /// True if the protocol elects, so that there are beliefs.
+    /// Returns true if the protocol elects leaders.
     pub(crate) const fn are_kept(&self) -> bool {
         !self.leader.is_empty()
     }
 
-    /// Returns the leader that a process believes in.
+    /// Returns the leader that a process believes in. `None` if there is none.
     pub(crate) fn of(&self, process: ProcessId) -> Option<ProcessId> {
         let leader = self.leader.get(process.index()).copied()?;
         (leader != NO_LEADER).then_some(ProcessId(leader))
     }
 
-    /// Records a request for an election. A process without a leader waits for its end anyway.
+    /// Records that a process requests an election. A process that believes in no leader waits for
+    /// a result in any case.
     pub(crate) fn on_request(&mut self, at: ProcessId) {
         if self.of(at).is_some() {
             self.unanswered.insert(at.0);
@@ -55,7 +56,7 @@ impl Beliefs {
         self.set(at, NO_LEADER, up);
     }
 
-    /// Recounts after a crash or recovery.
+    /// Computes the counts again after a crash or a recovery. `up` tells which processes are up.
     pub(crate) fn recount(&mut self, up: &[bool]) {
         (self.settled, self.followed) = (0, 0);
         self.followers.fill(0);
@@ -64,13 +65,14 @@ impl Beliefs {
         }
     }
 
-    /// Returns true if `live` live processes believe in one live leader, and every process that
-    /// requested an election has received its result.
+    /// Returns true if all `live` live processes believe in the same live leader. Also requires
+    /// that no process waits for the result of an election that it requested.
     pub(crate) fn is_unanimous(&self, live: u64) -> bool {
         self.settled == live && self.followed <= 1 && self.unanswered.is_empty()
     }
 
-    /// Returns the live processes without a live leader, or without a result of their request.
+    /// Returns the live processes that believe in no live leader, or that wait for the result of an
+    /// election.
     pub(crate) fn unsettled<'a>(&'a self, up: &'a [bool]) -> impl Iterator<Item = ProcessId> + 'a {
         let unanswered =
             |place: usize| self.unanswered.iter().any(|process| *process as usize == place);
@@ -94,7 +96,7 @@ impl Beliefs {
         self.count(at.index(), up, true);
     }
 
-    /// Adds the belief of a process to the counts, or removes it.
+    /// Adds the belief of a process to the counts. Removes it from them if `add` is false.
     fn count(&mut self, place: usize, up: &[bool], add: bool) {
         if !self.is_settled(place, up) {
             return;

@@ -1,16 +1,16 @@
 use tenure_core::{Layer, ProcessId, VectorClock};
 
-/// Messages through which one event can happen before another.
+/// Kinds of messages that count when one event happens before another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageScope {
-    /// The service's own messages: requests, replies, tokens, elections.
+    /// Messages of the service itself, such as requests, replies, tokens and election messages.
     Protocol,
-    /// Also those of channels, detectors and the application.
+    /// All messages, including those of channels, failure detectors and applications.
     All,
 }
 
 impl MessageScope {
-    /// Returns the narrowest scope that includes messages of this layer.
+    /// Returns the smaller scope that still includes messages of this layer.
     pub(crate) const fn of(layer: Layer) -> Self {
         match layer {
             Layer::Mutex | Layer::Election | Layer::Agreement => MessageScope::Protocol,
@@ -19,16 +19,18 @@ impl MessageScope {
     }
 }
 
-/// The vector clocks of the harness: one for each process, and one on every message in flight.
+/// Vector clocks that the simulator keeps: one for each process, and one for each message in
+/// flight.
 ///
-/// Unchanged clocks are shared, so a broadcast carries one clock instead of n. Cells are reused, so
-/// a long run does not allocate. Each cell holds one clock. From the first message outside the
-/// service on it holds two: one that counts messages of the service only, and one that counts all
-/// messages.
+/// Clocks are stored in cells. A cell is shared as long as its clock is unchanged, so a broadcast
+/// carries one clock instead of n. Free cells are reused, so a long run does not allocate.
+///
+/// Each cell holds one clock until the first message outside the service is sent. From then on it
+/// holds two: one counts only messages of the service, and the other counts all messages.
 #[derive(Debug)]
 pub(crate) struct Causality {
     size: usize,
-    /// Numbers per cell: `size` for one clock, `2 * size` for two.
+    /// Number of counters per cell: `size` for one clock, or `2 * size` for two.
     width: usize,
     cells: Vec<u64>,
     holders: Vec<u32>,
@@ -37,14 +39,14 @@ pub(crate) struct Causality {
 }
 
 impl Causality {
-    /// Creates clocks at zero.
+    /// Creates the clocks of a group, all at zero.
     pub(crate) fn new(size: u32) -> Self {
         let (holders, size) = (vec![size], size as usize);
         let (cells, current) = (vec![0; size], vec![0; size]);
         Causality { size, width: size, cells, holders, free: Vec::new(), current }
     }
 
-    /// Starts to keep a second clock per cell. Until now both scopes had equal clocks.
+    /// Starts to keep two clocks per cell. Until now, both would have been equal.
     #[cold]
     fn split(&mut self) {
         let halves = self.cells.chunks(self.size).flat_map(|cell| [cell, cell]);
@@ -61,19 +63,19 @@ impl Causality {
         }
     }
 
-    /// Returns the cell with the current clock of `process`, for a message to carry.
+    /// Returns the cell with the current clock of `process`, which a message then carries.
     pub(crate) fn share(&mut self, process: ProcessId) -> u32 {
         let cell = self.current[process.index()];
         self.holders[cell as usize] += 1;
         cell
     }
 
-    /// Records one more message with the same cell.
+    /// Records that one more message carries this cell.
     pub(crate) fn share_again(&mut self, cell: u32) {
         self.holders[cell as usize] += 1;
     }
 
-    /// Releases the cell of a message that is gone.
+    /// Records that a message with this cell is no longer in flight.
     pub(crate) fn release(&mut self, cell: u32) {
         let holders = &mut self.holders[cell as usize];
         *holders -= 1;
@@ -82,7 +84,8 @@ impl Causality {
         }
     }
 
-    /// Merges the clock of a received message into that of `process`, and releases its cell.
+    /// Merges the clock in a cell into that of `process`, because a message was received. Then
+    /// releases the cell. `through` is the scope of the message.
     pub(crate) fn learn(&mut self, process: ProcessId, cell: u32, through: MessageScope) {
         if through == MessageScope::All && self.width == self.size {
             self.split();
@@ -107,7 +110,7 @@ impl Causality {
         self.release(cell);
     }
 
-    /// Returns the clock of `process`.
+    /// Returns the clock of `process` that counts the messages in the scope `through`.
     pub(crate) fn clock(&self, process: ProcessId, through: MessageScope) -> VectorClock {
         let cell = self.current[process.index()] as usize * self.width;
         let first = match through {
@@ -117,7 +120,7 @@ impl Causality {
         VectorClock::from(self.cells[first..first + self.size].to_vec())
     }
 
-    /// Returns a cell that only `process` uses, with its current clock.
+    /// Returns a cell that contains the current clock of `process` and is not shared.
     fn own(&mut self, process: ProcessId) -> u32 {
         let cell = self.current[process.index()];
         if self.holders[cell as usize] == 1 {

@@ -1,13 +1,13 @@
-//! A custom monitor of any type.
+//! Monitors that the caller of a simulation adds.
 
 use tenure_core::{
     Finding, Monitor, MonitorRun, Observation, ProcessId, Property, Protocol, Violation,
 };
 
-/// A custom monitor with its name.
+/// A monitor of any type that the caller added, with its name.
 pub(crate) struct CustomMonitor<P: Protocol>(Box<dyn DynMonitor<P>>);
 
-/// A monitor run behind dynamic dispatch.
+/// Object-safe interface of the run of a monitor.
 trait DynMonitor<P: Protocol>: Send + Sync {
     fn observe(&mut self, time: u64, at: ProcessId, seen: Observation<'_, P::Command, P::Event>);
     fn end(&mut self, time: u64);
@@ -15,7 +15,7 @@ trait DynMonitor<P: Protocol>: Send + Sync {
     fn copied(&self) -> Box<dyn DynMonitor<P>>;
 }
 
-/// A monitor that reports its findings under another property name.
+/// A monitor whose findings have another property name than its own.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Named<M>(&'static str, M);
 
@@ -71,7 +71,7 @@ impl<P: Protocol> CustomMonitor<P> {
         self.0.observe(time, at, seen);
     }
 
-    /// Returns the final finding. `ended` is true unless the run was cut short.
+    /// Returns the final finding of the monitor. `ended` is false if the run was cut short.
     pub(crate) fn finding(mut self, time: u64, ended: bool) -> Finding {
         if ended {
             self.0.end(time);

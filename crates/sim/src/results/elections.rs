@@ -2,19 +2,19 @@
 
 /// Cost of one election of a run.
 ///
-/// An election starts when a user calls for it, or when the live processes no longer agree on a
-/// live leader. It includes all messages of the election layer up to the start of the next one.
+/// An election starts when a user requests it, or when the live processes no longer agree on a live
+/// leader. Its cost includes all messages of the election layer until the next election starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ElectionCost {
-    /// Number of messages sent, without those to the sender itself.
+    /// Number of messages sent. Messages of a process to itself do not count.
     pub messages: u64,
     /// True if all live processes agreed on one live leader.
     pub is_complete: bool,
-    /// True if a process crashed or recovered before they agreed.
+    /// True if a process crashed or recovered before the live processes agreed.
     pub is_disturbed: bool,
 }
 
-/// Change of the agreement among live processes that starts or ends an election.
+/// Start or end of an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// An election starts.
@@ -23,18 +23,18 @@ pub(crate) enum Turn {
     Completed,
 }
 
-/// Separates the elections of a run from each other.
+/// Divides the messages of a run among its elections.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ElectionCounter {
     costs: Vec<ElectionCost>,
     is_under_way: bool,
-    /// Messages that were sent before the last election started.
+    /// Number of messages that were sent before the current election started.
     sent_before: u64,
 }
 
 impl ElectionCounter {
-    /// Records whether all live processes agree, and returns what that changes. `sent` counts the
-    /// messages of elections so far.
+    /// Records whether all live processes agree on a live leader. Returns the start or end of an
+    /// election if this has changed. `sent` returns the number of election messages so far.
     pub(crate) fn observe(&mut self, agreed: bool, sent: impl FnOnce() -> u64) -> Option<Turn> {
         match (self.is_under_way, agreed) {
             (false, false) => {
@@ -57,14 +57,14 @@ impl ElectionCounter {
         }
     }
 
-    /// Records a crash or a recovery.
+    /// Records that a process has crashed or recovered.
     pub(crate) fn disturb(&mut self) {
         if let Some(last) = self.costs.last_mut().filter(|_| self.is_under_way) {
             last.is_disturbed = true;
         }
     }
 
-    /// Returns the costs after `sent` messages.
+    /// Returns the costs of all elections at the end of a run with `sent` election messages.
     pub(crate) fn finish(mut self, sent: u64) -> Vec<ElectionCost> {
         self.settle(sent);
         self.costs

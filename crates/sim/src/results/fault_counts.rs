@@ -2,19 +2,20 @@ use crate::engine::core::Core;
 use crate::results::metrics::Metrics;
 use crate::settings::fault::Fault;
 
-/// Count of one kind of fault: how often it was injected, and how often its effect was observed.
+/// Counts for one kind of fault: how often it was injected, and how often its effect was observed.
 ///
-/// The two are counted in different places, to detect faults without effect.
+/// Different parts of the simulator count them, so that a fault without effect is detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultCount {
-    /// Kind: `loss`, `duplication`, `reordering`, `crash`, `recovery`, `partition`, `suspicion`.
+    /// Kind of fault: `loss`, `duplication`, `reordering`, `crash`, `recovery`, `partition` or
+    /// `suspicion`.
     pub fault: &'static str,
-    /// True if the settings request it.
+    /// True if the settings request this kind of fault.
     pub requested: bool,
-    /// Number of injections.
+    /// Number of times that the fault was injected.
     pub injected: u64,
-    /// Number of observed effects: messages missing, duplicated, reordered or cut off, processes
-    /// crashed or recovered, live processes suspected.
+    /// Number of observed effects. They are messages that are missing, duplicated, reordered or cut
+    /// off, processes that crashed or recovered, or live processes that were suspected.
     pub observed: u64,
 }
 
@@ -60,7 +61,7 @@ fn missing(metrics: &Metrics, in_flight: u64) -> u64 {
     (metrics.sent + metrics.duplicated).saturating_sub(metrics.received + in_flight)
 }
 
-/// Returns a sentence for each requested fault without effect.
+/// Returns a warning for each requested fault that had no effect.
 pub(crate) fn warnings(core: &Core, counts: &[FaultCount]) -> Vec<String> {
     let mut warnings = Vec::new();
     for count in counts {

@@ -13,7 +13,8 @@ use tenure_core::Judgement;
 /// Statistics of many runs: mean, deviation, extremes and confidence interval of every measurement
 /// in the report. It also counts how often each property was violated or not decided.
 ///
-/// A measurement covers the runs in which it exists: a run without entries has no delay.
+/// A measurement covers only the runs in which it exists. For instance, a run without entries has
+/// no delay.
 ///
 /// Its serialized form is nested like a report: `messages.total.mean`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,16 +25,16 @@ pub struct Summary {
     incomplete: BTreeMap<Property, u64>,
 }
 
-/// Violations of a property.
+/// Number of runs that violated a property, and an example.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Violations {
     /// Number of runs with a violation.
     pub runs: u64,
-    /// True if such a violation makes a run a failure.
+    /// True if a violation of this property makes a run a failure.
     pub counts: bool,
-    /// Seed of the first such run.
+    /// Seed of the first run with a violation. `None` if there is none.
     pub first_seed: Option<u64>,
-    /// Description of the first violation.
+    /// Description of the violation in that run.
     pub message: String,
 }
 
@@ -43,8 +44,8 @@ impl Summary {
         Summary::default()
     }
 
-    /// Adds one run. Runs must be added in a fixed order, as [`run_parallel`](crate::run_parallel)
-    /// does.
+    /// Adds the report of one run. Reports must be added in a fixed order, as
+    /// [`run_parallel`](crate::run_parallel) does, because rounding depends on the order.
     pub fn add(&mut self, report: &Report) {
         let mut found = BTreeMap::new();
         if let Ok(value) = serde_json::to_value(figures(report)) {
@@ -82,7 +83,8 @@ impl Summary {
         self.runs
     }
 
-    /// Returns a measurement by its path in the report, such as `messages.by_kind.token`.
+    /// Returns the moments of a measurement. `path` is its path in the report, such as
+    /// `messages.by_kind.token`.
     pub fn figure(&self, path: &str) -> Option<&Moments> {
         self.figures.get(path)
     }
@@ -92,18 +94,18 @@ impl Summary {
         self.figures.iter().map(|(path, moments)| (path.as_str(), moments))
     }
 
-    /// Returns the properties that were violated in some run.
+    /// Returns the properties that at least one run violated.
     pub fn violated(&self) -> impl Iterator<Item = (Property, &Violations)> {
         self.violated.iter().map(|(property, violations)| (*property, violations))
     }
 
-    /// Returns the properties that were not decided in some run, with the number of such runs.
+    /// Returns the properties that at least one run did not decide, with the number of such runs.
     pub fn incomplete(&self) -> impl Iterator<Item = (Property, u64)> {
         self.incomplete.iter().map(|(property, runs)| (*property, *runs))
     }
 }
 
-/// Collects all numbers in nested objects.
+/// Collects all numbers in nested JSON objects, by path.
 fn collect(path: &str, value: &Value, figures: &mut BTreeMap<String, f64>) {
     match value {
         Value::Number(number) => {
@@ -119,12 +121,13 @@ fn collect(path: &str, value: &Value, figures: &mut BTreeMap<String, f64>) {
     }
 }
 
-/// Returns true if a measurement counts messages of a kind, so that its absence means 0.
+/// Returns true if a measurement counts messages of one kind. If it is missing in a run, the count
+/// is 0.
 fn is_a_kind(path: &str) -> bool {
     path.starts_with("messages.by_kind.")
 }
 
-/// Returns the moments of a kind that the first runs did not send.
+/// Returns moments of `runs` zeros, for a kind of message that no run has sent so far.
 fn zeros(runs: u64) -> Moments {
     let mut moments = Moments::new();
     (0..runs).for_each(|_| moments.add(0.0));

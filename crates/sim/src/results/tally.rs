@@ -1,11 +1,11 @@
-/// Measured durations, in ticks.
+/// Number, sum and maximum of measured durations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Number of measurements.
     pub count: u64,
-    /// Sum, in ticks.
+    /// Sum of the durations, in ticks.
     pub total: u128,
-    /// Maximum, in ticks.
+    /// Longest duration, in ticks.
     pub longest: u64,
 }
 
@@ -26,7 +26,7 @@ impl Tally {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gauge {
     now: u64,
-    /// Maximum of all values.
+    /// Maximum of the number so far.
     pub highest: u64,
     area: u128,
     since: u64,
@@ -39,7 +39,7 @@ impl Gauge {
         self.highest = self.highest.max(self.now);
     }
 
-    /// Accounts for the current value up to `time`.
+    /// Extends the mean to `time`, with the current number.
     pub(crate) fn settle(&mut self, time: u64) {
         self.area += u128::from(self.now) * u128::from(time.saturating_sub(self.since));
         self.since = time;
@@ -49,7 +49,7 @@ impl Gauge {
         self.now
     }
 
-    /// Returns the mean up to the last change; 0 before time has passed.
+    /// Returns the mean from time 0 to the last change; 0 if no time has passed.
     pub fn mean(&self) -> f64 {
         if self.since == 0 { 0.0 } else { self.area as f64 / self.since as f64 }
     }

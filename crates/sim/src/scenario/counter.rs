@@ -1,5 +1,5 @@
-//! The race for a counter. Each statement, such as `counter += 1`, is three instructions, and the
-//! instructions of several threads interleave.
+//! Race of several threads that change a counter. A statement such as `counter += 1` consists of
+//! three instructions. Instructions of different threads may interleave.
 //!
 //! ```
 //! use tenure_sim::scenario::counter::{Race, Statements};
@@ -22,7 +22,7 @@ pub struct Race {
     changes: Vec<i64>,
 }
 
-/// Atomicity of statements.
+/// Whether other threads may interrupt a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statements {
     /// Threads may interleave after each instruction.
@@ -31,17 +31,17 @@ pub enum Statements {
     Atomic,
 }
 
-/// Effect of one instruction.
+/// Effect that one instruction has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The register of a thread changed.
+    /// A thread has changed its register.
     Register {
         /// Thread, from 1.
         thread: usize,
         /// New value of its register.
         value: i64,
     },
-    /// New value of the counter.
+    /// The counter has a new value.
     Counter(i64),
 }
 
@@ -55,12 +55,14 @@ impl fmt::Display for Step {
 }
 
 impl Race {
-    /// Creates a race from the counter's initial value and the change of each thread.
+    /// Creates a race. `start` is the initial value of the counter, and `changes` has the number
+    /// that each thread adds.
     pub fn new(start: i64, changes: impl Into<Vec<i64>>) -> Self {
         Race { start, changes: changes.into() }
     }
 
-    /// Runs one schedule: the threads, numbered from 1, in the order of their instructions.
+    /// Runs one schedule and returns the effects of its instructions. The schedule lists for each
+    /// instruction the thread that executes it, from 1.
     ///
     /// # Panics
     ///
@@ -120,7 +122,8 @@ impl Race {
     }
 }
 
-/// Generates every interleaving of the remaining turns, with `length` instructions per turn.
+/// Generates all orders of the remaining turns. In each turn, a thread executes `length`
+/// instructions.
 fn interleave(
     left: &mut Vec<usize>,
     length: usize,

@@ -1,9 +1,11 @@
-//! The two generals with reliable messages: agreement on a leader and on the time of an attack.
+//! Two generals with reliable messages, who agree on a leader and on the time of an attack.
 //!
-//! The stronger army leads. It sends a message, waits, and attacks; the other attacks on receipt. A
-//! message takes from `min` to `max`. If the leader waits for `min`, the other army is never
-//! earlier and at most `max − min` later. If it waits for the mean, the worst case is halved, and
-//! either may be first. Without a bound on the delay, the difference has no bound.
+//! The stronger army leads. It sends a message, waits, and attacks. The other army attacks when it
+//! receives the message. The delay of a message is between `min` and `max`.
+//!
+//! If the leader waits for `min`, the other army attacks at most `max − min` later, and never
+//! earlier. If the leader waits for the mean delay, the worst case is half as long, but either army
+//! may be first. Without a bound on the delay, the time between the attacks has no bound.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::{Delay, Effects, EventViews, Group, LocalTime, ProcessId, Protocol, labelled};
@@ -24,7 +26,7 @@ pub struct General {
     attacked: Option<LocalTime>,
 }
 
-/// Configuration that does not change during a run.
+/// Configuration of both armies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Strength of each army.
@@ -44,7 +46,7 @@ impl Config {
 /// Command for an army.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Command {
-    /// Attack, if this army leads.
+    /// Attack. Has an effect only at the army that leads.
     Attack,
 }
 
@@ -121,10 +123,10 @@ impl General {
 /// Result of one attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attack {
-    /// Army that led it.
+    /// Army that led the attack.
     pub leader: ProcessId,
-    /// Ticks from the leader's attack to the other army's, negative if that came first. `None` if
-    /// it never attacked, as after a lost message.
+    /// Time from the leader's attack to that of the other army, in ticks. Negative if the other
+    /// army attacked first. `None` if it never attacked, for instance because a message was lost.
     pub skew: Option<i64>,
 }
 
@@ -140,7 +142,7 @@ pub fn attack(config: Config, latency: Distribution, seed: u64) -> Result<Attack
     attack_under(config, settings)
 }
 
-/// Like [`attack`], with complete settings, for clocks without drift.
+/// Simulates an attack with complete settings. Clocks must not drift.
 ///
 /// # Errors
 ///

@@ -2,12 +2,12 @@ use tenure_core::ProcessId;
 
 use crate::settings::error::SettingsError;
 
-/// Configuration of every process: shared, or one for each.
+/// Configurations of the processes in a run.
 #[derive(Clone, Debug)]
 pub enum Configs<C> {
-    /// The same for all processes.
+    /// One configuration that all processes share.
     Shared(C),
-    /// One configuration for each process.
+    /// One configuration for each process, in the order of their numbers.
     Each(Vec<C>),
 }
 

@@ -38,19 +38,19 @@ pub enum Distribution {
     },
 }
 
-/// Upper bound of every draw: about 150 years at a nanosecond per tick.
+/// Upper bound on a drawn duration, in ticks. It is about 150 years if a tick is a nanosecond.
 const MAX_TICKS: f64 = (1u64 << 62) as f64;
 
 impl Distribution {
-    /// Constant duration of zero ticks.
+    /// A duration of zero ticks.
     pub const ZERO: Distribution = Distribution::Constant(0);
 
-    /// Creates a constant number of units.
+    /// Creates a constant duration of `units` units.
     pub const fn units(units: u64) -> Self {
         Distribution::Constant(units * TICKS_PER_UNIT)
     }
 
-    /// Creates a uniform distribution between two numbers of units.
+    /// Creates a uniform distribution from `min` to `max`, in units.
     pub const fn between_units(min: u64, max: u64) -> Self {
         Distribution::Uniform { min: min * TICKS_PER_UNIT, max: max * TICKS_PER_UNIT }
     }
@@ -91,7 +91,7 @@ impl Distribution {
         }
     }
 
-    /// Returns true if every draw is the same.
+    /// Returns true if all drawn durations are equal.
     pub const fn is_constant(&self) -> bool {
         match *self {
             Distribution::Constant(_) => true,

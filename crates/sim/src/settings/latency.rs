@@ -12,17 +12,19 @@ use crate::settings::error::SettingsError;
 /// Latency of messages.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Latency {
-    /// The same distribution on every link.
+    /// The same distribution of latency on every link.
     Same(Distribution),
-    /// A distribution for each link, by sender and then by receiver: n × n in total.
+    /// A distribution for each link: n × n values, by sender and then by receiver.
     Links(Arc<[Distribution]>),
 }
 
-/// Maximum group size with a latency for each link, which takes memory for each pair.
+/// Maximum group size with a latency for each link. The latencies take memory for each pair of
+/// processes.
 const MAX_LINKED_SIZE: u32 = 1000;
 
 impl Latency {
-    /// Creates the latency of a group of `size`: `usual` on all links except the listed ones.
+    /// Creates the latencies of a group of `size`. Links that are not listed have the latency
+    /// `usual`.
     ///
     /// # Errors
     ///
@@ -68,7 +70,7 @@ impl Latency {
         self.spans().iter().try_fold(0, |most, span| Some(span.most()?.max(most)))
     }
 
-    /// Returns a typical delay, in ticks.
+    /// Returns a typical latency, in ticks.
     pub(crate) fn typical(&self) -> u64 {
         let typical = |span: &Distribution| match *span {
             Distribution::Constant(ticks) | Distribution::Uniform { max: ticks, .. } => ticks,
@@ -87,7 +89,7 @@ impl Latency {
         self.spans().iter().try_for_each(|span| span.check("latency"))
     }
 
-    /// Returns the distribution of most links.
+    /// Returns the distribution that most links have.
     pub fn usual(&self) -> Distribution {
         let mut counts: Vec<(Distribution, u64)> = Vec::new();
         for span in self.spans() {
@@ -102,7 +104,7 @@ impl Latency {
         found.map_or(Distribution::ZERO, |(span, _)| *span)
     }
 
-    /// Returns the links with another distribution, in a group of `size`.
+    /// Returns the links of a group of `size` whose distribution differs from the usual one.
     pub(crate) fn unusual(&self, size: u32) -> Vec<Link> {
         let Latency::Links(spans) = self else { return Vec::new() };
         let usual = self.usual();

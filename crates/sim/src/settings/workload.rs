@@ -4,14 +4,15 @@ use crate::settings::distribution::Distribution;
 use crate::settings::error::SettingsError;
 use crate::settings::fault::Chance;
 
-/// Requests of the users.
+/// Requests that the users issue in a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
-    /// Requests for the lock; for an agreement service, the number of commands per user.
+    /// Requests for the lock. An agreement service takes from it the number of commands per user.
     pub locking: Option<Locking>,
-    /// Processes that start an election, before any message is delivered.
+    /// Processes that request an election before any message is delivered. `None` for no election.
     pub initiators: Option<Initiators>,
-    /// Messages between users, outside the algorithm.
+    /// Messages that users send to each other outside of the algorithm. `None` for no such
+    /// messages.
     pub background_traffic: Option<BackgroundTraffic>,
 }
 
@@ -24,13 +25,13 @@ impl Workload {
         Workload::locking(Locking { pattern, entries, hold: Distribution::units(1) })
     }
 
-    /// Creates a workload of lock requests only.
+    /// Creates a workload that consists of requests for the lock.
     pub fn locking(locking: Locking) -> Self {
         Workload { locking: Some(locking), ..Workload::default() }
     }
 
-    /// Creates a workload of `total` entries by uniformly drawn processes. Each is requested when
-    /// the last one has ended and its messages have arrived.
+    /// Creates a workload of `total` entries, one after the other, by uniformly drawn processes. A
+    /// request is issued when the last entry has ended and all its messages have arrived.
     pub fn sequential(total: u64) -> Self {
         let pattern = Pattern::Sequential { total };
         Workload::locking(Locking {
@@ -40,7 +41,8 @@ impl Workload {
         })
     }
 
-    /// Creates a workload in which one process enters `hot` times and the others `others` times.
+    /// Creates a workload in which `process` enters `hot` times, and each other process enters
+    /// `others` times.
     pub fn hot(size: u32, process: ProcessId, hot: u32, others: u32) -> Self {
         let entries = (0..size).map(|place| if place == process.0 { hot } else { others });
         let pattern = Pattern::Closed { think: Distribution::ZERO };
@@ -59,7 +61,7 @@ impl Workload {
         Workload { initiators: Some(initiators), ..Workload::default() }
     }
 
-    /// Adds messages between users.
+    /// Adds messages that users send to each other.
     #[must_use]
     pub fn with_background_traffic(mut self, background_traffic: BackgroundTraffic) -> Self {
         self.background_traffic = Some(background_traffic);
@@ -67,39 +69,39 @@ impl Workload {
     }
 }
 
-/// Requests for the lock.
+/// Requests for the lock in a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Locking {
-    /// Times of the requests.
+    /// Rule for the times of the requests.
     pub pattern: Pattern,
-    /// Number of entries by process. A sequential pattern ignores it and has its own total.
+    /// Number of entries by process. Ignored in a sequential pattern, which has a total instead.
     pub entries: Entries,
-    /// Time that a process stays inside.
+    /// Time that a process stays inside the critical section.
     pub hold: Distribution,
 }
 
-/// Times of the requests for the lock.
+/// Rule for the times of the requests for the lock.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
-    /// Closed loop: think, request, hold, and repeat.
+    /// Closed loop: each user thinks, requests the lock, holds it, and starts again.
     Closed {
         /// Time between an exit and the next request.
         think: Distribution,
     },
-    /// Open loop: requests arrive at each process whether or not the last one was served. A process
-    /// handles them one after the other.
+    /// Open loop: requests arrive at each process even if earlier ones were not served yet. A
+    /// process handles its requests one after the other.
     Open {
-        /// Time between arrivals at a process.
+        /// Time between two arrivals at the same process.
         every: Distribution,
     },
-    /// One request at a time in the whole group, by uniformly drawn processes.
+    /// One request at a time in the whole group. The process of each request is drawn uniformly.
     Sequential {
         /// Total number of entries.
         total: u64,
     },
 }
 
-/// Number of entries by process.
+/// Number of entries of each process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entries {
     /// The same for every process.
@@ -118,7 +120,7 @@ impl Entries {
     }
 }
 
-/// Processes that start an election.
+/// Processes that request an election.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Initiators {
     /// All live processes.
@@ -127,19 +129,21 @@ pub enum Initiators {
     Listed(Vec<ProcessId>),
 }
 
-/// Messages between users outside the algorithm. They can make one request happen before another.
+/// Messages that users send to each other outside of the algorithm. They can make one request
+/// happen before another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BackgroundTraffic {
-    /// Chance that a user sends a message to one other, drawn uniformly, after a request.
+    /// Chance that a user sends a message after a request. The receiver is drawn uniformly.
     pub tell: Chance,
-    /// True if a receiver that is thinking and has entries left issues a request immediately.
+    /// True if a user that receives a message while it thinks issues its next request at once.
     pub react: bool,
-    /// Latency of such a message.
+    /// Latency of a message between users.
     pub latency: Distribution,
 }
 
 impl BackgroundTraffic {
-    /// Creates traffic in which every request causes a message and a reaction.
+    /// Creates traffic in which a user sends a message after every request, and its receiver issues
+    /// its next request at once.
     pub const fn always(latency: Distribution) -> Self {
         BackgroundTraffic { tell: Chance::of(1.0), react: true, latency }
     }

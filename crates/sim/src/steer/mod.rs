@@ -1,4 +1,4 @@
-//! Runs that are stepped through and intervened in.
+//! Runs that are paused after each step and in which the caller may intervene.
 
 pub(crate) mod follow;
 pub(crate) mod next;

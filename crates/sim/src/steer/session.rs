@@ -1,4 +1,4 @@
-//! A run that is stepped through, inspected and intervened in.
+//! A run that is paused after each step. The caller may inspect it and intervene.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
@@ -19,10 +19,10 @@ use crate::steer::steered::Steered;
 
 /// An intervention: an action that the run would not have performed by itself, and its time.
 ///
-/// In words: `12 lose p2→p1 request`, after step 12.
+/// As text, `12 lose p2→p1 request` means: after step 12, lose this request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Intervention {
-    /// Number of steps before the intervention. Interventions are not counted as steps.
+    /// Number of steps that precede the intervention. Interventions do not count as steps.
     pub after_step: u64,
     /// Action of the intervention.
     pub action: Action,
@@ -50,7 +50,8 @@ impl std::fmt::Display for Intervention {
     }
 }
 
-/// Returns the options of a command with interventions: `--steer '12 crash p3' --steps 20`.
+/// Returns the command-line options that repeat the interventions, such as `--steer '12 crash p3'
+/// --steps 20`. `max` is the maximum number of steps.
 pub fn steering_options(interventions: &[Intervention], max: Option<u64>) -> String {
     let interventions = interventions.iter().map(|it| format!(" --steer '{it}'"));
     let max = max.map(|max| format!(" --steps {max}"));
@@ -60,40 +61,41 @@ pub fn steering_options(interventions: &[Intervention], max: Option<u64>) -> Str
 /// Error of a run with interventions. Its trace is incomplete.
 #[derive(Debug, thiserror::Error)]
 pub enum InterventionError {
-    /// Nothing was run, or the trace could not be written.
+    /// The settings are invalid and nothing was run, or the trace could not be written.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The action is not possible at that step.
+    /// The action is impossible after that step.
     #[error("'{0}' is not possible after that step")]
     Impossible(Intervention),
     /// The run ended before the intervention.
     #[error("'{intervention}' comes too late: the run ended after step {steps}")]
     Over {
-        /// Intervention that comes too late.
+        /// Intervention whose step was never reached.
         intervention: Intervention,
-        /// Number of steps of the run.
+        /// Number of steps that the run had.
         steps: u64,
     },
-    /// The interventions are not ordered by their steps.
+    /// The interventions are not in the order of their steps. The first wrong one is given.
     #[error("'{0}' follows an intervention with a later step: order them by step")]
     Order(Intervention),
 }
 
-/// Reason why a step was not taken.
+/// Reason why a session took no step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepError {
     /// The run has ended.
     Ended(EndReason),
-    /// The schedule contains an impossible action.
+    /// The next action of the schedule is impossible.
     Impossible(ActionError),
 }
 
 /// A message in flight.
 #[derive(Debug)]
 pub struct InFlightMessage<'s, M> {
-    /// Identifier: the number in the trace for the first copy, distinct for the others.
+    /// Identifier of this copy. The first copy has the number of the message in the trace, and
+    /// other copies have different ones.
     pub id: u64,
-    /// Number in the trace, which all copies share.
+    /// Number of the message in the trace, which all copies share.
     pub number: u64,
     /// Sender of the message.
     pub from: ProcessId,
@@ -101,34 +103,35 @@ pub struct InFlightMessage<'s, M> {
     pub to: ProcessId,
     /// Content of the message.
     pub message: &'s M,
-    /// Time of arrival without interventions, in ticks.
+    /// Time at which the message arrives without interventions, in ticks.
     pub due: u64,
-    /// Selector of this message in an [`Action`].
+    /// Text that selects this message in an [`Action`].
     pub pick: MessageSelector,
 }
 
 /// A run that is stepped through: the simulator, paused between two events.
 ///
-/// Without interventions it is the run of [`Simulation::run_traced`], to the byte.
+/// Without interventions, its trace equals that of [`Simulation::run_traced`], to the byte.
 /// [`Session::intervene`] performs actions that would not have happened by themselves.
 pub struct Session<'a, P: Protocol> {
     simulation: &'a Simulation<P>,
     pub(crate) steered: Steered<'a, P>,
-    /// Remaining actions of the schedule, which precede the event queue.
+    /// Actions of the schedule that remain. They are performed before any scheduled event. `None`
+    /// without a schedule.
     schedule: Option<VecDeque<Action>>,
     pub(crate) started: bool,
     /// True if an intervention took place.
     has_interventions: bool,
     steps: u64,
-    /// Number of turns until the next check of limits.
+    /// Number of turns of the engine until it checks the limits again.
     turns: u64,
-    /// True if the current turn has drawn a user that issued a request, and is not complete.
+    /// True if the current turn is half done: it has drawn a user and issued the request.
     drawn: bool,
     ended: Option<EndReason>,
 }
 
 impl<P: Recorded> Simulation<P> {
-    /// Boots the processes of a run and pauses; the trace is written to `to`.
+    /// Boots the processes of a run and pauses before its first step. The trace is written to `to`.
     ///
     /// # Errors
     ///
@@ -139,8 +142,9 @@ impl<P: Recorded> Simulation<P> {
         Ok(Session::new(self, steered, None))
     }
 
-    /// Boots the processes of a schedule, whose actions are the first steps. After the last one, or
-    /// after an intervention, the session continues as a normal run.
+    /// Boots the processes of a schedule and pauses. The first steps are the actions of the
+    /// schedule. After the last action, or after an intervention, the session continues as a normal
+    /// run.
     ///
     /// # Errors
     ///
@@ -154,8 +158,8 @@ impl<P: Recorded> Simulation<P> {
         Ok(Session::new(self, steered, Some(schedule.actions.iter().cloned().collect())))
     }
 
-    /// Runs once with interventions, and stops after `max` steps if that is given. Writes the trace
-    /// to `to`.
+    /// Runs once with interventions, for at most `max` steps if `max` is given. Writes the trace to
+    /// `to`.
     ///
     /// # Errors
     ///
@@ -257,8 +261,8 @@ impl<'a, P: Recorded> Session<'a, P> {
         }
     }
 
-    /// Takes one turn of the run's loop, and checks limits as often as the run does. A turn that
-    /// begins with a drawn user is split into two.
+    /// Performs one turn of the engine, and checks limits as often as a normal run does. If the
+    /// turn begins with a drawn user, it is performed in two parts.
     fn turn(&mut self, controls: &mut Controls<'_>) -> Option<EndReason> {
         let world = &mut self.steered.world;
         if std::mem::take(&mut self.drawn) {
@@ -278,7 +282,8 @@ impl<'a, P: Recorded> Session<'a, P> {
         world.turn()
     }
 
-    /// Performs an intervention. Scheduled events still happen, except the rest of a schedule.
+    /// Performs an intervention at the present time. Scheduled events of the run still happen, but
+    /// the remaining actions of a schedule are dropped.
     ///
     /// # Errors
     ///
@@ -308,7 +313,7 @@ impl<'a, P: Recorded> Session<'a, P> {
         self.steps
     }
 
-    /// Returns the time, in ticks.
+    /// Returns the present time of the run, in ticks.
     pub fn now(&self) -> u64 {
         self.steered.world.core.now
     }
@@ -318,7 +323,7 @@ impl<'a, P: Recorded> Session<'a, P> {
         self.steered.world.core.tracer.recorder.as_ref().map_or(0, Recorder::records)
     }
 
-    /// Returns the number of events for users.
+    /// Returns the number of events that the processes have emitted for their users.
     pub fn event_count(&self) -> u64 {
         self.steered.world.core.tracer.recorder.as_ref().map_or(0, Recorder::event_count)
     }
@@ -333,7 +338,8 @@ impl<'a, P: Recorded> Session<'a, P> {
         self.steered.world.core.liveness.get(process).unwrap_or(false)
     }
 
-    /// Returns the armed timers of all processes with their times in ticks, earliest first.
+    /// Returns the armed timers of all processes, with the times at which they fire, in ticks. The
+    /// earliest timer is first.
     pub fn timers(&self) -> Vec<(ProcessId, &P::Timer, u64)> {
         let world = &self.steered.world;
         let acts = world.core.event_queue.in_order().into_iter();
@@ -373,7 +379,7 @@ impl<'a, P: Recorded> Session<'a, P> {
         all
     }
 
-    /// Returns the next step; `None` if the run has ended.
+    /// Returns a description of the next step. Returns `None` if the run has ended.
     pub fn next(&self) -> Option<NextStep> {
         match &self.schedule {
             Some(schedule) if !schedule.is_empty() => {

@@ -1,4 +1,4 @@
-//! Laws for every arrangement, every seed and every random schedule.
+//! Laws that hold for every order on a ring, every seed and every random schedule.
 
 mod schedules;
 mod seeds;

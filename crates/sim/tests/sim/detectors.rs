@@ -8,11 +8,11 @@ use tenure_core::{
 };
 use tenure_sim::{Chance, CrashTrigger, Distribution, Fault, Random, Settings, Simulation};
 
-/// Records the reports of a detector.
+/// Protocol whose processes record the reports of their failure detectors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Witness {
     booted: LocalTime,
-    /// Time in units, peer and opinion.
+    /// Reports: the time in units, the peer, and the verdict.
     heard: Vec<(u64, ProcessId, Verdict)>,
 }
 
@@ -46,14 +46,15 @@ impl Witness {
         last.is_some_and(|(_, _, verdict)| *verdict == Verdict::Suspect)
     }
 
-    /// Returns the times of suspicions.
+    /// Returns the times of all suspicions, in units.
     fn suspicions(&self) -> impl Iterator<Item = u64> + '_ {
         let suspicions = self.heard.iter().filter(|(_, _, verdict)| *verdict == Verdict::Suspect);
         suspicions.map(|(units, ..)| *units)
     }
 }
 
-/// Runs for this many units, and returns the reports at each process.
+/// Runs a detector for this many units. Returns the processes with the reports that each has
+/// received.
 fn run<C: TimeoutPolicy>(config: &C, mut settings: Settings, units: u64) -> Vec<Witness> {
     settings.detector = None;
     settings.limits.until = Some(units * TICKS_PER_UNIT);
@@ -97,13 +98,14 @@ fn crashed_processes_are_eventually_suspected_by_all() {
     complete(&phi_accrual::Config::default());
 }
 
-/// Returns the number of false suspicions before and after this many units.
+/// Returns the number of false suspicions before and after the time `after`, in units.
 fn mistakes(witnesses: &[Witness], after: u64) -> (usize, usize) {
     let all = || witnesses.iter().flat_map(Witness::suspicions);
     (all().filter(|it| *it < after).count(), all().filter(|it| *it >= after).count())
 }
 
-/// Returns the maximum number of suspicions of one process by another from this many units on.
+/// Returns how often one process suspects another one after the time `after`, in units. The maximum
+/// over all pairs.
 fn worst(witnesses: &[Witness], after: u64) -> usize {
     let of = |witness: &Witness, of: ProcessId| {
         let late = |it: &&(u64, ProcessId, Verdict)| it.0 >= after && it.1 == of;
@@ -114,8 +116,8 @@ fn worst(witnesses: &[Witness], after: u64) -> usize {
     all.max().unwrap_or(0)
 }
 
-/// Bounds hold from the second second on: no interval exceeds 350 units, and each mistake adds 100
-/// to a mean of 50, or to a timeout of 300.
+/// From the second second on, message delays are bounded, so no interval exceeds 350 units. Each
+/// mistake adds 100 units to a mean of 50 units, or to a timeout of 300 units.
 #[test]
 fn mistakes_end_under_partial_synchrony() {
     let mut before = (0, 0);
@@ -132,7 +134,7 @@ fn mistakes_end_under_partial_synchrony() {
     assert!(before.0 > 0 && before.1 > 0, "there were none: {before:?}");
 }
 
-/// A detector that does not adapt errs by this much, again and again.
+/// A detector that does not adapt makes this many mistakes, again and again.
 #[test]
 fn mistakes_continue_without_adaptation() {
     let config =
@@ -142,7 +144,7 @@ fn mistakes_continue_without_adaptation() {
     assert_eq!(late.count(), 20);
 }
 
-/// Returns the mean time from a crash to its suspicion, over seeds and peers, in units.
+/// Returns the mean time from a crash to its suspicion in units, over all seeds and peers.
 fn detection<C: TimeoutPolicy>(config: &C) -> f64 {
     let (mut sum, mut count) = (0, 0);
     for seed in 0..100 {
@@ -159,7 +161,7 @@ fn detection<C: TimeoutPolicy>(config: &C) -> f64 {
     sum as f64 / f64::from(count)
 }
 
-/// Log-normal latency with a median of 10 units.
+/// The latency is log-normal with a median of 10 units.
 #[test]
 fn phi_detects_crash_sooner_than_worst_case_heartbeat() {
     let learning = detection(&phi_accrual::Config::default());

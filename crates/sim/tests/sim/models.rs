@@ -1,4 +1,4 @@
-//! Timing models, the environment, and rejected settings.
+//! Tests of timing models, of the environment of a run, and of rejected settings.
 
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ use tenure_sim::{
 
 const P1: ProcessId = ProcessId(0);
 
-/// Protocol that sends the reading of its own clock at regular intervals of that clock.
+/// Protocol whose process reads its own clock, and sends the reading at regular intervals of that
+/// clock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Ticker {
     group: Group,

@@ -11,8 +11,8 @@ use tenure_sim::{
     Chance, Distribution, EndReason, Judgement, Random, Settings, Simulation, Workload,
 };
 
-/// Returns settings in which all processes request at the same time, again and again, with random
-/// delays.
+/// Returns settings in which all processes request the lock at the same time and again after each
+/// exit, with random delays.
 fn busy(size: u32, entries: u32, seed: u64) -> Settings {
     let mut settings = Settings::new(size);
     settings.seed = seed;

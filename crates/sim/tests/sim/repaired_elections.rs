@@ -1,4 +1,4 @@
-//! Laws over many seeds: the election on a self-repairing ring.
+//! Laws over many seeds: the election on a ring that repairs itself.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use tenure_sim::{
 
 const SIZES: [u32; 3] = [5, 8, 16];
 
-/// Returns settings for a ring in a random order with random delays, in which at least one process
-/// starts.
+/// Returns settings for a ring in a random order with random delays. At least one process requests
+/// an election.
 fn any_ring(size: u32, seed: u64) -> (Settings, Random) {
     let mut random = Random::new(seed ^ 0x5eed);
     let ids = random.permutation(size);
@@ -53,7 +53,8 @@ fn holds(report: &Report, context: &str) {
     }
 }
 
-/// Returns a crash at a random time or message. The process recovers if `comes_back`.
+/// Returns a crash at a random time, or at the arrival of a random message. The process recovers if
+/// `comes_back` is true.
 fn crash(process: u32, random: &mut Random, comes_back: bool) -> Fault {
     let recovery = comes_back
         .then(|| Recovery { after: random.below(60) * 1_000_000, memory: Memory::Stable });
@@ -120,7 +121,7 @@ fn largest_leads_after_recovery_and_false_suspicions() {
     }
 }
 
-/// The same crashes, without a reaction to the detector.
+/// Runs the same crashes, but processes ignore the failure detector.
 #[test]
 fn crashes_without_repair_leave_processes_leaderless() {
     let harmed = (0..300).filter(|seed| {

@@ -1,4 +1,4 @@
-//! Crashes in the middle of a save: the trace records the loss, and a replay repeats it.
+//! Crashes in the middle of a save. The trace records the lost data, and a replay repeats the loss.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::{Raft, raft};
@@ -8,7 +8,7 @@ use tenure_trace::{Action, Kind, Record, Schedule, Subject};
 
 use crate::common::page::Page;
 
-/// Returns a simulation of three processes that hold an election, with these faults.
+/// Returns a simulation with these faults, in which three processes elect a leader.
 fn three(faults: Vec<Fault>) -> Simulation<Raft> {
     let mut settings = Settings::new(3);
     settings.workload = Workload::elect();
@@ -18,7 +18,7 @@ fn three(faults: Vec<Fault>) -> Simulation<Raft> {
     Simulation::new(raft::Config { variants: Variants::none(), ..plain }, settings)
 }
 
-/// Returns a fault: P1 crashes at the save with this number, and recovers.
+/// Returns a fault in which P1 crashes during its save number `save`, and recovers.
 fn crash(save: u64, is_kept: bool) -> Fault {
     let recovery = Some(Recovery { after: 5 * TICKS_PER_UNIT, memory: Memory::Stable });
     Fault::Crash { process: ProcessId(0), when: CrashTrigger::Saving { save, is_kept }, recovery }
@@ -29,7 +29,7 @@ fn happened(records: &[Record]) -> Vec<(Subject, Kind)> {
     records.iter().map(|it| (it.process, it.kind.clone())).collect()
 }
 
-/// Returns the records of a schedule; `None` if it is impossible.
+/// Returns the records that result from a schedule. Returns `None` if the schedule is impossible.
 fn along(schedule: &Schedule) -> Option<Vec<(Subject, Kind)>> {
     let page = Page::default();
     three(Vec::new()).follow(schedule, page.clone()).ok()?;

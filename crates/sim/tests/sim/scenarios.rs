@@ -7,8 +7,8 @@ use tenure_sim::scenario::counter::{Race, Statements};
 use tenure_sim::scenario::generals::{Config, attack, attack_under};
 use tenure_sim::{Chance, Distribution, Settings};
 
-/// Returns a race of two threads over a counter that is 5: one increments it, the other decrements
-/// it.
+/// Returns a race of two threads over a counter with the value 5. One thread increments the
+/// counter, and the other decrements it.
 fn up_and_down() -> Race {
     Race::new(5, [1, -1])
 }
@@ -57,12 +57,12 @@ fn rejects_incomplete_schedule() {
     up_and_down().run(&[1, 1, 2, 2, 1]);
 }
 
-/// Latency, in units.
+/// Minimum latency of a message, in units.
 const MIN: u64 = 2;
 const MAX: u64 = 10;
 
-/// Returns the difference between the two attacks, in ticks, if the leading army waits for `wait`
-/// ticks. It is positive if the other army is later.
+/// Returns the time from the attack of the leading army to that of the other army, in ticks. The
+/// leading army waits for `wait` ticks.
 fn skew(wait: u64, latency: Distribution, seed: u64) -> i64 {
     let attack = attack(Config { strengths: [3, 2], wait }, latency, seed).unwrap();
     assert_eq!(attack.leader, ProcessId(0));
@@ -73,7 +73,7 @@ fn ticks(units: u64) -> u64 {
     units * TICKS_PER_UNIT
 }
 
-/// Returns the largest absolute difference between the attacks, over both extreme delays and over
+/// Returns the longest time between the two attacks, in ticks. It tries both extreme delays and
 /// many seeds.
 fn worst(wait: u64) -> u64 {
     let ends = [MIN, MAX].map(|end| skew(wait, Distribution::units(end), 0).unsigned_abs());
@@ -115,7 +115,7 @@ fn waiting_for_mean_delay_halves_worst_skew() {
     }
 }
 
-/// Without a bound on delays there is none on the skew, whatever the wait.
+/// If message delays have no bound, the time between the attacks has none, for any wait.
 #[test]
 fn unbounded_delay_gives_unbounded_skew() {
     for wait in [0, MIN, MAX, 1000] {

@@ -1,4 +1,5 @@
-//! Seeds: one seed yields one run, many seeds one summary, and a failing seed a small one.
+//! Seeds of runs: equal seeds give equal runs, runs of many seeds have a summary, and a failing run
+//! is shrunk.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -26,7 +27,7 @@ fn hash(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Returns a simulation in which every kind of setting is random.
+/// Returns a simulation whose settings of every kind are random.
 fn eventful(seed: u64) -> Simulation<Permission> {
     let mut settings = Settings::new(4);
     settings.seed = seed;

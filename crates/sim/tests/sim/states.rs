@@ -1,4 +1,4 @@
-//! Process states in traces, for every algorithm of the catalogue.
+//! States of processes in traces, for every algorithm of the catalogue.
 
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ fn numbers(text: &str) -> Vec<u128> {
     numbers
 }
 
-/// Returns the leaves of a tree.
+/// Collects the leaves of a tree as text.
 fn leaves(tree: &Value, found: &mut Vec<String>) {
     match tree {
         Value::String(text) => found.push(text.clone()),

@@ -6,7 +6,7 @@ use tenure_store::{
     TxnResult, Watch,
 };
 
-/// Adds the header with the revision.
+/// Adds a header with the revision to a response.
 pub(crate) fn with_header(revision: u64, mut answer: Value) -> Value {
     answer["header"] = json!({ "revision": revision.to_string() });
     answer
@@ -116,7 +116,7 @@ fn event(event: &Event) -> Value {
     object([("type", kind), ("kv", key_value(&event.kv)), ("prev_kv", prev)])
 }
 
-/// Returns the past events of a watch.
+/// Returns the past events that match a watch, as JSON.
 pub(crate) fn past_events(store: &Store, watch: &Watch) -> Value {
     match store.replay(watch, watch.start_revision, usize::MAX) {
         Ok(replay) => object([("events", replay.events.iter().map(event).collect())]),

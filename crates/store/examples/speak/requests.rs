@@ -1,4 +1,4 @@
-//! Requests in the JSON of etcd's gateway: bytes in base64, numbers as strings.
+//! Requests in the JSON of etcd's gateway, where bytes are in base64 and numbers are strings.
 
 use serde_json::Value;
 use tenure_store::{
@@ -6,7 +6,7 @@ use tenure_store::{
     Txn, Watch,
 };
 
-/// Returns a number; 0 if it is missing.
+/// Returns the number in a field; 0 if the field is missing.
 pub(crate) fn number(of: &Value, field: &str) -> u64 {
     match &of[field] {
         Value::String(text) => text.parse().unwrap_or(0),
@@ -14,7 +14,7 @@ pub(crate) fn number(of: &Value, field: &str) -> u64 {
     }
 }
 
-/// Returns the operand of a comparison, which may be negative.
+/// Returns the number in a field of a comparison. It may be negative.
 fn signed(of: &Value, field: &str) -> i64 {
     match &of[field] {
         Value::String(text) => text.parse().unwrap_or(0),

@@ -1,4 +1,5 @@
-//! Checks whether a principal may read or change something.
+//! Checks that a principal may read or change keys, leases, or users and roles. A principal is the
+//! origin of a request.
 
 use crate::access::coverage::{covers, covers_keys};
 use crate::access::{AccessChange, AccessControl, Permission, Principal, ROOT, User};
@@ -21,18 +22,18 @@ impl AccessControl {
         }
     }
 
-    /// Checks that a principal may read these keys.
+    /// Checks that a principal may read all keys of a span.
     pub fn authorize_read(&self, principal: &Principal, span: &Span) -> Result<(), Error> {
         self.authorize(principal, |user| covers(&self.granted_spans(user, Permission::Read), span))
     }
 
-    /// Checks that a principal may write these keys.
+    /// Checks that a principal may write all keys of a span.
     pub fn authorize_write(&self, principal: &Principal, span: &Span) -> Result<(), Error> {
         self.authorize(principal, |user| covers(&self.granted_spans(user, Permission::Write), span))
     }
 
-    /// Checks that a principal is known, which is enough for some requests. Returns the name of the
-    /// user; `None` if authentication is disabled or the principal is a member.
+    /// Checks that a principal is a known user or a member, which suffices for some requests.
+    /// Returns the name of the user. Returns `None` for a member, or if authentication is disabled.
     pub fn authenticated_user<'a>(
         &self,
         principal: &'a Principal,
@@ -57,12 +58,12 @@ impl AccessControl {
         may.then_some(()).ok_or(Error::PermissionDenied)
     }
 
-    /// Checks that a principal may read a range.
+    /// Checks that a principal may read the keys of a range.
     pub fn authorize_range(&self, principal: &Principal, range: &Range) -> Result<(), Error> {
         self.authorize_read(principal, &range.span)
     }
 
-    /// Checks that a principal may run a transaction, whichever branch is taken.
+    /// Checks that a principal may run a transaction, whichever of its branches is executed.
     pub fn authorize_txn(&self, principal: &Principal, txn: &Txn) -> Result<(), Error> {
         self.authenticated_user(principal)?;
         txn.compare.iter().try_for_each(|compare| self.authorize_read(principal, &compare.span))?;
@@ -86,8 +87,8 @@ impl AccessControl {
         if delete.prev_kv { self.authorize_read(principal, &delete.span) } else { Ok(()) }
     }
 
-    /// Checks that a principal may list all leases: every key of every lease must be readable, as
-    /// at etcd since 3.6.9.
+    /// Checks that a principal may list all leases. It must be able to read every key of every
+    /// lease, as in etcd since version 3.6.9.
     pub(crate) fn authorize_lease_list(
         &self,
         principal: &Principal,
@@ -99,9 +100,9 @@ impl AccessControl {
         })
     }
 
-    /// Checks that a principal may end a lease, and therefore attach keys to it. A user without the
-    /// right to write its keys could otherwise prevent its owner from ending it, by attaching other
-    /// keys.
+    /// Checks that a principal may end a lease. The same permission is required to attach a key to
+    /// it. Otherwise a user could attach a key that the owner of the lease may not write, so the
+    /// owner could no longer end the lease.
     pub(crate) fn authorize_lease_end(
         &self,
         principal: &Principal,
@@ -114,7 +115,8 @@ impl AccessControl {
         })
     }
 
-    /// Checks the leases to which a transaction attaches keys, as [`Self::authorize_lease_end`].
+    /// Checks that a principal may attach keys to the leases in a transaction, as
+    /// [`Self::authorize_lease_end`].
     fn authorize_txn_leases(
         &self,
         principal: &Principal,
@@ -128,8 +130,8 @@ impl AccessControl {
         })
     }
 
-    /// Checks that a principal may apply a command. A client that enqueues must be able to read the
-    /// queue.
+    /// Checks that a principal may apply a command. A client that adds a claim to a queue must also
+    /// be able to read the queue.
     pub(crate) fn authorize_command(
         &self,
         principal: &Principal,

@@ -1,4 +1,4 @@
-//! Coverage of keys by the union of several ranges.
+//! Checks whether several spans of keys together cover another span.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -7,11 +7,11 @@ use core::ops::Bound;
 use crate::bytes::Bytes;
 use crate::span::Span;
 
-/// First key, and the end (exclusive); `None` for no end.
+/// First key, and exclusive end. The end is `None` if the range contains all later keys.
 type Range = (Vec<u8>, Option<Vec<u8>>);
 
-/// Normalises a span. The shortest key is one zero byte, so a span from this key on begins with the
-/// first key.
+/// Converts a span to a range. The shortest key is one zero byte, so a span from that key on begins
+/// with the first of all keys.
 fn range(span: &Span) -> Range {
     let first = if span.key[..] == *b"\0" { Vec::new() } else { span.key.to_vec() };
     let end = match &span.end[..] {
@@ -22,7 +22,8 @@ fn range(span: &Span) -> Range {
     (first, end)
 }
 
-/// True if the union of the granted spans covers the requested one. An empty span is never covered.
+/// Returns true if the granted spans together cover the requested one. An empty span is never
+/// covered.
 pub(super) fn covers(granted: &[&Span], requested: &Span) -> bool {
     let mut granted: Vec<Range> = granted.iter().map(|span| range(span)).collect();
     granted.sort();
@@ -45,8 +46,8 @@ pub(super) fn covers(granted: &[&Span], requested: &Span) -> bool {
     false
 }
 
-/// True if the union of the granted spans contains all keys. The cost depends on the number of
-/// spans, not on that of keys, of which there may be many more.
+/// Returns true if each key is in one of the granted spans. The cost depends on the number of spans
+/// and not on the number of keys, which may be much larger.
 pub(super) fn covers_keys(granted: &[&Span], keys: &BTreeSet<Bytes>) -> bool {
     let mut granted: Vec<Range> = granted.iter().map(|span| range(span)).collect();
     granted.sort();

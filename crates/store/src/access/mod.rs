@@ -11,20 +11,20 @@ use crate::bytes::Bytes;
 use crate::error::Error;
 use crate::span::Span;
 
-/// Name of the user and of the role with all permissions.
+/// Name of the root user and of the root role, which have all permissions.
 pub const ROOT: &str = "root";
 
-/// Users, roles, and whether authentication is enabled. It is part of the store, so that all
-/// members decide alike.
+/// Users and roles, and whether authentication is enabled. They are part of the store, so that all
+/// members make the same decisions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AccessControl {
     /// Key that signs tokens; empty while authentication is disabled.
     secret: Bytes,
-    /// Number of changes so far.
+    /// Number of changes of users and roles so far.
     change_count: u64,
     users: BTreeMap<String, User>,
-    /// Permissions of each role, by spans of keys.
+    /// Permissions of each role, by the span of keys that they apply to.
     roles: BTreeMap<String, BTreeMap<Span, Permission>>,
 }
 
@@ -32,30 +32,30 @@ pub struct AccessControl {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct User {
-    /// Password hash, computed before the command was proposed; empty for a user without a
-    /// password, who cannot authenticate by one.
+    /// Hash of the password, computed before the command was proposed. Empty for a user without a
+    /// password, who cannot authenticate by a password.
     pub password: Bytes,
     /// Names of the user's roles.
     pub roles: BTreeSet<String>,
 }
 
-/// Permission on keys.
+/// Permission that a role has on the keys of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Permission {
-    /// Read and watch.
+    /// The role may read and watch the keys.
     Read,
-    /// Write and delete.
+    /// The role may write and delete the keys.
     Write,
-    /// Read, watch, write and delete.
+    /// The role may read, watch, write and delete the keys.
     ReadWrite,
 }
 
-/// Origin of a command or a request.
+/// Origin of a command or a request, which determines its permissions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Principal {
-    /// A member, on behalf of the service.
+    /// A member of the service itself. It has all permissions.
     Member,
     /// A client that has not authenticated.
     Anonymous,
@@ -67,7 +67,7 @@ pub enum Principal {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum AccessChange {
-    /// Enables authentication. It has no effect if it is enabled.
+    /// Enables authentication. Has no effect if authentication is already enabled.
     Enable {
         /// Key that signs tokens, drawn at random before the command was proposed.
         secret: Bytes,
@@ -78,7 +78,7 @@ pub enum AccessChange {
     AddUser {
         /// Name of the user.
         name: String,
-        /// Password hash, as [`User::password`].
+        /// Hash of the password, as in [`User::password`].
         password: Bytes,
     },
     /// Deletes a user.
@@ -86,12 +86,12 @@ pub enum AccessChange {
         /// Name of the user.
         name: String,
     },
-    /// Changes a password, which invalidates the user's tokens. A user without a password does not
-    /// get one.
+    /// Changes a password, which invalidates the user's tokens. A user without a password still has
+    /// none afterwards.
     ChangePassword {
         /// Name of the user.
         name: String,
-        /// Password hash, as [`User::password`].
+        /// Hash of the new password, as in [`User::password`].
         password: Bytes,
     },
     /// Grants a role to a user.
@@ -101,7 +101,7 @@ pub enum AccessChange {
         /// Name of the role.
         role: String,
     },
-    /// Revokes a role of a user.
+    /// Revokes a role from a user.
     RevokeRole {
         /// Name of the user.
         user: String,
@@ -118,20 +118,21 @@ pub enum AccessChange {
         /// Name of the role.
         name: String,
     },
-    /// Grants a permission to a role. It replaces the role's permission on exactly this span.
+    /// Grants a permission to a role. It replaces a permission that the role has on exactly the
+    /// same span.
     Grant {
         /// Name of the role.
         role: String,
-        /// Keys of the permission.
+        /// Keys that the permission applies to.
         span: Span,
         /// Permission on the keys.
         permission: Permission,
     },
-    /// Revokes the permission that was granted on exactly this span.
+    /// Revokes a permission that was granted to a role on exactly the same span.
     Revoke {
         /// Name of the role.
         role: String,
-        /// Keys of the permission.
+        /// Keys that the permission applies to.
         span: Span,
     },
 }
@@ -147,12 +148,12 @@ impl AccessControl {
         &self.secret
     }
 
-    /// Returns the number of changes so far.
+    /// Returns the number of changes of users and roles so far.
     pub fn change_count(&self) -> u64 {
         self.change_count
     }
 
-    /// Returns a user by name.
+    /// Returns a user by name. Fails if the user does not exist.
     pub fn user(&self, name: &str) -> Result<&User, Error> {
         self.users.get(name).ok_or(Error::UserNotFound)
     }
@@ -162,7 +163,7 @@ impl AccessControl {
         self.users.keys()
     }
 
-    /// Returns the permissions of a role.
+    /// Returns the permissions of a role, by span. Fails if the role does not exist.
     pub fn role(&self, name: &str) -> Result<&BTreeMap<Span, Permission>, Error> {
         self.roles.get(name).ok_or(Error::RoleNotFound)
     }
@@ -172,7 +173,7 @@ impl AccessControl {
         self.roles.keys()
     }
 
-    /// Applies a change. If it is rejected, nothing changes.
+    /// Applies a change. If the change is rejected, it has no effect.
     pub(crate) fn apply(&mut self, change: AccessChange) -> Result<(), Error> {
         match change {
             AccessChange::Enable { secret } => self.enable(secret)?,
@@ -219,7 +220,8 @@ impl AccessControl {
         Ok(())
     }
 
-    /// Enables authentication. The root user must exist, so that it can be disabled again.
+    /// Enables authentication. Requires the root user with the root role, so that authentication
+    /// can be disabled again.
     fn enable(&mut self, secret: Bytes) -> Result<(), Error> {
         let root = self.users.get(ROOT).ok_or(Error::RootUserMissing)?;
         root.roles.contains(ROOT).then_some(()).ok_or(Error::RootRoleMissing)?;
@@ -229,7 +231,7 @@ impl AccessControl {
         Ok(())
     }
 
-    /// Rejects a change that takes rights from root while authentication is enabled.
+    /// Rejects a change that concerns root (`is_of_root`) while authentication is enabled.
     fn protect_root(&self, is_of_root: bool) -> Result<(), Error> {
         (!is_of_root || !self.is_enabled()).then_some(()).ok_or(Error::AccessWouldBeLost)
     }
@@ -260,7 +262,7 @@ impl AccessControl {
         self.users.get_mut(name).ok_or(Error::UserNotFound)
     }
 
-    /// Returns the spans on which a user has a permission by any role.
+    /// Returns the spans on which a role of the user has this permission.
     fn granted_spans(&self, user: &User, permission: Permission) -> Vec<&Span> {
         let roles = user.roles.iter().filter_map(|role| self.roles.get(role));
         let granted = roles.flatten().filter(|(_, granted)| granted.includes(permission));

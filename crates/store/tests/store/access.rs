@@ -1,4 +1,4 @@
-//! Users and permissions, which apply in log order.
+//! Users and permissions. Changes of them take effect in the order of the log.
 
 use tenure_store::{
     AccessChange, Bytes, Command, CommandResult, Delete, Enqueue, Error, LockMode, LogPosition,
@@ -24,7 +24,8 @@ impl Log {
         self.apply(&Principal::Member, Command::Access(change)).result
     }
 
-    /// Returns a log with authentication and a user with a permission on the prefix `a/`.
+    /// Returns a log in which authentication is enabled, and a user who has `permission` on the
+    /// prefix `a/`.
     fn with(permission: Permission) -> (Self, Principal) {
         let mut log = Log::new();
         let (bob, root, role) = (String::from("bob"), String::from("root"), String::from("a"));

@@ -1,11 +1,11 @@
-//! Comparisons of a transaction over the keys of the model.
+//! Comparisons of a transaction, evaluated on the keys of the model.
 
 use tenure_store::{Compare, KeyValue, Relation, Target};
 
 use super::model::Keys;
 
-/// Returns true if every key of the span satisfies the comparison. An absent key counts as one
-/// without versions, and has no value to compare.
+/// Returns true if the comparison holds for every key of the span. An absent key has the version 0
+/// and no value to compare.
 pub(crate) fn holds(keys: &Keys, Compare { span, relation, target }: &Compare) -> bool {
     let found: Vec<&KeyValue> = keys.values().filter(|kv| span.contains(&kv.key)).collect();
     let nothing = KeyValue::default();

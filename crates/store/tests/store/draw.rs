@@ -1,4 +1,4 @@
-//! Generates commands from arbitrary bytes.
+//! Generator of commands from arbitrary bytes.
 
 use tenure_store::{
     Bytes, Command, Compare, Delete, Enqueue, LeaseCheckpoint, LeaseExpiry, LockMode, LogPosition,
@@ -51,7 +51,7 @@ impl Draw<'_> {
         self.of(&[0, 0, 1, 1, 2, 2, 3, 3, 9])
     }
 
-    /// Draws a past, current or future revision.
+    /// Draws a revision that is past, current or in the future. `now` is the current one.
     pub(crate) fn revision(&mut self, now: u64) -> u64 {
         if self.chance(2) { 0 } else { (now + 2).saturating_sub(self.below(12).into()) }
     }

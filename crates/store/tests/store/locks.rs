@@ -1,4 +1,4 @@
-//! Queues of locks: holders, and the locks that a change grants.
+//! Queues of locks: which claims hold a lock, and which locks a change grants.
 
 use tenure_store::{
     Command, CommandResult, Delete, Enqueue, Error, LeaseChange, LeaseCheckpoint, LeaseExpiry,
@@ -151,7 +151,7 @@ fn expiry_fails_after_renewal_or_change_of_leader() {
     assert_eq!(log.apply(Command::Revoke { lease: 1 }).result, Err(Error::LeaseNotFound));
 }
 
-/// A checkpoint that was proposed before the renewal would end the lease too early.
+/// A checkpoint from before the renewal would end the lease too early.
 #[test]
 fn stale_checkpoint_of_renewed_lease_is_ignored() {
     let mut log = Log::new();

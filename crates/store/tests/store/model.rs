@@ -1,5 +1,5 @@
-//! A simple reference model of the store: it keeps all keys of every revision and answers by
-//! scanning them.
+//! A simple reference model of the store. It keeps the keys of every revision, and scans them to
+//! answer requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,16 +11,16 @@ use tenure_store::{
 
 use super::comparison::holds;
 
-/// A deliberate mistake of the model, which the comparison must detect.
+/// A deliberate mistake of the model. The comparison with the store must detect it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mistake {
     /// A key that is created again continues with its old version.
     VersionKept,
     /// A transaction does not see its own writes.
     BlindReads,
-    /// A nested transaction compares with the writes around it.
+    /// A nested transaction compares with the state after the writes that precede it.
     LateCompare,
-    /// A deletion without keys makes a revision.
+    /// A deletion that finds no keys still makes a new revision.
     EmptyDeletion,
     /// The count of a read includes only the keys within the limit.
     CountOfLimit,
@@ -46,7 +46,7 @@ impl Mistake {
 }
 
 pub(crate) type Keys = BTreeMap<Bytes, KeyValue>;
-/// An event: its kind, and the key after and before it.
+/// An event: its kind, the key after it, and the key before it.
 pub(crate) type Change = (EventKind, KeyValue, Option<KeyValue>);
 
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ pub(crate) struct ModelLease {
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
     pub(crate) mistake: Option<Mistake>,
-    /// States by revision, from revision 1 on.
+    /// Keys at each revision. The first element is the state of revision 1.
     pub(crate) states: Vec<Keys>,
     pub(crate) changes: Vec<(u64, Change)>,
     pub(crate) compacted: u64,
@@ -68,14 +68,14 @@ pub(crate) struct Model {
     versions: BTreeMap<Bytes, u64>,
 }
 
-/// Changes by one command.
+/// Changes that one command has made.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     pub(crate) events: Vec<Change>,
     pub(crate) leases: Vec<LeaseChange>,
 }
 
-/// Result of a command, with finished reads.
+/// Result of a command after its reads are finished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FinishedResult {
     /// Result of a transaction.
@@ -448,7 +448,7 @@ impl Model {
         RangeResult { revision, kvs, more, count }
     }
 
-    /// Returns the keys below a name that hold its lock, from the head of the queue on.
+    /// Returns the keys that hold the lock `name`, from the head of its queue on.
     pub(crate) fn holders(&self, keys: &Keys, name: &Bytes) -> Vec<Bytes> {
         let below = [&name[..], b"/"].concat();
         let mut queue: Vec<&KeyValue> =
@@ -467,7 +467,7 @@ impl Model {
     }
 }
 
-/// Returns the mode of a key in the queue of this name.
+/// Returns the mode that a key has in the queue of `name`.
 fn mode_of(key: &Bytes, name: &Bytes) -> LockMode {
     let last = String::from_utf8_lossy(&key[name.len() + 1..]).into_owned();
     match last.split_once('.') {
@@ -481,7 +481,7 @@ fn is_lease(digits: &str) -> bool {
     matches!(digits, "1" | "2" | "3" | "9")
 }
 
-/// Returns all claims, as names, keys and fencing tokens.
+/// Returns all claims: the name, the key and the fencing token of each.
 pub(crate) fn claims(keys: &Keys) -> BTreeSet<(Bytes, Bytes, u64)> {
     let mut claims = BTreeSet::new();
     for kv in keys.values() {
@@ -558,7 +558,7 @@ fn check_txn(txn: &Txn) -> Result<(), Error> {
     Ok(())
 }
 
-/// Operations on a path, each with its position in the nested lists.
+/// Operations that a transaction runs, each with its position in the nested lists.
 type Path<'a> = Vec<(Vec<usize>, &'a Operation)>;
 
 fn paths(txn: &Txn) -> Vec<Path<'_>> {

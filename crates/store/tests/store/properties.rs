@@ -1,4 +1,4 @@
-//! Compares the store with a simple model on random commands.
+//! Comparison of the store with a simple model, on random commands.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +17,8 @@ fn limits() -> Limits {
     Limits { max_operations: 6, ..Limits::default() }
 }
 
-/// Applies the commands of these bytes to store and model. Returns the first difference as an
-/// error.
+/// Applies the commands that `bytes` encode to the store and to the model. Returns an error that
+/// describes the first difference.
 fn compare_with_model(bytes: &[u8], mistake: Option<Mistake>) -> Result<(), String> {
     let mut draw = Draw(bytes);
     let (mut store, mut model) = (Store::new(limits()), Model::new(mistake));
@@ -114,7 +114,7 @@ fn compare_outcome(
     )
 }
 
-/// Compares granted and ended claims.
+/// Compares the claims that a command has granted or ended.
 fn compare_claims(
     outcome: &Outcome,
     model: &Model,
@@ -135,7 +135,7 @@ fn compare_claims(
     expect_equal("the set of ended claims", &places(&outcome.ended), &ended, &context)
 }
 
-/// Compares a read and a replay. Returns the range of the read.
+/// Compares a read and a replay of events. Returns the range that was read.
 fn compare_reads(draw: &mut Draw<'_>, store: &Store, model: &Model) -> Result<Range, String> {
     let range = draw.range(store.revision());
     let context = || format!("{range:?} of {:?}", model.now());
@@ -183,7 +183,8 @@ fn compare_leases(store: &Store, model: &Model) -> Result<(), String> {
     expect_equal("the set of leases", &ours, &models, || "the end".to_owned())
 }
 
-/// Tries random sequences until one differs, and shrinks it.
+/// Tries random sequences of commands until store and model differ. Then shrinks the sequence and
+/// returns the difference as an error.
 fn search(sequences: u32, shrinking: u32, mistake: Option<Mistake>) -> Result<(), String> {
     let config = ProptestConfig {
         cases: sequences,

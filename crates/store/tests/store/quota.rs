@@ -1,4 +1,4 @@
-//! Size of a store, and its quota.
+//! Size of a store, and rejection of commands at its quota.
 
 use tenure_store::{
     Alarm, AlarmChange, Command, CommandResult, Delete, Enqueue, Error, LockMode, LogPosition,

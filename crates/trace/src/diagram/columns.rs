@@ -1,4 +1,4 @@
-//! Positions of steps along the time axis.
+//! Positions of steps along the time axis of a diagram.
 
 use tenure_core::ProcessId;
 
@@ -7,11 +7,12 @@ use super::view::Scale;
 
 /// Minimum distance of two steps of one process, in the unit of [`Layout::along`].
 const MIN_STEP_GAP: u64 = 100;
-/// Minimum distance of two columns.
+/// Minimum distance of two columns, in the unit of [`Layout::along`].
 const MIN_COLUMN_GAP: u64 = 24;
-/// Distance between a note, which crosses all lines, and its neighbouring steps.
+/// Distance between a note, whose line crosses all lifelines, and the steps beside it, in the same
+/// unit.
 const NOTE_GAP: u64 = 75;
-/// Maximum width of a pause.
+/// Maximum distance of two columns that represents a pause, in the same unit.
 const MAX_PAUSE: u64 = 300;
 
 impl Layout {
@@ -53,8 +54,8 @@ impl Layout {
         self.along = along;
     }
 
-    /// Returns the earliest position of a step: after the previous step of the process, and after
-    /// the step that sent the received message.
+    /// Returns the earliest position of a step. It comes after the previous step of its process,
+    /// and after the step that sent its message.
     fn earliest(&self, step: usize, along: &[u32], latest: &[Option<u64>]) -> u64 {
         let own = self.own(step).and_then(|at| latest[at.index()]);
         let about = match self.steps[step].mark {
@@ -70,7 +71,7 @@ impl Layout {
         self.steps[step].at.filter(|_| self.steps[step].is_own())
     }
 
-    /// Returns the typical time between two steps of one process; at least 1.
+    /// Returns the median time between two steps of one process, at least 1.
     fn usual_pause(&self) -> u64 {
         let mut latest: Vec<Option<u64>> = vec![None; self.size()];
         let mut pauses = Vec::new();

@@ -1,4 +1,4 @@
-//! Short descriptions of records, for labels beside marks.
+//! Short descriptions of records, for the labels beside the marks of steps.
 
 use tenure_core::Verdict;
 use tenure_core::service::{election, mutex, stream};
@@ -20,7 +20,8 @@ pub(super) fn command_label(command: &CommandData) -> String {
     }
 }
 
-/// Describes other records that begin a step, if a few words suffice.
+/// Describes a record that begins a step in a few words. Returns `None` for a record that begins no
+/// step or is drawn in another way.
 pub(super) fn words(kind: &Kind) -> Option<String> {
     Some(match kind {
         Kind::Boot => "boots".to_owned(),
@@ -42,7 +43,7 @@ pub(super) fn words(kind: &Kind) -> Option<String> {
     })
 }
 
-/// Describes an access that the resource rejected.
+/// Describes an access that the resource rejected. Returns `None` for an accepted access.
 pub(super) fn refused(access: &Access) -> Option<String> {
     let operation = match access.operation {
         Operation::Get => "get",
@@ -51,7 +52,7 @@ pub(super) fn refused(access: &Access) -> Option<String> {
     (!access.accepted).then(|| format!("{operation} refused"))
 }
 
-/// True if the message passes on the token.
+/// Returns true if the message passes a token to its receiver.
 pub(super) fn carries_token(message_record: &MessageRecord) -> bool {
     message_record.layer == tenure_core::Layer::Mutex
         && matches!(&*message_record.message, "token" | "privilege" | "ping" | "pong")

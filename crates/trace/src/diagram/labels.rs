@@ -1,9 +1,9 @@
-//! Labels with selected fields of messages.
+//! Labels that show selected fields of messages.
 
 use serde_json::Value;
 
-/// Formats the requested fields of a message content. Fields are found at any depth, because
-/// adapters wrap messages.
+/// Formats the requested fields of a message's content. Searches for the fields at any depth,
+/// because adapters wrap messages.
 pub(super) fn description(content: &Value, fields: &[String]) -> String {
     let found = fields.iter().filter_map(|field| find(content, field)).map(short);
     found.collect::<Vec<_>>().join(", ")
@@ -19,8 +19,8 @@ fn find<'v>(content: &'v Value, field: &str) -> Option<&'v Value> {
     }
 }
 
-/// Formats timestamps as `(7, P3)`, because processes in contents count from 0, and ranks that are
-/// plain ids as ids.
+/// Formats a value in its usual short form. A timestamp becomes `(7, P3)`, because processes count
+/// from 0 in contents. A rank that is only an id becomes that id.
 fn short(value: &Value) -> String {
     let number = |field: &str| value.get(field).and_then(Value::as_u64);
     match value {

@@ -45,26 +45,26 @@ pub fn lay_out<'r>(
     reading.finish()
 }
 
-/// Maximum number of processes in a drawing, which has a line for each and may store a vector clock
-/// for each step.
+/// Maximum number of processes in a drawing. A drawing has a lifeline for each process, and may
+/// store a vector clock for each step.
 pub const MAX_DRAWN_PROCESSES: u32 = 1024;
 
-/// Checks that the group of a trace fits into a drawing.
+/// Checks that the group of a trace is small enough for a drawing.
 ///
 /// # Errors
 ///
-/// Returns [`MergeError::TooWide`] if it does not.
+/// Returns [`MergeError::TooWide`] if it is not.
 pub fn fits(header: &Header) -> Result<(), MergeError> {
     let n = header.n;
     if n > MAX_DRAWN_PROCESSES { Err(MergeError::TooWide { n }) } else { Ok(()) }
 }
 
-/// Lays out the files at `paths`, which are traces of one run. A single file of any length is
-/// streamed; several files are merged.
+/// Lays out the files at `paths`, which are traces of one run. Reads a single file record by
+/// record, so it may have any length. Merges several files.
 ///
 /// # Errors
 ///
-/// Returns [`MergeError`] if they cannot be read or merged.
+/// Returns [`MergeError`] if the files cannot be read or merged.
 pub fn lay_out_files<P: AsRef<Path>>(paths: &[P], view: View) -> Result<Layout, MergeError> {
     let contents = !view.fields.is_empty();
     let [path] = paths else {

@@ -1,4 +1,4 @@
-//! Intervals of conditions, opened and closed while records are read.
+//! Intervals in which conditions hold. They begin and end while records are read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,30 +7,30 @@ use tenure_core::ProcessId;
 use super::layout::{Region, Span};
 use crate::fold::process_state::{Condition, ConditionGroup, StateChange};
 
-/// Finished and open intervals.
+/// Intervals of a run: those that have ended, and those that still last.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spans {
     done: Vec<Span>,
     open: BTreeMap<(ProcessId, ConditionGroup), Span>,
     /// Processes for which the records so far show whether they have a token.
     token_known: BTreeSet<ProcessId>,
-    /// First process to enter the critical section.
+    /// First process that entered the critical section, if any.
     first_inside: Option<ProcessId>,
-    /// Step at which each process last entered.
+    /// Step in which each process last entered. `None` if it lies before the window.
     inside_since: BTreeMap<ProcessId, Option<usize>>,
     regions: Vec<Region>,
     split: Option<Region>,
 }
 
 impl Spans {
-    /// Begins an interval at a step or before the window, and ends the one of its group.
+    /// Begins an interval at a step, or before the window. Ends the interval of the same group.
     fn begin(&mut self, at: ProcessId, condition: Condition, step: Option<usize>) {
         self.end(at, condition.sort(), step);
         let span = Span { at, condition, from: step, until: None };
         self.open.insert((at, condition.sort()), span);
     }
 
-    /// Ends the interval of this group. Intervals that ended before the window are dropped.
+    /// Ends the interval of this group. Drops it if it ended before the window.
     pub(super) fn end(&mut self, at: ProcessId, sort: ConditionGroup, step: Option<usize>) {
         let Some(span) = self.open.remove(&(at, sort)) else { return };
         if step.is_some() {
@@ -57,7 +57,7 @@ impl Spans {
         self.open.contains_key(&(at, ConditionGroup::Down))
     }
 
-    /// Ends all intervals of a process that crashed, and begins the one of being down.
+    /// Ends all intervals of a process that crashed, and begins the interval in which it is down.
     pub(super) fn crash(&mut self, at: ProcessId, step: Option<usize>) {
         for sort in [
             ConditionGroup::Lock,
@@ -70,14 +70,17 @@ impl Spans {
         self.begin(at, Condition::Down, step);
     }
 
-    /// Handles the arrival of a token.
+    /// Begins the interval in which a process has a token that has arrived.
     pub(super) fn get_token(&mut self, at: ProcessId, step: Option<usize>) {
         self.token_known.insert(at);
         self.begin(at, Condition::Token, step);
     }
 
-    /// Handles the departure of a token. The first sender had it from the beginning. A process that
-    /// entered without one after another process had been inside created it.
+    /// Ends the interval in which a process had a token that it passes on.
+    ///
+    /// If no record shows where the token came from, the first process that sends one had it from
+    /// the beginning. A process that entered without a token, after another process had been
+    /// inside, created it.
     pub(super) fn give_token(&mut self, at: ProcessId, step: Option<usize>) {
         if self.token_known.insert(at) && step.is_some() {
             let made = self.first_inside.is_some_and(|first| first != at);
@@ -102,7 +105,7 @@ impl Spans {
         }
     }
 
-    /// Returns all intervals in a deterministic order.
+    /// Returns all intervals and partitions in a deterministic order.
     pub(super) fn finish(mut self) -> (Vec<Span>, Vec<Region>) {
         self.done.extend(self.open.into_values());
         self.done

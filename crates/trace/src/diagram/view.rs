@@ -1,32 +1,34 @@
-//! Options of a picture.
+//! Options of a diagram.
 
 use std::ops::RangeInclusive;
 
-/// Options of a picture.
+/// Options of a diagram: its content, and its scale.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
     /// Scale of the axis.
     pub scale: Scale,
     /// Clock displayed at each step.
     pub clock: Clock,
-    /// Part of the trace to show.
+    /// Part of the trace that the diagram shows.
     pub window: Window,
-    /// Message fields displayed beside the names, such as `stamp` or `rank`.
+    /// Names of message fields that the diagram shows beside the messages, such as `stamp` or
+    /// `rank`.
     pub fields: Vec<String>,
 }
 
-/// Scale of the axis.
+/// Scale of the time axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// By time. Steps of one process keep a minimum distance, and long pauses are shortened; the
-    /// axis displays the times.
+    /// Steps are placed by time. Steps of one process keep a minimum distance, and long pauses are
+    /// shortened. The axis shows the times.
     #[default]
     Time,
-    /// By the length of the longest chain of steps ordered by happened-before.
+    /// Steps are placed by the length of the longest chain of steps ordered by happened-before that
+    /// ends with them.
     Causal,
 }
 
-/// Clock displayed at each step. Each step counts as one event.
+/// Clock that a diagram shows at each step. Each step counts as one event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clock {
     /// No clock is displayed.
@@ -43,11 +45,11 @@ pub enum Clock {
 pub enum Direction {
     /// Time runs downwards.
     Down,
-    /// To the right.
+    /// Time runs to the right.
     Right,
 }
 
-/// Text at the head of each row of a text diagram.
+/// Content of the head of each row of a text diagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Margin {
     /// Number of the step.
@@ -56,7 +58,7 @@ pub enum Margin {
     Place,
 }
 
-/// Part of a trace.
+/// Part of a trace. A bound that is `None` excludes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Window {
     /// First time to show, in ticks since the beginning of the trace.
@@ -65,7 +67,7 @@ pub struct Window {
     pub to: Option<u64>,
     /// Range of record numbers to show, from 1.
     pub events: Option<RangeInclusive<u64>>,
-    /// Maximum number of records to show.
+    /// Maximum number of records to show, the first ones of the window.
     pub most: Option<u64>,
 }
 

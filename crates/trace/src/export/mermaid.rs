@@ -1,5 +1,5 @@
-//! Export to sequence diagrams of [Mermaid](https://mermaid.js.org), which many web pages render in
-//! place.
+//! Export of traces to sequence diagrams of [Mermaid](https://mermaid.js.org), which many web pages
+//! render.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

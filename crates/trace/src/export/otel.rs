@@ -1,4 +1,4 @@
-//! Export to OpenTelemetry spans: OTLP in JSON, as collectors accept it at `/v1/traces`.
+//! Export of traces to OpenTelemetry spans: OTLP in JSON, as collectors accept it at `/v1/traces`.
 
 use std::collections::HashMap;
 
@@ -55,7 +55,8 @@ fn attribute(key: &str, value: Value) -> Value {
 struct Span {
     number: u64,
     parent: Option<u64>,
-    /// Condition of the span; `None` for a session, which contains the others.
+    /// Condition whose interval is the span. `None` for a session, which contains the other spans
+    /// of its process.
     condition: Option<Condition>,
     started: u64,
     links: Vec<Value>,
@@ -64,7 +65,7 @@ struct Span {
 
 #[derive(Debug, Default)]
 struct Process {
-    /// Open spans, the innermost last.
+    /// Spans that have not ended, the innermost last.
     open: Vec<Span>,
     closed: Vec<Value>,
 }
@@ -76,7 +77,7 @@ struct Spans {
     processes: Vec<Process>,
     numbers: u64,
     now: u64,
-    /// Span in which each message was sent.
+    /// Id of the span in which each message was sent.
     sent_in: HashMap<MessageKey, u64>,
 }
 
@@ -155,7 +156,7 @@ impl Spans {
         });
     }
 
-    /// Ends the open span of this condition, if there is one.
+    /// Ends the span of this condition, if it has begun and not ended.
     fn end(&mut self, at: ProcessId, condition: Condition) {
         let process = &mut self.processes[at.index()];
         if let Some(place) = process.open.iter().rposition(|span| span.condition == Some(condition))
@@ -166,7 +167,7 @@ impl Spans {
         }
     }
 
-    /// Ends all spans, the innermost first.
+    /// Ends all spans of a process, the innermost first.
     fn close(&mut self, at: ProcessId) {
         while let Some(span) = self.processes[at.index()].open.pop() {
             let closed = self.closed(span);
@@ -205,7 +206,7 @@ impl Spans {
     }
 }
 
-/// Returns the name of a span.
+/// Returns the name of a span with this condition.
 const fn name(condition: Option<Condition>) -> &'static str {
     match condition {
         None => "session",

@@ -9,16 +9,17 @@ use crate::format::{Header, Kind, Record, Subject, Trace};
 use crate::merge::MessageKey;
 use crate::plain::plain_json;
 
-/// Regular expression by which ShiViz parses an event: a line with its host and clock, a line with
-/// its description, and a line with the record itself, which ShiViz displays beside the picture.
+/// Regular expression by which ShiViz parses an event of three lines. They are the host and its
+/// clock, the description, and the record itself, which ShiViz shows beside the picture.
 const EVENT: &str = r"(?<host>\S*) (?<clock>\{.*\})\n(?<event>.*)\n(?<record>\{.*\})";
-/// Regular expression of the heading of a run, whose name is the header of the trace.
+/// Regular expression of the heading of a run. The name of the run is the header of the trace.
 const RUN: &str = r"^=== (?<trace>.*) ===$";
 
-/// Renders the records of one run as a log for ShiViz. The first line is the regular expression of
-/// events, the second that of the heading, followed by the events. Clocks count records, with one
-/// component per process that has any. Records of the parent or the resource get hosts of their
-/// own.
+/// Renders the records of one run as a log for ShiViz.
+///
+/// The first line is the regular expression of events, the second that of the heading. The heading
+/// and the events follow. Clocks count records, with one component for each process that has any.
+/// Records about the parent or the resource have hosts of their own.
 pub fn shiviz<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
     let header = plain_json(&serde_json::to_string(header).unwrap_or_default());
     let mut log = format!("{EVENT}\n{RUN}\n=== {header} ===\n");
@@ -72,7 +73,7 @@ pub fn from_shiviz(log: &str) -> Result<Trace, ImportError> {
     Ok(Trace { header, records, torn: None })
 }
 
-/// A log could not be imported.
+/// Error: a log could not be imported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     /// The log was not written by `tenure trace export`.
@@ -80,28 +81,28 @@ pub enum ImportError {
         "line {line} is not `{wanted}`: only logs written by `tenure trace export` can be imported"
     )]
     Foreign {
-        /// Number of the line.
+        /// Number of the line, from 1.
         line: usize,
-        /// Line that was expected instead.
+        /// Form that the line should have.
         wanted: &'static str,
     },
     /// A record or the header is malformed.
     #[error("line {line}: {description}")]
     Malformed {
-        /// Number of the line.
+        /// Number of the line, from 1.
         line: usize,
-        /// Problem of the line.
+        /// Description of the problem.
         description: String,
     },
     /// The last event is incomplete.
     #[error("the log ends in the middle of an event, after line {line}")]
     Torn {
-        /// Number of the last line.
+        /// Number of the last line, from 1.
         line: usize,
     },
 }
 
-/// Returns a host name without blanks.
+/// Returns the name of a subject as a host name without blanks.
 fn host(who: Subject) -> String {
     match who {
         Subject::Process(process) => process.to_string(),
@@ -120,7 +121,7 @@ struct Clocks {
 }
 
 impl Clocks {
-    /// Returns the clock of the next record.
+    /// Applies the next record, and returns the clock of its subject.
     fn read(&mut self, record: &Record) -> Clock {
         let who = record.process;
         let now = self.now.entry(who).or_default();

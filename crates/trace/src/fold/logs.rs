@@ -12,25 +12,25 @@ use tenure_core::service::log::{Entry, Event};
 use crate::fold::process_state::{ProcessStates, StateChange};
 use crate::format::{EventData, Kind, Record};
 
-/// Log of each process after the records read so far.
+/// The log of each process after the records that were read so far.
 #[derive(Clone, Debug, Default)]
 pub struct Logs {
     process_states: ProcessStates,
     kept: BTreeMap<ProcessId, LogState>,
 }
 
-/// Log of one process. A process that is down keeps the log that it will recover with.
+/// The log of one process. A process that is down has the log with which it will recover.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogState {
     /// Last index that a snapshot covers; 0 if there is none.
     pub snapshot: u64,
     /// Entries after the snapshot.
     pub entries: Vec<Entry>,
-    /// Highest index reported as committed; 0 after a recovery.
+    /// Highest index that the process has reported as committed. 0 after a recovery.
     pub committed: u64,
-    /// Term in which the process leads, if it does.
+    /// Term in which the process leads. `None` if it does not lead.
     pub leads: Option<u64>,
-    /// True if the process crashed or ended.
+    /// True if the process has crashed or ended.
     pub is_down: bool,
 }
 
@@ -46,8 +46,8 @@ impl LogState {
         self.entries.get(usize::try_from(place).ok()?)
     }
 
-    /// Applies an event of the process. If it changes the log, returns the number of unchanged
-    /// entries.
+    /// Applies an event of the process. Returns the number of entries that stay as they are, or
+    /// `None` if the log does not change.
     fn apply(&mut self, event: &Event) -> Option<u64> {
         let stays = match event {
             // A log may keep entries before the end of a snapshot, for followers that lag behind.
@@ -86,7 +86,7 @@ impl LogState {
         Some(stays)
     }
 
-    /// Truncates the log to at most `most` entries and returns the resulting length.
+    /// Drops all entries after index `most`, and returns the index of the last entry.
     fn cut(&mut self, most: u64) -> u64 {
         let most = most.saturating_sub(self.snapshot);
         self.entries.truncate(usize::try_from(most).unwrap_or(usize::MAX));
@@ -99,7 +99,7 @@ impl LogState {
 pub struct LogChange {
     /// Process whose log changes.
     pub at: ProcessId,
-    /// Number of unchanged entries. Later entries were removed or are new.
+    /// Number of entries that stay as they are. All entries after these were removed or are new.
     pub stays: u64,
 }
 
@@ -113,7 +113,7 @@ impl Logs {
         logs
     }
 
-    /// Applies a record and returns the change that it makes, if any.
+    /// Applies a record. Returns the change of a log that it makes, if any.
     pub fn read(&mut self, record: &Record) -> Option<LogChange> {
         let at = record.process.process()?;
         let mut stays = None;
@@ -139,7 +139,7 @@ impl Logs {
         stays.map(|stays| LogChange { at, stays })
     }
 
-    /// Returns the log of a process, or `None` if no record mentions it.
+    /// Returns the log of a process. `None` if no record mentions the process.
     pub fn of(&self, at: ProcessId) -> Option<&LogState> {
         self.kept.get(&at)
     }
@@ -149,7 +149,7 @@ impl Logs {
         self.kept.values().map(LogState::last).max().unwrap_or(0)
     }
 
-    /// True if no process has ever had an entry.
+    /// Returns true if no process has ever had an entry.
     pub fn is_empty(&self) -> bool {
         self.last() == 0
     }
@@ -175,7 +175,8 @@ mod tests {
         event_kind(Event::Stored { index, entry: entry(term) })
     }
 
-    /// Returns the terms of P1's entries, its commit index, and the last change.
+    /// Applies records of P1. Returns the terms of its entries, its commit index, and the number of
+    /// unchanged entries in the last change.
     fn after(kinds: &[Kind]) -> (Vec<u64>, u64, Option<u64>) {
         let mut logs = Logs::default();
         let mut last = None;

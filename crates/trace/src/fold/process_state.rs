@@ -12,36 +12,37 @@ use tenure_core::{Fence, ProcessId, Term, Verdict};
 
 use crate::format::{CommandData, EventData, Kind, Record, Subject};
 
-/// State of each process after the records read so far.
+/// The state of each process after the records that were read so far.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessStates(HashMap<ProcessId, ProcessState>);
 
-/// State of one process after the records read so far.
+/// The state of one process after the records that were read so far.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessState {
-    /// Whether the process is up.
+    /// Status of the process: up, down or ended.
     pub life: ProcessStatus,
-    /// Session of the last boot, if a record mentions one.
+    /// Session of the process since its last boot. `None` if no record mentions it.
     pub session: Option<u64>,
-    /// Conditions that hold, each with the time at which it began; at most one per group.
+    /// Conditions that hold now, with the time at which each began. At most one condition of each
+    /// group holds.
     pub conditions: Vec<(Condition, u64)>,
-    /// Fence of the last entry.
+    /// Fence of the process's last entry to the critical section.
     pub fence: Fence,
     /// True if the process is inside and its user has requested to exit.
     pub leaving: bool,
-    /// Leader and term that the process believes in.
+    /// Leader in which the process believes, with its term. `None` if it knows none.
     pub leader: Option<Term>,
     /// Peers that the process suspects.
     pub suspects: BTreeSet<ProcessId>,
 }
 
-/// Whether a process is up.
+/// Status of a process: whether it is up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProcessStatus {
     /// No record mentions the process.
     #[default]
     Unknown,
-    /// The process is up; it may be stopped.
+    /// The process is up. It may be stopped by SIGSTOP.
     Up,
     /// The process crashed.
     Down,
@@ -56,7 +57,7 @@ pub enum Condition {
     Waiting,
     /// The process is inside the critical section.
     Inside,
-    /// The process leads in the term with this number; 0 for elections without terms.
+    /// The process leads, in the term with this number. 0 for elections without terms.
     Leading(u64),
     /// The process has the token.
     Token,
@@ -66,7 +67,7 @@ pub enum Condition {
     Stopped,
 }
 
-/// Group of mutually exclusive conditions.
+/// Group of conditions of which at most one holds at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ConditionGroup {
     Lock,
@@ -95,13 +96,13 @@ pub enum StateChange {
     Boots,
     /// The process crashes; all its conditions end.
     Crashes,
-    /// The process recovers; only conditions that begin from now on hold.
+    /// The process recovers. Conditions from before the crash have ended.
     Recovers,
     /// The process ends normally.
     Leaves,
     /// A condition begins.
     Begins(Condition),
-    /// A condition ends that began at this time.
+    /// A condition ends. It began at this time.
     Ends(Condition, u64),
     /// The process learns of a leader, or that there is none.
     LeaderChanges(Option<Term>),
@@ -110,7 +111,7 @@ pub enum StateChange {
 }
 
 impl ProcessStates {
-    /// Applies a record and returns the changes that it makes, in order.
+    /// Applies a record. Returns the changes that it makes to the state of its process, in order.
     pub fn read(&mut self, record: &Record) -> Vec<StateChange> {
         let Some(at) = record.process.process() else { return Vec::new() };
         let mut changes = Vec::new();
@@ -118,13 +119,14 @@ impl ProcessStates {
         changes
     }
 
-    /// Returns the state of a process.
+    /// Returns the state of a process. A process that no record mentions has the default state.
     pub fn of(&self, at: ProcessId) -> &ProcessState {
         static UNKNOWN: LazyLock<ProcessState> = LazyLock::new(ProcessState::default);
         self.0.get(&at).unwrap_or(&UNKNOWN)
     }
 
-    /// Returns the numbers of the processes in this condition that have not ended.
+    /// Returns the numbers of the processes for which the condition holds, without those that have
+    /// ended.
     pub fn processes_in(&self, condition: Condition) -> Vec<u32> {
         let here = |process_state: &ProcessState| {
             process_state.life != ProcessStatus::Ended && process_state.since(condition).is_some()
@@ -135,20 +137,20 @@ impl ProcessStates {
         numbers
     }
 
-    /// Marks a process as outside of the critical section, because records about its lock were
-    /// skipped.
+    /// Marks a process as outside the critical section, because the reader skipped records about
+    /// its lock.
     pub(crate) fn pass_over(&mut self, at: ProcessId) {
         self.0.entry(at).or_default().end(ConditionGroup::Lock, &mut Vec::new());
     }
 }
 
 impl ProcessState {
-    /// True if the process crashed or ended.
+    /// Returns true if the process has crashed or ended.
     pub const fn is_down(&self) -> bool {
         matches!(self.life, ProcessStatus::Down | ProcessStatus::Ended)
     }
 
-    /// Returns the time at which a condition began, if it holds.
+    /// Returns the time at which a condition began. `None` if it does not hold.
     pub fn since(&self, condition: Condition) -> Option<u64> {
         self.conditions.iter().find(|(lasts, _)| *lasts == condition).map(|(_, since)| *since)
     }
@@ -188,7 +190,7 @@ impl ProcessState {
         }
     }
 
-    /// Handles a boot or recovery. The process and its parent may both report it.
+    /// Handles a boot or a recovery, which the process and its parent may both report.
     fn on_boot(&mut self, session: u64, changes: &mut Vec<StateChange>) {
         let before = self.session.replace(session);
         let again = before.is_some_and(|before| before != session);
@@ -203,7 +205,7 @@ impl ProcessState {
         self.life = ProcessStatus::Up;
     }
 
-    /// Ends all conditions and forgets the state that a crash loses.
+    /// Ends all conditions, and forgets the state that a process loses in a crash.
     fn clear_volatile(&mut self, changes: &mut Vec<StateChange>) {
         changes.extend(
             self.conditions.drain(..).map(|(condition, since)| StateChange::Ends(condition, since)),
@@ -247,7 +249,7 @@ impl ProcessState {
         }
     }
 
-    /// Applies an event of a replicated log, which reports its leader too.
+    /// Applies an event of a replicated log, which also reports the leader.
     fn on_log_event(
         &mut self,
         event: &log::Event,
@@ -279,7 +281,7 @@ impl ProcessState {
         changes.push(StateChange::LeaderChanges(leader));
     }
 
-    /// Begins a condition and ends the one of its group that held before.
+    /// Begins a condition, and ends the condition of the same group.
     fn begin(&mut self, condition: Condition, time: u64, changes: &mut Vec<StateChange>) {
         self.end(condition.sort(), changes);
         self.conditions.push((condition, time));
@@ -302,7 +304,8 @@ mod tests {
 
     const P1: ProcessId = ProcessId(0);
 
-    /// Returns the state of P1 and the last changes after these records of sessions.
+    /// Returns the state of P1 after these records, and the changes by the last one. Each record
+    /// has its session.
     fn state_after(kinds: &[(u64, Kind)]) -> (ProcessState, Vec<StateChange>) {
         let mut process_states = ProcessStates::default();
         let mut last = Vec::new();

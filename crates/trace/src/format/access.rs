@@ -1,4 +1,4 @@
-//! Accesses to the protected resource.
+//! Accesses to the resource that the lock protects.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::{Fence, ProcessId};
@@ -11,17 +11,18 @@ pub struct Access {
     /// Process that accesses the resource.
     #[serde(with = "numbered")]
     pub by: ProcessId,
-    /// Operation of the access.
+    /// Kind of the access: reading or writing.
     pub operation: Operation,
-    /// Fence that came with the access; `None` in a run without a lock.
+    /// Fence that the process sent with the access. `None` in a run without a lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<Fence>,
-    /// Value that was read or written.
+    /// Value that the access read or wrote.
     #[serde(default)]
     pub value: u64,
     /// True if the resource accepted the access.
     pub accepted: bool,
-    /// Highest fence that the resource has seen, including this one.
+    /// Highest fence that the resource has seen, including that of this access. `None` if it has
+    /// seen none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highest: Option<Fence>,
 }

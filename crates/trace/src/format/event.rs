@@ -11,20 +11,20 @@ use crate::format::numbered;
 use crate::format::service::{CommandData, EventData};
 use crate::format::subject::Subject;
 
-/// Event of an execution; one line of a trace.
+/// One event of an execution, which is one line of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// Time of the event, in the unit of the header.
+    /// Time of the event, in the unit that the header states.
     pub time: u64,
-    /// Process, resource or parent that the event is about.
+    /// Subject of the event: a process, the resource or the parent.
     pub process: Subject,
-    /// Session of the process, which distinguishes its boots.
+    /// Session of the process. Each boot of a process starts a new session.
     pub session: u64,
-    /// Position in the file, from 1. Assigned by the [`Writer`](crate::Writer).
+    /// Number of the record in its file, from 1. The [`Writer`](crate::Writer) assigns it.
     pub sequence: u64,
     /// Kind of the event, with its data.
     pub kind: Kind,
-    /// Vector clock of the harness at the event, if it keeps one.
+    /// Vector clock at the event, if the program that runs the processes keeps one.
     pub clock: Option<VectorClock>,
 }
 
@@ -34,7 +34,7 @@ impl Record {
         Record { time, process: process.into(), session: 0, sequence: 0, kind, clock: None }
     }
 
-    /// Sets the session.
+    /// Sets the session of the process.
     #[must_use]
     pub fn in_session(mut self, session: u64) -> Self {
         self.session = session;
@@ -52,7 +52,7 @@ impl Record {
 /// Kind of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
-    /// The process booted. A further boot follows a crash.
+    /// The process booted. Each boot after the first follows a crash.
     Boot,
     /// The local user issued a command.
     Command(CommandData),
@@ -68,18 +68,19 @@ pub enum Kind {
     Duplicate(MessageRecord),
     /// A timer of this name fired.
     Timer(String),
-    /// The failure detector changed its verdict of a peer.
+    /// The failure detector of the process changed its verdict on a peer.
     Suspicion {
-        /// Peer of the verdict.
+        /// Peer that the verdict concerns.
         peer: ProcessId,
         /// Whether the peer is suspected from now on.
         verdict: Verdict,
     },
-    /// The process drew a random number in its latest step.
+    /// The process drew a random number in its last step.
     Choice(Choice),
-    /// The process will crash. From now on its steps are saved, but their effects are not released.
+    /// The process became mute. Its later steps are saved, but their effects are not released, and
+    /// it will crash.
     Mute,
-    /// The process is about to crash. The effects of its latest step were released, but the changed
+    /// The process is about to crash. The effects of its last step were released, but the changed
     /// state was not saved.
     Unsaved,
     /// The process crashed or was killed.
@@ -92,19 +93,19 @@ pub enum Kind {
     Continue,
     /// The network was partitioned: from now on, messages pass only within these sides.
     Partition(Vec<Vec<ProcessId>>),
-    /// The partition ended: from now on, messages pass between all processes.
+    /// The partition ended: from now on, messages pass between any two processes.
     Heal,
-    /// The resource was accessed.
+    /// A process accessed the resource.
     Access(Access),
     /// A remark for human readers.
     Note(String),
     /// State of the process from now on, as a [tree](crate::state::tree). Monitors do not read it;
     /// properties that are expressions may.
     State(Value),
-    /// For a process: it ended normally. For the parent: the run is complete, so the present state
+    /// For a process: it ended normally. For the parent: the run is complete, so the current state
     /// is the final one.
     End,
-    /// A kind unknown to this version, kept unchanged.
+    /// A record of a kind that this version does not know. It is kept unchanged.
     Other {
         /// Name of the kind.
         kind: String,
@@ -114,7 +115,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Names of all kinds that this program writes.
+    /// Names of all record kinds that this version writes.
     pub const NAMES: &[&str] = &[
         "boot",
         "command",
@@ -169,7 +170,7 @@ impl Kind {
         }
     }
 
-    /// Returns the message of the four kinds that concern one.
+    /// Returns the message if the record is one of the four kinds that concern a message.
     pub fn message_record(&self) -> Option<&MessageRecord> {
         match self {
             Kind::Send(message_record)
@@ -190,7 +191,7 @@ pub struct Choice {
     pub bound: u32,
 }
 
-/// Data of a suspicion record.
+/// Data of a suspicion record, as its JSON contains it.
 #[derive(Serialize, serde::Deserialize)]
 pub(crate) struct Suspected {
     #[serde(with = "numbered")]

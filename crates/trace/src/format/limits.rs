@@ -1,4 +1,4 @@
-//! Limits for traces of unknown origin.
+//! Limits that protect readers of traces from unknown sources.
 
 use std::sync::OnceLock;
 
@@ -17,7 +17,7 @@ pub struct ReadLimits {
 static OF_THIS_PROGRAM: OnceLock<ReadLimits> = OnceLock::new();
 
 impl ReadLimits {
-    /// Limits that apply unless the program sets its own.
+    /// Limits that apply unless the program sets other limits.
     pub const PLAIN: ReadLimits =
         ReadLimits { max_line_bytes: MAX_LINE_BYTES, max_processes: MAX_PROCESSES };
 

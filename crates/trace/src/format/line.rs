@@ -1,4 +1,4 @@
-//! Parser from a line of text to a [`Record`], without an intermediate JSON tree.
+//! Parser of one line of a trace. It creates no intermediate JSON tree.
 
 use std::borrow::Cow;
 
@@ -15,14 +15,14 @@ use crate::format::numbered;
 use crate::format::service::{CommandData, EventData};
 use crate::format::subject::Subject;
 
-/// Whether to keep message contents, which verification does not need.
+/// Whether the parser keeps the contents of messages. Verification does not need them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Contents {
     Kept,
     Skipped,
 }
 
-/// Parsed line whose data is still unparsed JSON.
+/// One line of a trace whose data is not parsed yet.
 #[derive(Deserialize)]
 struct Envelope<'a> {
     time: u64,
@@ -39,7 +39,7 @@ struct Envelope<'a> {
     clock: Option<VectorClock>,
 }
 
-/// Parses one line. Unknown fields are ignored, unknown kinds are kept.
+/// Parses one line. Unknown fields are ignored. A record of unknown kind is kept.
 pub(crate) fn decode(line: &[u8], contents: Contents) -> Result<Record, Error> {
     let envelope: Envelope<'_> = serde_json::from_slice(line)?;
     let Envelope { time, process, session, sequence, kind, data, clock } = envelope;
@@ -93,7 +93,7 @@ fn decode_kind(
     })
 }
 
-/// Message record whose content is skipped.
+/// Message record whose content the parser skips.
 #[derive(Deserialize)]
 struct MessageWithoutContent {
     #[serde(with = "numbered")]

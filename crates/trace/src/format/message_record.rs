@@ -1,4 +1,4 @@
-//! Messages in a trace.
+//! Messages as records of a trace contain them.
 
 use std::borrow::Cow;
 
@@ -8,22 +8,23 @@ use tenure_core::{Labelled, Layer, ProcessId};
 
 use crate::format::numbered;
 
-/// Message as seen by the process of the record.
+/// A message, from the point of view of the process to which the record belongs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MessageRecord {
-    /// The other process: the receiver in `send`, `drop` and `duplicate`, the sender in `receive`.
+    /// The process at the other end: the receiver in `send`, `drop` and `duplicate`, the sender in
+    /// `receive`.
     #[serde(with = "numbered")]
     pub peer: ProcessId,
-    /// Layer of a composition that the message belongs to.
+    /// Layer to which the message belongs, in a composition of protocols.
     pub layer: Layer,
     /// Name of the message, in kebab-case.
     pub message: Cow<'static, str>,
-    /// Number of the message, unique for its sender, receiver and session.
+    /// Number of the message. No other message of the same sender, receiver and session has it.
     pub number: u64,
-    /// Session of the sender.
+    /// Session of the sender when it sent the message.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub session: u64,
-    /// Content of the message, if the writer records it.
+    /// Content of the message. `None` if the writer does not record contents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Box<Value>>,
 }
@@ -36,21 +37,22 @@ impl MessageRecord {
         MessageRecord { peer, layer: label.layer, message, number, session, content: None }
     }
 
-    /// Creates the record of a message that applications exchange.
+    /// Creates the record of a message between applications.
     pub const fn of_applications(peer: ProcessId, session: u64, number: u64) -> Self {
         let (layer, message) = (Layer::Application, Cow::Borrowed("application"));
         MessageRecord { peer, layer, message, number, session, content: None }
     }
 
-    /// True for a message between applications that bypasses the protocol: `chat` in the
-    /// simulator's traces, `application` elsewhere. Applications of a leader use the same layer,
-    /// but their messages belong to the protocol.
+    /// Returns true for a message between applications that bypasses the protocol. Its name is
+    /// `chat` in the simulator's traces, and `application` in others.
+    ///
+    /// Applications of a leader use the same layer, but their messages belong to the protocol.
     pub fn is_of_users(&self) -> bool {
         self.layer == Layer::Application && matches!(&*self.message, "chat" | "application")
     }
 
-    /// Adds the content of the message. Content that JSON cannot express, such as a map with keys
-    /// that are not strings, is omitted.
+    /// Adds the content of the message. Omits content that JSON cannot express, such as a map whose
+    /// keys are not strings.
     #[must_use]
     pub fn with_content(mut self, message: &impl Serialize) -> Self {
         self.content = serde_json::to_value(message).ok().map(Box::new);

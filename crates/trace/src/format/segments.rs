@@ -1,4 +1,4 @@
-//! A trace split into several files, each of which is a trace.
+//! A trace that is split into several files. Each of them is a trace by itself.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::format::header::Header;
 use crate::format::writer::{CreateError, WriteError, Writer};
 
-/// Returns the file of a part of the trace at `path`, from 1: `p1.ndjson`, `p1-2.ndjson`,
-/// `p1-3.ndjson`.
+/// Returns the path of a part of the trace at `path`. Parts have numbers from 1: `p1.ndjson`,
+/// `p1-2.ndjson`, `p1-3.ndjson`.
 pub fn segment(path: &Path, number: u64) -> PathBuf {
     if number <= 1 {
         return path.to_path_buf();
@@ -23,10 +23,10 @@ pub fn segment(path: &Path, number: u64) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Rotates the files of a trace by size.
+/// Splits a trace into files of limited size.
 ///
-/// Files are completed in the order of their numbers. A file with a successor is never written
-/// again. Earlier files may be deleted, but not the last one.
+/// Files are completed in the order of their numbers. Once a file has a successor, no process
+/// writes to it. Earlier files may be deleted, but not the last one.
 #[derive(Clone, Debug)]
 pub struct Segments {
     path: PathBuf,
@@ -36,7 +36,7 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// Finds the last part of the trace at `path`. Each part holds about `bytes` bytes.
+    /// Finds the last part of the trace at `path`. Each part has about `bytes` bytes.
     ///
     /// # Errors
     ///
@@ -47,16 +47,16 @@ impl Segments {
         Ok(Segments { path, header, bytes, number })
     }
 
-    /// Returns the path of the last file, which is being written.
+    /// Returns the path of the last file, to which the writer writes.
     pub fn current(&self) -> PathBuf {
         segment(&self.path, self.number)
     }
 
-    /// Starts the next file if the current one, that of `writer`, is long enough.
+    /// Starts the next file if the current file of `writer` is large enough.
     ///
     /// # Errors
     ///
-    /// Returns [`CreateError`]; the writer then still writes to its file.
+    /// Returns a [`CreateError`]. The writer then continues to write to its current file.
     pub fn turn(&mut self, writer: &mut Writer) -> Result<(), CreateError> {
         if writer.bytes() < self.bytes {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Commands and events of all services, as a trace records them.
+//! Commands and events of all services, as traces contain them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -8,7 +8,8 @@ use tenure_core::service::{
 };
 use tenure_core::{Fence, ProcessId, Term};
 
-/// Command of a local user to any service. Its JSON form is that of the service's own type.
+/// Command of a local user to a service of any kind. Its JSON form is that of the service's command
+/// type.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum CommandData {
@@ -16,21 +17,23 @@ pub enum CommandData {
     Mutex(mutex::Command),
     /// Command to an election.
     Election(election::Command),
-    /// Command to an office, or to the election below an application.
+    /// Command to an office (a lock and a leader from one protocol), or to the election below an
+    /// application.
     Office(office::Command),
     /// Command to a channel.
     Stream(stream::Command),
-    /// Command to an application of a leader.
+    /// Command to an application that a leader serves.
     Application(ApplicationCommand),
-    /// Command to an application that runs alongside its election.
+    /// Command to an application, or to the election that runs beside it.
     Led(led::Command<ApplicationCommand>),
     /// Command to an agreement service.
     Agreement(agreement::Command),
-    /// Any other command.
+    /// Command that belongs to no known service.
     Other(Value),
 }
 
-/// Event for a local user from any service. Its JSON form is that of the service's own type.
+/// Event of a service of any kind for a local user. Its JSON form is that of the service's event
+/// type.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum EventData {
@@ -38,25 +41,26 @@ pub enum EventData {
     Mutex(mutex::Event),
     /// Event of an election.
     Election(election::Event),
-    /// Event of an office, or of the election below an application.
+    /// Event of an office (a lock and a leader from one protocol), or of the election below an
+    /// application.
     Office(office::Event),
     /// Event of a channel.
     Stream(stream::Event),
-    /// Event of an application of a leader.
+    /// Event of an application that a leader serves.
     Application(ApplicationEvent),
-    /// Event of an application that runs alongside its election.
+    /// Event of an application, or of the election that runs beside it.
     Led(led::Event<ApplicationEvent>),
     /// Event of an agreement service.
     Agreement(agreement::Event),
-    /// Any other event.
+    /// Event that belongs to no known service.
     Other(Value),
 }
 
-/// Command to an application of a leader. The command names of these services differ.
+/// Command to an application that a leader serves. The services have distinct command names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ApplicationCommand {
-    /// Command to clocks.
+    /// Command to the clock synchronisation.
     Clock(clock::Command),
     /// Command to a replicated list.
     Replication(replication::Command),
@@ -66,11 +70,11 @@ pub enum ApplicationCommand {
     Tree(tree::Command),
 }
 
-/// Event of an application of a leader.
+/// Event of an application that a leader serves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ApplicationEvent {
-    /// Event of clocks.
+    /// Event of the clock synchronisation.
     Clock(clock::Event),
     /// Event of a replicated list.
     Replication(replication::Event),
@@ -81,7 +85,8 @@ pub enum ApplicationEvent {
 }
 
 impl CommandData {
-    /// Returns the command if it is one to a lock, including that of an office.
+    /// Returns the command to a lock, also if it is part of an office command. `None` for other
+    /// commands.
     pub fn mutex(&self) -> Option<&mutex::Command> {
         match self {
             CommandData::Mutex(command) | CommandData::Office(office::Command::Mutex(command)) => {
@@ -91,7 +96,8 @@ impl CommandData {
         }
     }
 
-    /// Returns the command if it is one to an election, including that of an office.
+    /// Returns the command to an election, also if it is part of an office command. `None` for
+    /// other commands.
     pub fn election(&self) -> Option<&election::Command> {
         match self {
             CommandData::Election(command)
@@ -100,7 +106,7 @@ impl CommandData {
         }
     }
 
-    /// Returns the command if it is one to an application of a leader.
+    /// Returns the command to an application that a leader serves. `None` for other commands.
     pub fn application(&self) -> Option<&ApplicationCommand> {
         match self {
             CommandData::Application(command)
@@ -109,7 +115,7 @@ impl CommandData {
         }
     }
 
-    /// Wraps the command of an application that runs alongside its election.
+    /// Wraps the command as that of an application that runs beside its election.
     pub(crate) fn under_a_leader(self) -> Self {
         match self {
             CommandData::Application(command) => {
@@ -148,7 +154,7 @@ impl CommandData {
 }
 
 impl EventData {
-    /// Returns the event if it is one of a lock, including that of an office.
+    /// Returns the event of a lock, also if it is part of an office event. `None` for other events.
     pub fn mutex(&self) -> Option<&mutex::Event> {
         match self {
             EventData::Mutex(event) | EventData::Office(office::Event::Mutex(event)) => Some(event),
@@ -156,7 +162,8 @@ impl EventData {
         }
     }
 
-    /// Returns the event if it is one of an election, including that of an office.
+    /// Returns the event of an election, also if it is part of an office event. `None` for other
+    /// events.
     pub fn election(&self) -> Option<&election::Event> {
         match self {
             EventData::Election(event) | EventData::Office(office::Event::Election(event)) => {
@@ -166,7 +173,7 @@ impl EventData {
         }
     }
 
-    /// Returns the event if it is one of an application of a leader.
+    /// Returns the event of an application that a leader serves. `None` for other events.
     pub fn application(&self) -> Option<&ApplicationEvent> {
         match self {
             EventData::Application(event) | EventData::Led(led::Event::Application(event)) => {
@@ -176,7 +183,7 @@ impl EventData {
         }
     }
 
-    /// Wraps the event of an application that runs alongside its election.
+    /// Wraps the event as that of an application that runs beside its election.
     pub(crate) fn under_a_leader(self) -> Self {
         match self {
             EventData::Application(event) => EventData::Led(led::Event::Application(event)),
@@ -212,8 +219,9 @@ impl EventData {
     }
 }
 
-/// Commands of all services. Their names differ, so the first name in the JSON decides. Trying one
-/// type after another would need a buffered copy for each.
+/// Commands of all services. The services have distinct command names, so the first name in the
+/// JSON determines the type. A parser that tried one type after the other would need a buffered
+/// copy for each.
 #[derive(Deserialize)]
 enum AnyCommand {
     Enter,
@@ -226,7 +234,7 @@ enum AnyCommand {
     Application(ApplicationCommand),
 }
 
-/// Events of all services.
+/// Events of all services, parsed in the same way as [`AnyCommand`].
 #[derive(Deserialize)]
 enum AnyEvent {
     Entered { fence: Fence },

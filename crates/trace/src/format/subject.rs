@@ -1,4 +1,4 @@
-//! Subject of a record.
+//! Subjects of records: what an event concerns.
 
 use core::fmt;
 
@@ -8,23 +8,22 @@ use tenure_core::ProcessId;
 
 use crate::format::numbered;
 
-/// Subject of a record: the process, resource or parent that it is about. In a trace it is the
-/// process number that people see, or a word.
+/// Subject of a record: a process, the resource or the parent. A trace contains the number of the
+/// process, from 1, or a word.
 ///
-/// A parent or a simulator writes the crash of a process, but the subject of the record is the
-/// process.
+/// If a parent or a simulator records the crash of a process, the subject is the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Subject {
-    /// Process of the group; written as its number, 1 for the first.
+    /// A process of the group, written as its number from 1.
     Process(ProcessId),
-    /// Resource that the lock protects; written `"resource"`.
+    /// The resource that the lock protects, written as `"resource"`.
     Resource,
-    /// Program that runs the experiment; written `"parent"`.
+    /// The program that runs the experiment, written as `"parent"`.
     Parent,
 }
 
 impl Subject {
-    /// Returns the process, if the subject is one.
+    /// Returns the process. `None` if the subject is not a process.
     pub const fn process(self) -> Option<ProcessId> {
         match self {
             Subject::Process(process) => Some(process),

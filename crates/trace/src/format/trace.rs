@@ -13,7 +13,7 @@ pub struct Trace {
     pub header: Header,
     /// All records, in order.
     pub records: Vec<Record>,
-    /// File with an incomplete last line, if there is one.
+    /// Path of the file, if its last line is incomplete.
     pub torn: Option<PathBuf>,
 }
 
@@ -22,7 +22,7 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// Returns [`ReadError`]; records read before it are dropped.
+    /// Returns a [`ReadError`]. The records that were read before are lost.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, ReadError> {
         Trace::gather(Reader::open(&path)?, path.as_ref())
     }

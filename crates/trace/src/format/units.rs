@@ -1,4 +1,4 @@
-//! Time in traces: real time in nanoseconds, and virtual time in units with up to six decimals.
+//! Times in traces: real times in nanoseconds, and virtual times in units with up to six decimals.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -10,13 +10,14 @@ pub fn now() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Formats ticks in units with all decimals and no trailing zeros.
+/// Formats ticks as a number of units, with all decimals but no trailing zeros.
 pub fn exact(ticks: u64) -> String {
     let text = format!("{}.{:06}", ticks / TICKS_PER_UNIT, ticks % TICKS_PER_UNIT);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Parses units as ticks.
+/// Parses a number of units and returns it in ticks. Returns `None` if the text is not such a
+/// number.
 pub fn ticks(text: &str) -> Option<u64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -9,29 +9,31 @@ use serde::Deserialize;
 use crate::format::event::Record;
 use crate::format::header::{Header, VERSION};
 
-/// Size of the buffer, in bytes; a full buffer is written without an explicit flush.
+/// Size of the buffer, in bytes. The writer writes a full buffer without an explicit flush.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Writes a trace in complete lines, buffered, with one call per flush.
+/// Writes a trace in complete lines. Lines are buffered, and each flush writes them in one call.
 ///
-/// A process that is killed loses unflushed records and at worst leaves an incomplete last line,
-/// which readers accept. Records that must not be lost need a [`flush`](Writer::flush), for example
-/// an entry before its user acts upon it. Dropping a writer flushes it and ignores errors.
+/// A process that is killed loses the records that were not flushed. At worst it leaves an
+/// incomplete last line, which readers accept. A record that must not be lost needs a
+/// [`flush`](Writer::flush), for example an entry before its user acts on it.
+///
+/// Dropping a writer flushes it, and ignores errors.
 #[derive(Debug)]
 pub struct Writer<W: Write = File> {
     to: W,
     buffer: Vec<u8>,
     sequence: u64,
-    /// Length of the trace in bytes, including what the file contained before.
+    /// Length of the trace in bytes, including what the file contained before this writer.
     bytes: u64,
 }
 
 impl Writer<File> {
-    /// Creates or truncates the file at `path` and writes the header.
+    /// Creates or truncates the file at `path`, and writes the header.
     ///
     /// # Errors
     ///
-    /// Returns [`CreateError`]; the file may then exist with an incomplete header.
+    /// Returns a [`CreateError`]. The file may then exist, with an incomplete header.
     pub fn create(path: impl AsRef<Path>, header: &Header) -> Result<Self, CreateError> {
         let path = path.as_ref();
         let failed = |error| CreateError { path: path.into(), error };
@@ -39,14 +41,14 @@ impl Writer<File> {
         Writer::new(file, header).map_err(|WriteError(error)| failed(error))
     }
 
-    /// Continues the file at `path`, as a recovered node does; creates it if it is missing.
+    /// Continues the file at `path`, as a recovered node does. Creates the file if it is missing.
     ///
-    /// An incomplete last line is removed. The file keeps its header, and numbering continues after
-    /// the last record.
+    /// Removes an incomplete last line. The file keeps its header, and the numbers of records
+    /// continue after the last one.
     ///
     /// # Errors
     ///
-    /// Returns [`AppendError`]; the file is unchanged unless it is [`AppendError::Io`].
+    /// Returns an [`AppendError`]. The file is unchanged, except after [`AppendError::Io`].
     pub fn append(path: impl AsRef<Path>, header: &Header) -> Result<Self, AppendError> {
         let path = path.as_ref();
         let failed = |error| AppendError::Io { path: path.into(), error };
@@ -85,11 +87,12 @@ impl Writer<File> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Starts a trace on any writer and flushes the header.
+    /// Starts a trace on any writer, and flushes the header.
     ///
     /// # Errors
     ///
-    /// Returns [`WriteError`]; `to` is dropped, and part of the header may be written.
+    /// Returns a [`WriteError`]. The writer `to` is then dropped, and may have received a part of
+    /// the header.
     pub fn new(to: W, header: &Header) -> Result<Self, WriteError> {
         let buffer = Vec::with_capacity(BUFFER_BYTES);
         let mut writer = Writer { to, buffer, sequence: 0, bytes: 0 };
@@ -98,12 +101,12 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Assigns the next number to `record`, appends it to the buffer, and returns the number. A
-    /// full buffer is flushed.
+    /// Assigns the next number to `record`, appends it to the buffer, and returns the number.
+    /// Flushes the buffer if it is full.
     ///
     /// # Errors
     ///
-    /// Returns [`WriteError`]; the record stays in the buffer, and a later flush may succeed.
+    /// Returns a [`WriteError`]. The record stays in the buffer, and a later flush may succeed.
     pub fn write(&mut self, mut record: Record) -> Result<u64, WriteError> {
         self.sequence += 1;
         record.sequence = self.sequence;
@@ -118,8 +121,8 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     ///
-    /// Returns [`WriteError`]; unwritten bytes stay in the buffer, and the next flush continues
-    /// with them.
+    /// Returns a [`WriteError`]. Bytes that were not written stay in the buffer, and the next flush
+    /// continues with them.
     pub fn flush(&mut self) -> Result<(), WriteError> {
         while !self.buffer.is_empty() {
             match self.to.write(&self.buffer) {
@@ -135,12 +138,12 @@ impl<W: Write> Writer<W> {
         self.to.flush().map_err(WriteError)
     }
 
-    /// Returns the number of the last record.
+    /// Returns the number of the last record, or 0 before the first.
     pub fn sequence(&self) -> u64 {
         self.sequence
     }
 
-    /// Returns the length of the trace in bytes, without the buffer.
+    /// Returns the length of the trace in bytes, without buffered records.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -162,10 +165,10 @@ impl<W: Write> Drop for Writer<W> {
     }
 }
 
-/// Prefix of every trace of every version.
+/// First bytes of every trace, in all versions.
 const BEGINNING: &[u8] = b"{\"trace\":\"tenure\"";
 
-/// Fields of the header that appending needs.
+/// Fields of the header that a continued trace needs.
 #[derive(Deserialize)]
 struct First {
     #[serde(rename = "trace")]
@@ -173,7 +176,7 @@ struct First {
     version: u32,
 }
 
-/// Fields of the last line that appending needs; a header has no number.
+/// Fields of the last line that a continued trace needs. A header has no number.
 #[derive(Deserialize)]
 struct Last {
     sequence: Option<u64>,
@@ -188,7 +191,8 @@ fn first_line(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// Returns the length of the file up to the end of its last complete line, and that line.
+/// Returns the length of the file up to the end of its last complete line, and the content of that
+/// line.
 fn last_whole_line(file: &mut File) -> io::Result<(u64, Option<Vec<u8>>)> {
     let length = file.seek(SeekFrom::End(0))?;
     let mut window = BUFFER_BYTES as u64;
@@ -212,7 +216,7 @@ fn last_whole_line(file: &mut File) -> io::Result<(u64, Option<Vec<u8>>)> {
     }
 }
 
-/// A trace could not be created.
+/// Error: a trace could not be created.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot create the trace {}: {error}", path.display())]
 pub struct CreateError {
@@ -223,10 +227,10 @@ pub struct CreateError {
     pub error: io::Error,
 }
 
-/// A trace could not be continued.
+/// Error: a trace could not be continued.
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
-    /// An I/O error. The file may have lost an incomplete last line.
+    /// The operating system reported an I/O error. An incomplete last line may already be removed.
     #[error("cannot continue the trace {}: {error}", path.display())]
     Io {
         /// Path of the trace.
@@ -241,7 +245,7 @@ pub enum AppendError {
         /// Path of the file.
         path: PathBuf,
     },
-    /// The file is of a newer version and is unchanged.
+    /// The file has a newer version of the format, and is unchanged.
     #[error("cannot continue {}: its format is newer than version {VERSION}", path.display())]
     Newer {
         /// Path of the file.

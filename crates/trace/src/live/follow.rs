@@ -9,8 +9,8 @@ use crate::merge::{
 
 /// Merges the traces of a run while they are being written.
 ///
-/// A trace may consist of several [parts](crate::Segments). Records are delivered after one second,
-/// and always after their causes, even if the writer of the cause is slow.
+/// A trace may consist of several [parts](crate::Segments). A record is delivered about one second
+/// after its time. It is always delivered after its causes, even if their writer is slow.
 pub struct Follow {
     header: Header,
     merging: Merging<Part>,
@@ -18,11 +18,12 @@ pub struct Follow {
 }
 
 impl Follow {
-    /// Follows the existing traces at `paths`. `over` is set once no file will grow any more.
+    /// Follows the existing traces at `paths`. The caller sets `over` when no file will grow any
+    /// more.
     ///
     /// # Errors
     ///
-    /// Returns [`MergeError`] if the traces cannot be merged.
+    /// Returns a [`MergeError`] if the traces cannot be merged.
     pub fn open(paths: &[PathBuf], over: &Arc<AtomicBool>) -> Result<Self, MergeError> {
         let (mut parts, mut empty) = (Vec::new(), Vec::new());
         for path in paths {
@@ -37,35 +38,38 @@ impl Follow {
         Ok(Follow { header, merging: Merging::new(sources, LOOK_AHEAD), empty })
     }
 
-    /// Returns the common header: that of the first node, or else of the first trace.
+    /// Returns the common header of the traces: that of the first node or, without a node, of the
+    /// first trace.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Returns the next record, if it was written.
+    /// Returns the next record. Returns [`Next::Later`] if it is not written yet.
     ///
     /// # Errors
     ///
-    /// Returns [`ReadError`]; no further records can then be read.
+    /// Returns a [`ReadError`]. After that, no further records can be read.
     pub fn read_next(&mut self) -> Result<Next, ReadError> {
         self.merging.next()
     }
 
-    /// Returns the files completed since the last call that are not the last part of their trace.
-    /// Each comes with the index of its trace.
+    /// Returns the files that were completed since the last call, without the last part of each
+    /// trace. Each file comes with the index of its trace.
     pub fn finished(&mut self) -> Vec<(usize, PathBuf)> {
         let parts = self.merging.readers_mut().enumerate();
         parts.flat_map(|(place, part)| part.finished.drain(..).map(move |it| (place, it))).collect()
     }
 
-    /// Returns the irregularities found while merging; complete after the last record.
+    /// Returns the irregularities that the merge has found. They are complete after the last
+    /// record.
     pub fn merge_report(&self) -> MergeReport {
         let mut merge_report = self.merging.merge_report();
         merge_report.torn = self.merging.readers().filter_map(Part::torn).collect();
         MergeReport { empty: self.empty.clone(), ..merge_report }
     }
 
-    /// Returns the maximum number of records and messages held at the same time, over all files.
+    /// Returns the maximum number of records and messages, of all files together, that were in
+    /// memory at the same time.
     pub fn max_held(&self) -> usize {
         self.merging.max_held()
     }
@@ -77,7 +81,7 @@ impl std::fmt::Debug for Follow {
     }
 }
 
-/// Part of a trace that is being read.
+/// The part of a trace that is currently read.
 struct Part {
     path: PathBuf,
     number: u64,
@@ -96,7 +100,8 @@ impl Part {
         self.reader.torn().then(|| segment(&self.path, self.number))
     }
 
-    /// Advances to the next part, if there is one; the present part is then complete.
+    /// Advances to the next part, if there is one, so that the current part is complete. Returns
+    /// false otherwise.
     fn turn(&mut self) -> Result<bool, ReadError> {
         match Reader::open(segment(&self.path, self.number + 1)) {
             Ok(reader) => {

@@ -1,8 +1,8 @@
 //! Live view of a run, from its traces while they are being written.
 //!
 //! [`Follow`] delivers all records in causal order, for verification. For pages, a [`Tail`] reads
-//! the lines appended to a file, and a [`View`] keeps the state to display. None of them stores the
-//! run, so memory does not grow with its duration.
+//! the lines that were appended to a file, and a [`View`] keeps the state to display. None of these
+//! types stores the run, so their memory does not grow with its duration.
 
 mod follow;
 mod news;

@@ -6,43 +6,43 @@ use super::View;
 use crate::format::line::{Contents, decode};
 use crate::format::{MAX_LINE_BYTES, Record, segment};
 
-/// Size of one read, in bytes.
+/// Number of bytes that one read requests.
 const CHUNK_BYTES: usize = 256 * 1024;
 
-/// Maximum number of reads per call; the rest is read by the next call.
+/// Maximum number of reads in one call of [`Tail::read`]. The next call reads the rest.
 const MAX_CHUNKS: usize = 64;
 
-/// Number of recent frequent lines parsed per call. Others are only counted, since at full speed
-/// there are more than a person can see.
+/// Number of frequent lines, the latest, that one call parses. It only counts the others: at full
+/// speed there are more than a person can see.
 const MAX_PARSED_LINES: usize = 32;
 
 /// Reads the lines appended to a trace, in one file or in several [parts](crate::Segments).
 #[derive(Debug)]
 pub struct Tail {
     path: PathBuf,
-    /// Number of the part that is being read.
+    /// Number of the part that the tail currently reads, from 1.
     number: u64,
     file: Option<File>,
-    /// Incomplete last line.
+    /// Last line read so far, if it is incomplete.
     partial_line: Vec<u8>,
     buffer: Vec<u8>,
 }
 
-/// Class of a line, determined without parsing it.
+/// Class of a line, which is determined without parsing the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineClass {
-    /// Every line of this class is parsed.
+    /// A rare record. Every line of this class is parsed.
     Rare,
-    /// A message was sent.
+    /// Record of a message that was sent.
     Send,
-    /// The process entered.
+    /// Record of an entry to the critical section.
     Enter,
-    /// Another frequent record.
+    /// Another record of a frequent kind.
     Frequent,
 }
 
 impl Tail {
-    /// Creates a tail of the file at `path`, which need not exist yet.
+    /// Creates a tail of the file at `path`. The file need not exist yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         Tail { path, number: 1, file: None, partial_line: Vec::new(), buffer: vec![0; CHUNK_BYTES] }
@@ -53,11 +53,12 @@ impl Tail {
         &self.path
     }
 
-    /// Reads the lines added since the last call and applies them to `view`.
+    /// Reads the lines that were added since the last call, and applies them to `view`.
     ///
     /// # Errors
     ///
-    /// Returns read errors. A file that does not exist yet has no lines.
+    /// Returns the error of a failed read. A file that does not exist yet is not an error, and has
+    /// no lines.
     pub fn read(&mut self, view: &mut View) -> io::Result<()> {
         loop {
             // If there is a next part, this one is complete.
@@ -71,7 +72,7 @@ impl Tail {
         }
     }
 
-    /// Reads the present part. Returns true if the end was reached.
+    /// Reads the current part of the trace. Returns true if it was read to the end.
     fn read_part(&mut self, view: &mut View) -> io::Result<bool> {
         if self.file.is_none() {
             self.file = match File::open(segment(&self.path, self.number)) {
@@ -101,7 +102,7 @@ impl Tail {
     }
 }
 
-/// Parses rare lines and the last frequent ones; counts the rest.
+/// Parses all rare lines and the latest frequent ones. Counts the other frequent lines.
 fn read_lines(lines: &[u8], view: &mut View) {
     let lines = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let sorted: Vec<(&[u8], LineClass)> = lines.map(|line| (line, classify(line))).collect();
@@ -127,14 +128,13 @@ fn read_lines(lines: &[u8], view: &mut View) {
     }
 }
 
-/// Parses a record. Returns `None` for the header and for records of newer versions, which are
-/// skipped.
+/// Parses a record. Returns `None` for the header, and for records of newer versions.
 fn record(line: &[u8]) -> Option<Record> {
     decode(line, Contents::Skipped).ok()
 }
 
-/// Classifies a line without parsing it. The name of the kind is near the start of a line, directly
-/// followed by the event.
+/// Determines the class of a line without parsing it. The name of the kind is near the start of the
+/// line, and the event follows directly.
 fn classify(line: &[u8]) -> LineClass {
     const KIND: &[u8] = b"\"kind\":\"";
     let early = &line[..line.len().min(160)];

@@ -12,34 +12,35 @@ use crate::fold::process_state::{
 use crate::format::named::unknown_process;
 use crate::format::{Access, Kind, Record, Subject};
 
-/// Averaging time of rates, in nanoseconds.
+/// Duration over which rates are averaged, in nanoseconds.
 const RATE_WINDOW: u64 = 1_500_000_000;
 
 /// Current state of a run for display.
 #[derive(Clone, Debug)]
 pub struct View {
-    /// Time that is displayed as 0.
+    /// Time that is displayed as 0: that of the first record, in nanoseconds.
     start: Option<u64>,
     process_states: ProcessStates,
     processes: Vec<Watched>,
-    /// Highest fence of an entry, and its process.
+    /// Highest fence of an entry so far, and the process that entered with it.
     fence: Option<(Fence, ProcessId)>,
     refused: u64,
     refusal: Option<(u64, String)>,
-    /// Highest term that any process reported, and when.
+    /// Highest term that any process has reported, and the time of the report.
     term: Option<(Term, u64)>,
     latest: Latest,
     recent: RecentHistory,
-    /// History of the numbers of entries and messages per process.
+    /// History of counts, from which rates follow: a time, and the numbers of entries and messages
+    /// of each process.
     counted: VecDeque<(u64, Vec<(u64, u64)>)>,
-    /// Time at which the run ended. Later records are ignored, because nodes are stopped one after
+    /// Time at which the run ended. Later records are ignored, because nodes stop one after
     /// another.
     ended: Option<u64>,
-    /// Start of each present suspicion, by the suspecting and the suspected process.
+    /// Start of each suspicion that still holds. The key is the suspecting process and its peer.
     suspicions: HashMap<(ProcessId, ProcessId), u64>,
 }
 
-/// Counters of one process.
+/// Counts of one process.
 #[derive(Clone, Debug, Default)]
 struct Watched {
     entries: u64,
@@ -47,68 +48,70 @@ struct Watched {
     refused: u64,
 }
 
-/// Data of the page at one moment.
+/// Content of a live page at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Snapshot {
-    /// Time of the snapshot, in milliseconds since the first record.
+    /// Time of this moment, in milliseconds since the first record.
     pub now: f64,
     /// All processes, in order.
     pub processes: Vec<Process>,
-    /// Number of the leader that live processes believe in, and of its term.
+    /// Number of the leader in which live processes believe, and number of its term. `None` if
+    /// there is no such live leader.
     pub leader: Option<(u32, u64)>,
-    /// Highest fence of an entry, and the number of its process.
+    /// Highest fence of an entry as text, and the number of the process that entered with it.
     pub fence: Option<(String, u32)>,
-    /// Total number of entries.
+    /// Number of entries by all processes so far.
     pub entries: u64,
-    /// Recent entries per second.
+    /// Entries per second in the last 1.5 seconds.
     pub entries_per_second: f64,
-    /// Total number of messages sent, without heartbeats.
+    /// Number of messages sent by all processes so far, without heartbeats.
     pub messages: u64,
-    /// Recent messages per second.
+    /// Messages per second in the last 1.5 seconds, without heartbeats.
     pub messages_per_second: f64,
     /// Number of accesses that the resource rejected.
     pub refused: u64,
-    /// Description and time of the last rejected access.
+    /// Description of the last rejected access, and its time in milliseconds since the first
+    /// record.
     pub last_refused: Option<(String, f64)>,
-    /// Most recent events, newest last.
+    /// Latest news items, the newest last.
     pub news: Vec<NewsItem>,
-    /// Picture of the last seconds.
+    /// Picture of the last seconds of the run.
     pub strip: Strip,
-    /// True if the run is over.
+    /// True if the run has ended.
     pub over: bool,
 }
 
-/// State of one process at one moment.
+/// State of one process at the moment of the snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Process {
     /// Number of the process, from 1.
     pub process: u32,
-    /// `up`, `down`, `stopped` or `unknown`.
+    /// Whether the process is up: `up`, `down`, `stopped` or `unknown`.
     pub life: &'static str,
-    /// `outside`, `waiting` or `inside`.
+    /// Phase of the process for the lock: `outside`, `waiting` or `inside`.
     pub lock: &'static str,
-    /// Time since it began to wait or entered, in milliseconds.
+    /// Time since the process began to wait or entered, in milliseconds. `None` outside.
     pub for_ms: Option<f64>,
     /// Fencing token of the current entry; `None` unless the process is inside.
     pub fence: Option<String>,
-    /// Number of the leader it believes in, and of the term.
+    /// Number of the leader in which the process believes, and number of its term.
     pub leader: Option<(u32, u64)>,
-    /// Numbers of the peers it suspects.
+    /// Numbers of the peers that the process suspects.
     pub suspects: Vec<u32>,
-    /// Total number of its entries.
+    /// Number of entries by the process so far.
     pub entries: u64,
-    /// Recent entries of the process, per second.
+    /// Entries per second by the process in the last 1.5 seconds.
     pub entries_per_second: f64,
-    /// Total number of messages it sent.
+    /// Number of messages that the process has sent so far.
     pub messages: u64,
-    /// Recent messages of the process, per second.
+    /// Messages per second by the process in the last 1.5 seconds.
     pub messages_per_second: f64,
-    /// Number of its accesses that the resource rejected.
+    /// Number of accesses by the process that the resource rejected.
     pub refused: u64,
 }
 
 impl View {
-    /// Creates a view of a group of this size, without any information.
+    /// Creates a view of a group of this size, before the first record.
     pub fn new(size: u32) -> Self {
         View {
             start: None,
@@ -126,7 +129,8 @@ impl View {
         }
     }
 
-    /// Applies a record. The records of one file must come in order; files need not be merged.
+    /// Applies a record. The records of one file must be in order, but several files need not be
+    /// merged.
     pub fn read(&mut self, record: &Record) {
         let size = u32::try_from(self.processes.len()).unwrap_or(u32::MAX);
         if unknown_process(record, size).is_some() {
@@ -157,7 +161,7 @@ impl View {
         self.ended.is_some_and(|end| time > end)
     }
 
-    /// Counts messages and entries of a process whose records were skipped.
+    /// Adds the numbers of messages and entries of a process whose records the reader skipped.
     pub(super) fn pass_over(&mut self, who: Subject, (messages, entries): (u64, u64)) {
         let Subject::Process(at) = who else { return };
         let Some(process) = self.processes.get_mut(at.index()) else { return };
@@ -246,7 +250,7 @@ impl View {
         self.latest.tell(at, kind, process, record.describe());
     }
 
-    /// Returns the state at this moment, in nanoseconds since 1970.
+    /// Returns the state at `now`, in nanoseconds since 1970.
     pub fn snapshot(&mut self, now: u64) -> Snapshot {
         let start = *self.start.get_or_insert(now);
         let rates = self.rates(now);
@@ -275,7 +279,7 @@ impl View {
         }
     }
 
-    /// Returns the conditions that still hold.
+    /// Returns the intervals of the conditions that still hold.
     fn open(&self) -> Vec<Span> {
         let processes = (0..self.processes.len()).map(ProcessId::at);
         let open = |process: ProcessId| {
@@ -290,8 +294,8 @@ impl View {
         processes.flat_map(open).chain(self.silent_leader()).collect()
     }
 
-    /// Returns the leadership of a process without records of its own. A node's own page only has
-    /// the events of that node.
+    /// Returns the interval in which a leader leads that has no records of its own. The page of a
+    /// node has only the records of that node.
     fn silent_leader(&self) -> Option<Span> {
         let (Term { number, leader: process }, from) = self.term?;
         let leads = self.leader() == Some((process.number(), number));
@@ -301,7 +305,8 @@ impl View {
         is_silent_leader.then_some(Span { process, condition, from, until: None })
     }
 
-    /// Returns the leader that live processes believe in, if it is live; the latest term counts.
+    /// Returns the leader and the term in which live processes believe. If they differ, the latest
+    /// term counts. `None` if that leader is down.
     fn leader(&self) -> Option<(u32, u64)> {
         let up = |at: ProcessId| self.process_states.of(at).life != ProcessStatus::Down;
         let live = (0..self.processes.len()).map(ProcessId::at).filter(|at| up(*at));
@@ -342,8 +347,8 @@ impl View {
         }
     }
 
-    /// Returns the numbers of the peers that a process suspects. Traces are not merged, so a
-    /// suspicion may be read before an earlier end of the peer.
+    /// Returns the numbers of the peers that a process suspects. Omits suspicions that began after
+    /// the end of the run: files are not merged, so they may be read earlier.
     fn suspects(&self, at: ProcessId, process_state: &ProcessState) -> Vec<u32> {
         let since = |peer: &ProcessId| self.suspicions.get(&(at, *peer)).copied().unwrap_or(0);
         let peers = process_state.suspects.iter().filter(|peer| !self.is_past_end(since(peer)));

@@ -1,10 +1,10 @@
-//! Dependencies between records of different files.
+//! Dependencies between records of different files, which a merge must respect.
 
 use tenure_core::ProcessId;
 
 use crate::format::{Kind, MessageRecord, Record};
 
-/// Identity of a message.
+/// Identity of a message: sender, session, receiver and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct MessageKey {
     pub(super) from: ProcessId,
@@ -26,14 +26,14 @@ impl MessageKey {
     }
 }
 
-/// Dependency of a record on another file.
+/// Records of another file that must be delivered before a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Dependency {
-    /// A message must be sent first.
+    /// The record that this message was sent.
     Sending(MessageKey),
-    /// All records of a process in a session must come first.
+    /// All records that this process wrote in this session.
     Writing(ProcessId, u64),
-    /// A process must crash first, at this time.
+    /// The record that this process crashed at this time.
     Crashing(ProcessId, u64),
 }
 

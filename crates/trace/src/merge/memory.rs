@@ -1,4 +1,4 @@
-//! Records read ahead, and recent history.
+//! Memory of a merge: records that were read ahead, and recent history.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -12,22 +12,24 @@ const MAX_MESSAGES: usize = 1 << 16;
 /// Maximum number of remembered crashes per process.
 const MAX_CRASHES: usize = 1 << 10;
 
-/// Pending records that were read ahead, and recent history.
+/// Memory of a merge: records that were read ahead, and recent history.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    /// Number of pending records that satisfy each dependency. An absent one was not read yet, or
-    /// was forgotten.
+    /// For each dependency, the number of records that satisfy it and are not delivered yet. A
+    /// missing dependency was not read, or was forgotten.
     pending: HashMap<Dependency, u32>,
-    /// Sent messages in `pending`, the oldest first.
+    /// Messages in `pending` whose sending was delivered, the oldest first.
     sent: VecDeque<MessageKey>,
-    /// Session and number of the last forgotten message of each link. Numbers increase.
+    /// Session and number of the last message on each link that was forgotten. Messages of a link
+    /// are forgotten in order.
     forgotten: HashMap<(ProcessId, ProcessId), (u64, u64)>,
-    /// Crashes of each process as recorded by others, and whether each was already delivered.
+    /// Crashes of each process that other programs recorded, by time. The value is true if the
+    /// crash was delivered.
     crashes: HashMap<ProcessId, BTreeMap<u64, bool>>,
 }
 
 impl Memory {
-    /// Records that a record was read ahead that satisfies the dependency `gives`.
+    /// Handles a record that was read ahead and satisfies the dependency `gives`.
     pub(super) fn read(&mut self, gives: Dependency) {
         match gives {
             Dependency::Crashing(process, time) => {
@@ -38,8 +40,8 @@ impl Memory {
         }
     }
 
-    /// Records that a record was delivered that satisfies the dependency `gives`. Returns true if
-    /// no other record has to wait for this dependency any more.
+    /// Handles a record that was delivered and satisfies the dependency `gives`. Returns true if no
+    /// record needs to wait for this dependency any more.
     pub(super) fn happened(&mut self, gives: Dependency) -> bool {
         match gives {
             Dependency::Crashing(process, time) => {
@@ -81,7 +83,8 @@ impl Memory {
         *last = (*last).max((session, number));
     }
 
-    /// True if a record that satisfies the dependency was read ahead and not delivered yet.
+    /// Returns true if a record that satisfies the dependency was read ahead, and is not delivered
+    /// yet.
     pub(super) fn is_to_come(&self, dependency: Dependency) -> bool {
         match dependency {
             Dependency::Crashing(process, time) => {
@@ -92,20 +95,20 @@ impl Memory {
         }
     }
 
-    /// True if the message was sent.
+    /// Returns true if the sending of the message was delivered.
     pub(super) fn was_sent(&self, message: MessageKey) -> bool {
         let MessageKey { from, session, to, number } = message;
         self.pending.get(&Dependency::Sending(message)) == Some(&0)
             || self.forgotten.get(&(from, to)).is_some_and(|last| (session, number) <= *last)
     }
 
-    /// Returns the time of the last crash of a process up to a time.
+    /// Returns the time of the last crash of a process that is not later than `until`.
     pub(super) fn last_crash(&self, process: ProcessId, until: u64) -> Option<u64> {
         let crashes = self.crashes.get(&process)?;
         crashes.range(..=until).next_back().map(|(time, _)| *time)
     }
 
-    /// Returns the number of items held.
+    /// Returns the number of items in this memory.
     pub(super) fn held(&self) -> usize {
         self.pending.len() + self.sent.len() + self.forgotten.len()
     }

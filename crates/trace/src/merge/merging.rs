@@ -1,4 +1,4 @@
-//! Online merge of the records of many files.
+//! Merge of the records of many files, while the files are read.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -14,31 +14,31 @@ use crate::format::{Kind, ReadError, Record, Source, Subject, now};
 /// Maximum number of records read ahead per file.
 pub(crate) const LOOK_AHEAD: usize = 1 << 16;
 
-/// Time after which a silent file that is still being written no longer blocks the others, in
-/// nanoseconds. Causal dependencies block without a limit.
+/// Time after which a silent file no longer delays the others, in nanoseconds. A silent file is
+/// still being written, but has no new record. Causal dependencies delay others without a limit.
 const SILENCE_TIMEOUT: u64 = 1_000_000_000;
 
 struct MergedFile<F> {
     records: F,
-    /// Records read ahead.
+    /// Records that were read ahead and are not delivered.
     ahead: VecDeque<Record>,
     source: Source,
     state: State,
-    /// Process and session of the last record read.
+    /// Process and session of the record that was read last.
     last: Option<(ProcessId, u64)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// There may be more records.
+    /// The file may contain further records.
     Reading,
-    /// The last read found no record.
+    /// The last read found no record, but the file is still being written.
     Silent,
-    /// The file was read to its end.
+    /// The file has been read to its end.
     Ended,
 }
 
-/// Sort key of the first record of a file: time, subject, sequence; the file is last.
+/// Sort key of the first record of a file: time, subject, sequence number, and index of the file.
 type Turn = (u64, Subject, u64, usize);
 
 /// Merges the records of many files into one order.
@@ -48,7 +48,7 @@ pub(crate) struct Merging<F> {
     blocked: HashMap<Dependency, Vec<usize>>,
     memory: Memory,
     look_ahead: usize,
-    /// True if a file has ended since the blocked files were last reconsidered.
+    /// True if a file has ended since the merge last reconsidered all blocked files.
     ended: bool,
     /// Last session of each process whose crash was delivered.
     crashed: HashMap<ProcessId, u64>,
@@ -58,7 +58,7 @@ pub(crate) struct Merging<F> {
 }
 
 impl<F: RecordSource> Merging<F> {
-    /// Creates a merge of these files, with a limit on reading ahead per file.
+    /// Creates a merge of these files, each of which reads at most `look_ahead` records ahead.
     pub(crate) fn new(files: impl IntoIterator<Item = (Source, F)>, look_ahead: usize) -> Self {
         let file = |(source, records)| MergedFile {
             records,
@@ -89,18 +89,18 @@ impl<F: RecordSource> Merging<F> {
         self.files.iter_mut().map(|file| &mut file.records)
     }
 
-    /// Returns the irregularities found so far.
+    /// Returns the irregularities that the merge has found so far.
     pub(crate) fn merge_report(&self) -> MergeReport {
         let Merging { unmatched, contradictions, .. } = *self;
         MergeReport { unmatched, contradictions, ..MergeReport::default() }
     }
 
-    /// Returns the maximum number of records and messages held at the same time.
+    /// Returns the maximum number of records and messages that were in memory at the same time.
     pub(crate) fn max_held(&self) -> usize {
         self.max_held
     }
 
-    /// Returns the next record.
+    /// Returns the next record in the merged order.
     pub(crate) fn next(&mut self) -> Result<Next, ReadError> {
         let silent = self.listen()?;
         loop {
@@ -128,8 +128,9 @@ impl<F: RecordSource> Merging<F> {
         }
     }
 
-    /// Reads ahead for a crash, recorded by a parent, that unblocks a file. An earlier record of
-    /// the parent may itself depend on that file.
+    /// Reads ahead in the files of parents, for crashes that unblock a file. Returns true if it
+    /// found any. An earlier record of the parent may itself depend on that file, so the crash
+    /// cannot wait for its turn.
     fn records_crashes(&mut self) -> Result<bool, ReadError> {
         if self.blocked.is_empty() {
             return Ok(false);
@@ -154,7 +155,7 @@ impl<F: RecordSource> Merging<F> {
         Ok(!crashes.is_empty())
     }
 
-    /// Drops dependencies on records of a process in a session that has ended.
+    /// Unblocks the files that wait for a message from this process, because its session has ended.
     fn crash(&mut self, at: ProcessId, session: u64) {
         let last = self.crashed.entry(at).or_insert(session);
         *last = session.max(*last);
@@ -163,8 +164,8 @@ impl<F: RecordSource> Merging<F> {
         );
     }
 
-    /// Reads one more record of a file when all files are blocked. Returns true if there may be
-    /// more.
+    /// Reads ahead in all files, because all of them are blocked. Returns true if a file may get
+    /// further records.
     fn may_go_on(&mut self) -> Result<bool, ReadError> {
         if self.blocked.is_empty() {
             return Ok(false);
@@ -176,8 +177,8 @@ impl<F: RecordSource> Merging<F> {
         Ok(self.files.iter().any(|file| file.state == State::Silent))
     }
 
-    /// Resolves a cycle of dependencies: delivers the earliest record. Reports the end if no record
-    /// is left.
+    /// Delivers the earliest of the blocked records, because their dependencies form a cycle.
+    /// Returns the end if no record is left.
     fn contradicted(&mut self) -> Next {
         let turns = self.blocked.values().flatten().filter_map(|file| self.turn(*file));
         let Some((.., first)) = turns.min() else { return Next::End };
@@ -189,7 +190,8 @@ impl<F: RecordSource> Merging<F> {
         self.take(first)
     }
 
-    /// Reads at least the first record of each file. Returns true if a file is silent.
+    /// Reads the first record of each file that has none read ahead. Returns true if a file is
+    /// silent.
     fn listen(&mut self) -> Result<bool, ReadError> {
         let mut silent = false;
         for file in 0..self.files.len() {
@@ -205,7 +207,7 @@ impl<F: RecordSource> Merging<F> {
         Ok(silent)
     }
 
-    /// Reads one more record of a file, if there is one.
+    /// Reads one more record of a file, if it has one.
     fn read(&mut self, file: usize) -> Result<(), ReadError> {
         let MergedFile { records, ahead, source, state, last } = &mut self.files[file];
         match records.next()? {
@@ -220,8 +222,8 @@ impl<F: RecordSource> Merging<F> {
         Ok(())
     }
 
-    /// Reads ahead until a record is found that satisfies the dependency, in all files that may
-    /// contain one.
+    /// Reads ahead in the files that `within` selects, until a record satisfies the dependency.
+    /// Returns true if one does.
     fn look_ahead(
         &mut self,
         dependency: Option<Dependency>,
@@ -252,7 +254,7 @@ impl<F: RecordSource> Merging<F> {
         self.turns.extend(self.turn(file).map(Reverse));
     }
 
-    /// Returns a dependency that blocks the first record of a file.
+    /// Returns a dependency that blocks the first record of a file, if any.
     fn hindrance(&mut self, file: usize) -> Result<Option<Dependency>, ReadError> {
         let MergedFile { ahead, source, .. } = &self.files[file];
         let by_process = *source == Source::Node;
@@ -277,7 +279,8 @@ impl<F: RecordSource> Merging<F> {
         }
     }
 
-    /// Returns the dependency on a message, if its sending is still to come.
+    /// Returns the dependency on the sending of a message. Returns `None` if the sending was
+    /// delivered, or is not recorded.
     fn sending(&mut self, message: MessageKey) -> Result<Option<Dependency>, ReadError> {
         let sending = Dependency::Sending(message);
         if self.memory.was_sent(message) {
@@ -291,7 +294,7 @@ impl<F: RecordSource> Merging<F> {
         Ok(comes.then_some(sending))
     }
 
-    /// True if the sending may still be in its sender's buffer.
+    /// Returns true if the record of the sending may still be in the buffer of its sender.
     fn may_be_written(&self, message: MessageKey) -> bool {
         let MessageKey { from, session, .. } = message;
         let crashed = self.crashed.get(&from).is_some_and(|crashed| *crashed >= session);
@@ -326,7 +329,8 @@ impl<F: RecordSource> Merging<F> {
         Next::Record(record)
     }
 
-    /// Reconsiders the files that are blocked by matching dependencies.
+    /// Unblocks the files that wait for these dependencies, so that their first records are
+    /// examined again.
     fn reconsider(&mut self, waits_for: impl Fn(&Dependency) -> bool) {
         if self.blocked.is_empty() {
             return;

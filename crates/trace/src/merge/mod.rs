@@ -1,4 +1,4 @@
-//! Merging of the traces of many nodes.
+//! Merging of the traces of one run into one order.
 
 mod dependency;
 mod memory;
@@ -18,38 +18,38 @@ use crate::format::{Header, Kind, ReadError, Reader, Record, Source, Trace};
 /// Traces of one run, merged into one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Merged {
-    /// Common header: that of the first node, or else of the first trace.
+    /// Common header of the traces: that of the first node or, without a node, of the first trace.
     pub header: Header,
     /// All records, in an order consistent with causality.
     pub records: Vec<Record>,
-    /// Number of received messages whose sending is not recorded, because the sender was killed
-    /// before it wrote the record.
+    /// Number of received messages whose sending is not recorded. Their senders were killed before
+    /// they wrote the record.
     pub unmatched: u64,
-    /// Number of causal contradictions resolved by time, such as two messages each received before
-    /// the other was sent. 0 unless a trace is wrong.
+    /// Number of causal contradictions, which the merge resolves by time. For example, each of two
+    /// messages is received before the other is sent. 0 unless a trace is wrong.
     pub contradictions: u64,
     /// Files with an incomplete last line.
     pub torn: Vec<PathBuf>,
-    /// Files without a complete header, and thus without records.
+    /// Files whose header is missing or incomplete, so that they have no records.
     pub empty: Vec<PathBuf>,
 }
 
-/// Reads and merges the files at `paths`. Message contents and states are skipped.
+/// Reads and merges the files at `paths`. Skips the contents of messages, and states.
 ///
 /// # Errors
 ///
-/// Returns [`MergeError`] if they cannot be read or merged.
+/// Returns a [`MergeError`] if the files cannot be read or merged.
 pub fn merge_files<P: AsRef<Path>>(
     paths: impl IntoIterator<Item = P>,
 ) -> Result<Merged, MergeError> {
     gather(MergedFiles::open_with(paths, |path| Ok(Reader::open(path)?.skipping_contents()))?)
 }
 
-/// Like [`merge_files`], with message contents and states.
+/// Reads and merges files like [`merge_files`], and keeps the contents of messages, and states.
 ///
 /// # Errors
 ///
-/// Returns [`MergeError`] if they cannot be read or merged.
+/// Returns a [`MergeError`] if the files cannot be read or merged.
 pub fn merge_whole_files<P: AsRef<Path>>(
     paths: impl IntoIterator<Item = P>,
 ) -> Result<Merged, MergeError> {
@@ -65,14 +65,14 @@ fn gather(mut files: MergedFiles) -> Result<Merged, MergeError> {
 
 /// Merges traces of one run.
 ///
-/// Each trace keeps its order. No message is received before it was sent. A crash comes after all
-/// records of its process in that session, and before its next boot. Otherwise time decides, then
-/// process and number.
+/// Each trace keeps its order. A message is received after it was sent. A crash comes after all
+/// records of its process in that session, and before the next boot. Otherwise records are ordered
+/// by time, then by subject and number.
 ///
 /// # Errors
 ///
-/// Returns [`MergeError`] if there is no trace, if they belong to different runs, or if one occurs
-/// twice.
+/// Returns a [`MergeError`] if there is no trace, if traces belong to different runs, or if a trace
+/// occurs twice.
 pub fn merge(traces: Vec<Trace>) -> Result<Merged, MergeError> {
     let header = common_header(traces.iter().map(|trace| &trace.header))?;
     differ(traces.iter().map(|trace| (trace.header.source, trace.records.first())))?;
@@ -87,35 +87,36 @@ pub fn merge(traces: Vec<Trace>) -> Result<Merged, MergeError> {
     Ok(Merged { header, records, unmatched, contradictions, torn, empty: Vec::new() })
 }
 
-/// Merges the records of many files while reading them, in memory independent of their length.
+/// Merges the records of many files while it reads them. Its memory does not depend on their
+/// length.
 ///
-/// To find the causes of a record, each file is read up to 65,536 records ahead, and the last
-/// 65,536 messages are remembered. Beyond that, time alone decides.
+/// To find the causes of a record, it reads each file up to 65,536 records ahead, and remembers the
+/// last 65,536 messages. Beyond these limits, records are ordered by time alone.
 pub struct MergedFiles {
     header: Header,
     merging: Merging<Reader>,
     empty: Vec<PathBuf>,
 }
 
-/// Irregularities found while merging files.
+/// Irregularities that a merge of files has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergeReport {
-    /// The same as [`Merged::unmatched`].
+    /// Number of received messages whose sending is not recorded, as in [`Merged::unmatched`].
     pub unmatched: u64,
-    /// The same as [`Merged::contradictions`].
+    /// Number of causal contradictions, as in [`Merged::contradictions`].
     pub contradictions: u64,
-    /// The same as [`Merged::torn`].
+    /// Files with an incomplete last line, as in [`Merged::torn`].
     pub torn: Vec<PathBuf>,
-    /// The same as [`Merged::empty`].
+    /// Files without a complete header, as in [`Merged::empty`].
     pub empty: Vec<PathBuf>,
 }
 
 impl MergedFiles {
-    /// Opens the files at `paths`. Message contents and states are skipped.
+    /// Opens the files at `paths`. Skips the contents of messages, and states.
     ///
     /// # Errors
     ///
-    /// Returns [`MergeError`] if they cannot be opened or merged.
+    /// Returns a [`MergeError`] if the files cannot be opened or merged.
     pub fn open<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, MergeError> {
         MergedFiles::open_with(paths, |path| Ok(Reader::open(path)?.skipping_contents()))
     }
@@ -138,19 +139,22 @@ impl MergedFiles {
         Ok(MergedFiles { header, merging: Merging::new(sources, LOOK_AHEAD), empty })
     }
 
-    /// Returns the common header: that of the first node, or else of the first trace.
+    /// Returns the common header of the traces: that of the first node or, without a node, of the
+    /// first trace.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Returns the irregularities found while merging; complete after the last record.
+    /// Returns the irregularities that the merge has found. They are complete after the last
+    /// record.
     pub fn merge_report(&self) -> MergeReport {
         let torn = self.merging.readers().filter(|reader| reader.torn());
         let torn = torn.map(|reader| reader.path().to_path_buf()).collect();
         MergeReport { torn, empty: self.empty.clone(), ..self.merging.merge_report() }
     }
 
-    /// Returns the maximum number of records and messages held at the same time, over all files.
+    /// Returns the maximum number of records and messages, of all files together, that were in
+    /// memory at the same time.
     pub fn max_held(&self) -> usize {
         self.merging.max_held()
     }
@@ -203,8 +207,8 @@ pub(crate) fn common_header<'a>(
     Ok(Header { fenced, promises: parent.promises.clone(), most_bypass, ..first.clone() })
 }
 
-/// Rejects runs with different options. The seed is ignored for nodes, since each node's
-/// configuration has its own.
+/// Returns an error if traces have different seeds or replay commands. Ignores those of nodes,
+/// because each node has its own.
 fn check_same_options<'a>(
     headers: impl Iterator<Item = &'a Header> + Clone,
 ) -> Result<(), MergeError> {
@@ -224,8 +228,8 @@ fn other_than_first<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<(T
     Some((first, other))
 }
 
-/// Rejects a trace that occurs twice, possibly as a copy with the same first record. Also rejects a
-/// node of another run, recognized by a second boot of the same session.
+/// Returns an error if a trace occurs twice, even as a copy: it has the same first record. Also
+/// returns an error for a node of another run, which boots a second time in the same session.
 fn differ<'a>(
     firsts: impl Iterator<Item = (Source, Option<&'a Record>)>,
 ) -> Result<(), MergeError> {
@@ -248,13 +252,14 @@ fn differ<'a>(
     Ok(())
 }
 
-/// True if both are records of the same session of a process, which boots only once in a run.
+/// Returns true if both records belong to the same session of a process. In one run, a process
+/// boots only once in a session.
 fn same_boot(one: &Record, other: &Record) -> bool {
     let boot = |it: &Record| (it.kind == Kind::Boot, it.process, it.session);
     boot(one) == boot(other)
 }
 
-/// Traces could not be merged.
+/// Error: traces could not be merged.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     /// There is no trace to merge.
@@ -263,7 +268,7 @@ pub enum MergeError {
     /// The traces belong to different runs.
     #[error("the traces belong to different runs: {difference}")]
     DifferentRuns {
-        /// Options that differ, in words.
+        /// Difference between the runs, for instance `seeds 1 and 2`.
         difference: String,
     },
     /// A trace occurs twice.
@@ -272,7 +277,7 @@ pub enum MergeError {
         /// First record of both traces.
         record: String,
     },
-    /// The group is too large to display; the trace can still be verified.
+    /// The group is too large for a drawing. The trace can still be verified.
     #[error("cannot draw a group of {n} processes; the maximum is {MAX_DRAWN_PROCESSES}")]
     TooWide {
         /// Number of processes in the header.

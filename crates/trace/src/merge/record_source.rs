@@ -1,4 +1,4 @@
-//! Sources of records.
+//! Sources from which a merge reads records.
 
 use std::io::BufRead;
 use std::vec::IntoIter;
@@ -10,13 +10,13 @@ use crate::format::{ReadError, Reader, Record};
 pub enum Next {
     /// The next record.
     Record(Record),
-    /// No record yet; the file is still being written.
+    /// There is no next record yet. The file is still being written.
     Later,
     /// The end of the file.
     End,
 }
 
-/// Source of the records of one file, in order.
+/// A file from which a merge reads records, in order.
 pub(crate) trait RecordSource {
     fn next(&mut self) -> Result<Next, ReadError>;
 }

@@ -1,4 +1,4 @@
-//! Cluster of protocol instances in memory, moved step by step.
+//! Cluster of protocol instances in memory, which a test moves step by step.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
@@ -12,7 +12,7 @@ use crate::scripts::random::SplitMix64;
 use crate::scripts::save_fault::{MuteState, SaveFault};
 use crate::scripts::script::{Action, MessageSelector};
 
-/// Maximum number of steps before a cluster is taken never to come to rest.
+/// Number of steps after which a cluster is considered never to come to rest.
 pub(crate) const MAX_STEPS: u32 = 10_000;
 
 /// Cluster of processes in memory, moved step by step.
@@ -26,31 +26,31 @@ pub struct TestCluster<P: Protocol> {
     places: Vec<Place<P>>,
     configs: Vec<P::Config>,
     pub(crate) order: Order,
-    /// Messages in flight, the oldest first.
+    /// Messages in flight on all links, the oldest first.
     pub(crate) under_way: Vec<InFlightMessage<P::Message>>,
-    /// Sides of the partition; empty if the network is whole.
+    /// Sides of the current partition. Empty if there is no partition.
     pub(crate) sides: Vec<Vec<ProcessId>>,
-    /// Number of messages in flight on each link that has any.
+    /// Number of messages in flight on each link. Links without messages are missing.
     busy: BTreeMap<Link, usize>,
-    /// Pending messages between applications, the oldest first.
+    /// Links of the pending messages between applications, the oldest first.
     pub(crate) application_messages: Vec<Link>,
     armed: u64,
     pub(crate) batch: Batch<P, RandomSource>,
-    /// Events not yet taken.
+    /// Events since the last call of [`TestCluster::take_events`].
     seen: Vec<(ProcessId, ClusterEvent<P>)>,
     sent: BTreeMap<(Layer, &'static str), u64>,
-    /// Transcript, if requested.
+    /// Lines of the transcript. `None` unless the test requested it.
     lines: Option<Vec<String>>,
-    /// Actions performed so far; `stabilize` appears as individual steps.
+    /// Actions performed so far. An action `stabilize` appears as its individual steps.
     pub(crate) done: Vec<Action>,
-    /// Faulty saves, by process.
+    /// Save fault of each process that has one.
     save_faults: BTreeMap<ProcessId, SaveFault<P>>,
 }
 
 /// Link from one process to another.
 pub type Link = (ProcessId, ProcessId);
 
-/// Event at a process, from the view of its user.
+/// Event at a process, as its user and the network observe it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClusterEvent<P: Protocol> {
     /// The user issued a command.
@@ -64,7 +64,7 @@ pub enum ClusterEvent<P: Protocol> {
 }
 
 impl<P: Protocol> ClusterEvent<P> {
-    /// Converts the event for a monitor, without causality.
+    /// Converts the event for a monitor. The result has no causal information.
     pub fn observed(&self) -> Observation<'_, P::Command, P::Event> {
         match self {
             ClusterEvent::Command(command) => Observation::Command { command, clock: None },
@@ -81,7 +81,7 @@ enum Place<P: Protocol> {
     Down { stable: P::Stable },
 }
 
-/// Due time of a timer, and the number of timers armed before it.
+/// Due time of a timer. Of timers due at the same time, the one that was armed first fires first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Due {
     at: u64,
@@ -95,11 +95,11 @@ pub(crate) struct InFlightMessage<M> {
 }
 
 /// Environment of the processes. Random values come from `choose` actions for the next step, then
-/// from a list, then from a seed, or are 0 without one. All clocks are the cluster's.
+/// from a list, then from a seed. Without a seed they are 0. All processes have the same clock.
 #[derive(Debug, Default)]
 pub(crate) struct RandomSource {
     pub(crate) choices: VecDeque<u32>,
-    /// Values drawn in the present step.
+    /// Random values drawn in the current step.
     pub(crate) drawn: Vec<u32>,
     listed: VecDeque<u32>,
     seed: Option<u64>,
@@ -142,7 +142,7 @@ impl<P: Protocol> TestCluster<P> {
         TestCluster::booted(size, &[], order, config, true)
     }
 
-    /// Creates a cluster in which the processes `down` never run until they recover.
+    /// Creates a cluster in which the processes `down` do not run until they recover.
     pub(crate) fn booted(
         size: u32,
         down: &[ProcessId],
@@ -190,7 +190,7 @@ impl<P: Protocol> TestCluster<P> {
         (source.listed, source.seed) = (listed.into_iter().collect(), Some(seed));
     }
 
-    /// Returns the number of processes.
+    /// Returns the number of processes in the cluster, including those that are down.
     pub fn size(&self) -> u32 {
         ProcessId::at(self.places.len()).0
     }
@@ -205,7 +205,7 @@ impl<P: Protocol> TestCluster<P> {
         self.process_ids().into_iter().filter(|at| self.is_up(*at)).collect()
     }
 
-    /// True if the process is up.
+    /// Returns true if the process is up.
     pub fn is_up(&self, at: ProcessId) -> bool {
         self.process(at).is_some()
     }
@@ -218,12 +218,12 @@ impl<P: Protocol> TestCluster<P> {
         }
     }
 
-    /// Returns the messages in flight, the oldest first, with sender and receiver.
+    /// Returns the messages in flight, the oldest first. Each comes with its sender and receiver.
     pub fn under_way(&self) -> impl Iterator<Item = (ProcessId, ProcessId, &P::Message)> {
         self.under_way.iter().map(|sent| (sent.link.0, sent.link.1, &sent.message))
     }
 
-    /// Returns the messages of a link, the oldest first.
+    /// Returns the messages in flight on a link, the oldest first.
     pub fn queue(&self, link: Link) -> Vec<&P::Message> {
         let on_link = self.under_way.iter().filter(|sent| sent.link == link);
         on_link.map(|sent| &sent.message).collect()
@@ -234,7 +234,7 @@ impl<P: Protocol> TestCluster<P> {
         self.busy.keys().copied().collect()
     }
 
-    /// Returns the armed timers of all processes.
+    /// Returns the armed timers of all processes, each with its process.
     pub fn armed_timers(&self) -> Vec<(ProcessId, P::Timer)> {
         self.timers().map(|(at, timer, _)| (at, timer.clone())).collect()
     }
@@ -258,28 +258,28 @@ impl<P: Protocol> TestCluster<P> {
         up.flat_map(|(at, timers)| timers.iter().map(move |(timer, due)| (at, timer, *due)))
     }
 
-    /// Returns the number of messages sent, by layer and kind.
+    /// Returns the numbers of messages sent so far, by layer and kind.
     pub fn sent(&self) -> &BTreeMap<(Layer, &'static str), u64> {
         &self.sent
     }
 
-    /// Returns the number of messages of a kind sent.
+    /// Returns the number of messages of this kind sent so far.
     pub fn sent_of(&self, kind: &str) -> u64 {
         self.sent.iter().filter(|((_, named), _)| *named == kind).map(|(_, count)| count).sum()
     }
 
-    /// Returns the number of messages sent.
+    /// Returns the number of all messages sent so far.
     pub fn total_sent(&self) -> u64 {
         self.sent.values().sum()
     }
 
-    /// Returns the events since the last call.
+    /// Returns the events since the last call, each with its process.
     pub fn take_events(&mut self) -> Vec<(ProcessId, ClusterEvent<P>)> {
         mem::take(&mut self.seen)
     }
 
-    /// Returns the transcript since the last call, one line per event; effects of a step are
-    /// indented. Empty unless the cluster was created with
+    /// Returns the transcript since the last call. Each event has one line, and the effects of a
+    /// step are indented. The result is empty unless the cluster was created with
     /// [`with_transcript`](TestCluster::with_transcript).
     pub fn take_transcript(&mut self) -> Vec<String> {
         self.lines.as_mut().map(mem::take).unwrap_or_default()
@@ -292,7 +292,7 @@ impl<P: Protocol> TestCluster<P> {
     }
 }
 
-/// Steps that a test performs by hand.
+/// Steps that a test requests one by one.
 impl<P: Protocol> TestCluster<P> {
     /// Gives a command of the local user to a process.
     #[track_caller]
@@ -302,7 +302,7 @@ impl<P: Protocol> TestCluster<P> {
         self.step(at, Input::Command(command));
     }
 
-    /// Reports a verdict of the failure detector to a process.
+    /// Informs a process of a verdict of its failure detector.
     #[track_caller]
     pub fn suspicion(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) {
         let verb = if verdict == Verdict::Suspect { "suspects" } else { "trusts" };
@@ -330,14 +330,14 @@ impl<P: Protocol> TestCluster<P> {
         *place = Place::Down { stable };
     }
 
-    /// Mutes a process: from now on its steps are saved, but their effects are not released. The
-    /// process has to crash later.
+    /// Mutes a process: its later steps are saved, but their effects are not released. The process
+    /// must crash later.
     pub fn mute(&mut self, at: ProcessId) {
         self.note(|| format!("{at} is mute"));
         self.save_faults.insert(at, SaveFault::Mute(MuteState::Nothing));
     }
 
-    /// Makes all later steps of a process unsaved until it crashes.
+    /// Makes the process save none of its later steps until it crashes.
     #[track_caller]
     pub fn not_save(&mut self, at: ProcessId) {
         let before = self.process(at).unwrap_or_else(|| panic!("{at} is up")).clone();
@@ -345,7 +345,7 @@ impl<P: Protocol> TestCluster<P> {
         self.save_faults.insert(at, SaveFault::Unsaved(before));
     }
 
-    /// Boots a process with its saved state.
+    /// Boots a crashed process with its saved state.
     #[track_caller]
     pub fn recover(&mut self, at: ProcessId) {
         let Place::Down { stable } = &self.places[at.index()] else { panic!("{at} is down") };
@@ -366,7 +366,7 @@ impl<P: Protocol> TestCluster<P> {
         self.step(at, Input::Timer(timer));
     }
 
-    /// Disarms a timer without a step of the process.
+    /// Disarms a timer. The process takes no step and does not notice.
     pub fn disarm_timer(&mut self, at: ProcessId, timer: &P::Timer) {
         self.disarm(at, timer);
     }
@@ -376,21 +376,22 @@ impl<P: Protocol> TestCluster<P> {
         timers.remove(timer)
     }
 
-    /// Delivers a message that no process of the cluster sent.
+    /// Delivers a message to a process, although no process of the cluster has sent it.
     #[track_caller]
     pub fn inject(&mut self, from: ProcessId, to: ProcessId, message: P::Message) {
         self.note(|| format!("{to} receives {message:?} from {from}"));
         self.step(to, Input::Message { from, message });
     }
 
-    /// Delivers the message at position `before` (from 0) of a link, even if the channel is FIFO.
+    /// Delivers the message at position `before` of a link, even if links are FIFO. Positions start
+    /// at 0.
     #[track_caller]
     pub fn pass(&mut self, link: Link, before: usize) {
         let place = self.place(link, before);
         self.arrive(place);
     }
 
-    /// Delivers the oldest message of a link, or a random one if the channel reorders.
+    /// Delivers the oldest message of a link. If links reorder, delivers a random one.
     #[track_caller]
     pub fn deliver(&mut self, link: Link, rng: &mut SplitMix64) {
         let before = match self.order {
@@ -419,7 +420,7 @@ impl<P: Protocol> TestCluster<P> {
         }
     }
 
-    /// Delivers messages until none is in flight, fires the timer that is due first, and repeats
+    /// Delivers messages until none is in flight, then fires the timer that is due first. Repeats
     /// this until nothing is left to do.
     #[track_caller]
     pub fn settle(&mut self) {
@@ -433,8 +434,8 @@ impl<P: Protocol> TestCluster<P> {
         panic!("the cluster comes to rest");
     }
 
-    /// Delivers the oldest message, or else fires the timer that is due first, if `timers` is set.
-    /// Returns false if there was nothing to do.
+    /// Delivers the oldest message. If there is none and `timers` is set, fires the timer that is
+    /// due first. Returns false if there was nothing to do.
     pub(crate) fn take_step(&mut self, timers: bool) -> bool {
         if let Some(place) = self.next_deliverable() {
             let (from, to) = self.under_way[place].link;
@@ -449,7 +450,7 @@ impl<P: Protocol> TestCluster<P> {
         true
     }
 
-    /// Records an action, after the values drawn in its step.
+    /// Records an action and, before it, the random values drawn in its step.
     pub(crate) fn record_action(&mut self, action: Action) {
         let source = &mut self.batch.environment;
         source.choices.clear();
@@ -459,12 +460,12 @@ impl<P: Protocol> TestCluster<P> {
         self.done.push(action);
     }
 
-    /// Returns the index of the oldest message that can be delivered.
+    /// Returns the index of the oldest message that no partition stops.
     pub(crate) fn next_deliverable(&self) -> Option<usize> {
         self.under_way.iter().position(|sent| !self.is_cut(sent.link))
     }
 
-    /// True if the partition cuts a link. A process on no side is alone.
+    /// Returns true if the partition cuts a link. A process that is on no side is alone.
     pub(crate) fn is_cut(&self, (from, to): Link) -> bool {
         let side = |at| self.sides.iter().position(|side| side.contains(&at));
         !self.sides.is_empty() && from != to && (side(from) != side(to) || side(from).is_none())

@@ -1,4 +1,4 @@
-//! Golden tests: a directory of scripts as a test.
+//! Golden tests: each script in a directory is compared with its expected outcome.
 
 use std::fmt::Write;
 use std::fs;
@@ -11,17 +11,17 @@ use crate::scripts::perform::perform;
 use crate::scripts::script::Script;
 use crate::scripts::service_command::ServiceCommand;
 
-/// Performs each script (`*.txt`) in `folder` on test clusters of `P` and compares the outcome with
-/// the text under `----`.
+/// Performs each script (`*.txt`) in `folder` on test clusters of `P`. Compares the outcome of each
+/// block with the text below its `----`.
 ///
-/// With `TENURE_GOLDEN=rewrite` in the environment, the scripts are rewritten with the actual
-/// outcome; review the difference before committing it. Tests run in the directory of their crate,
+/// If the environment contains `TENURE_GOLDEN=rewrite`, the scripts are rewritten with the actual
+/// outcome. Review the difference before you commit it. Tests run in the directory of their crate,
 /// so `folder` is relative to it.
 ///
 /// # Panics
 ///
 /// Panics with all problems and differences if an outcome differs, if a script cannot be read,
-/// parsed or performed, or if there is none.
+/// parsed or performed, or if there is no script.
 pub fn golden<P: Protocol<Command: ServiceCommand>>(
     folder: impl AsRef<Path>,
     config: impl Fn(Group) -> P::Config,
@@ -70,7 +70,7 @@ fn check<P: Protocol<Command: ServiceCommand>>(
     Err(format!("the outcome differs\n{difference}"))
 }
 
-/// Returns the script with the actual outcome under each `----`.
+/// Returns the script with the actual outcome below each `----`.
 fn replay<P: Protocol<Command: ServiceCommand>>(
     script: &Script,
     config: &impl Fn(Group) -> P::Config,

@@ -7,13 +7,13 @@ use tenure_core::{Order, ProcessId, Verdict};
 use crate::format::{numbered, units};
 use crate::scripts::script::{Action, Block, Line, MessageSelector, Script, ScriptCommand};
 
-/// A script could not be parsed.
+/// Error: a script could not be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {description}")]
 pub struct ParseError {
     /// Number of the line, from 1.
     pub line: usize,
-    /// Problem and expected form.
+    /// Description of the problem, and the expected form.
     pub description: String,
 }
 
@@ -121,7 +121,7 @@ impl FromStr for Action {
     }
 }
 
-/// Returns the expected form of an action.
+/// Returns the expected form of an action with this verb, for errors.
 fn form(verb: &str) -> String {
     let right = match verb {
         "group" => "group 3",

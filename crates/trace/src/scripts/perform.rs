@@ -8,22 +8,22 @@ use crate::scripts::runner::{ActionError, ScriptRunner, find_timer};
 use crate::scripts::script::{Action, MessageSelector, Script, ScriptCommand};
 use crate::scripts::service_command::ServiceCommand;
 
-/// A script could not be performed.
+/// Error: a script could not be performed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PerformError {
     /// An action was not possible.
     #[error("line {line}: {error}")]
     Action {
-        /// Number of its line.
+        /// Number of the line with the action, from 1.
         line: usize,
         /// Reason why the action is impossible.
         #[source]
         error: ActionError,
     },
-    /// An action came before the first `group`.
+    /// An action came before the first `group`, so there is no group.
     #[error("line {line}: there is no group yet; start with `group 3`")]
     NoGroup {
-        /// Number of its line.
+        /// Number of the line with the action, from 1.
         line: usize,
     },
 }
@@ -33,7 +33,8 @@ pub enum PerformError {
 ///
 /// # Errors
 ///
-/// Returns [`PerformError`] at the first action that is not possible, without earlier outcomes.
+/// Returns a [`PerformError`] at the first action that is not possible. The outcomes of earlier
+/// blocks are lost.
 pub fn perform<P: Protocol<Command: ServiceCommand>>(
     script: &Script,
     config: impl Fn(Group) -> P::Config,
@@ -42,8 +43,8 @@ pub fn perform<P: Protocol<Command: ServiceCommand>>(
     perform_on::<P>(&mut stages, script, config)
 }
 
-/// Like [`perform`], but appends each test cluster to `stages`: one for each group that the script
-/// starts.
+/// Performs a script like [`perform`], and appends each test cluster to `stages`. A script starts a
+/// new cluster with each `group`.
 pub(crate) fn perform_on<P: Protocol<Command: ServiceCommand>>(
     stages: &mut Vec<TestCluster<P>>,
     script: &Script,
@@ -130,7 +131,8 @@ impl<P: Protocol<Command: ServiceCommand>> ScriptRunner for TestCluster<P> {
 }
 
 impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
-    /// Changes the state of a process: crash, recovery, or a faulty save before a crash.
+    /// Performs an action that crashes or recovers a process, or makes its saves faulty before a
+    /// crash.
     fn change_lifecycle(&mut self, action: &Action) -> Result<(), ActionError> {
         match action {
             Action::Recover(at) => self.down(*at).map(|()| self.recover(*at)),
@@ -179,7 +181,7 @@ impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
         Ok(())
     }
 
-    /// Returns the index of the selected message.
+    /// Returns the index of the message that `pick` selects.
     fn find(&self, pick: &MessageSelector) -> Result<usize, ActionError> {
         self.exists(pick.from)?;
         self.exists(pick.to)?;
@@ -187,7 +189,7 @@ impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
         pick.among(kinds).ok_or_else(|| ActionError::NoMessage(pick.clone()))
     }
 
-    /// Returns the index of the selected message, if the channel can deliver it.
+    /// Returns the index of the message that `pick` selects, if its link may deliver it now.
     fn next(&self, pick: &MessageSelector) -> Result<usize, ActionError> {
         let place = self.find(pick)?;
         if self.is_cut((pick.from, pick.to)) {

@@ -1,6 +1,6 @@
 //! Deterministic random numbers for tests.
 
-/// Random number generator SplitMix64, with the same values on all machines.
+/// Random number generator SplitMix64. It returns the same values on all machines.
 #[derive(Clone, Debug, Default)]
 pub struct SplitMix64(pub u64);
 
@@ -19,12 +19,12 @@ impl SplitMix64 {
         self.below(bound) == 0
     }
 
-    /// Returns a random element; `None` if there is none.
+    /// Returns a random element of a list. Returns `None` if the list is empty.
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         if from.is_empty() { None } else { from.get(self.below(from.len())) }
     }
 
-    /// Shuffles the items.
+    /// Shuffles the items of a list.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));

@@ -1,4 +1,4 @@
-//! Interface for performing scripts, one action at a time.
+//! Interface of the engines that perform scripts, one action at a time.
 
 use std::convert::Infallible;
 use std::fmt::Debug;
@@ -9,21 +9,21 @@ use crate::scripts::cluster;
 use crate::scripts::schedule::Schedule;
 use crate::scripts::script::{Action, MessageSelector, ScriptCommand};
 
-/// Group of processes in which each step is requested by an action.
+/// A group of processes that takes only the steps that actions request.
 ///
 /// The implementations are [`TestCluster`](crate::TestCluster) in memory, the simulator in virtual
-/// time, the checker, and the runtime with real nodes over TCP. A script means the same in all of
-/// them.
+/// time, the checker, and the runtime with real nodes over TCP. A script has the same meaning in
+/// all of them.
 pub trait ScriptRunner {
     /// Performs one action.
     ///
     /// # Errors
     ///
-    /// Returns [`ActionError`] if it is not possible now. The group is unchanged, except after
-    /// [`ActionError::Endless`] and [`ActionError::Broken`].
+    /// Returns an [`ActionError`] if the action is not possible now. The group is unchanged, except
+    /// after [`ActionError::Endless`] and [`ActionError::Broken`].
     fn perform(&mut self, action: &Action) -> Result<(), ActionError>;
 
-    /// Performs all actions of a schedule.
+    /// Performs all actions of a schedule, in order.
     ///
     /// # Errors
     ///
@@ -38,19 +38,19 @@ pub trait ScriptRunner {
     }
 }
 
-/// An action is not possible.
+/// Error: an action is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ActionError {
     /// The state of the group does not permit the action, or the engine does not support it.
     #[error("`{0}` is not possible now")]
     Now(Action),
-    /// A runner has exactly one group.
+    /// The script starts a second group, but this runner has exactly one.
     #[error("the group exists already; a new one needs a new cluster")]
     GroupExists,
-    /// The process does not exist.
+    /// The action names a process that does not exist.
     #[error("there is no {at} in a group of {size}")]
     NoProcess {
-        /// Process that was named.
+        /// Process that the action names.
         at: ProcessId,
         /// Size of the group.
         size: usize,
@@ -70,10 +70,10 @@ pub enum ActionError {
     /// The words are not a command of this protocol.
     #[error("`{0}` is not a command of this protocol")]
     NotUnderstood(ScriptCommand),
-    /// No such message is in flight.
+    /// No message in flight matches.
     #[error("no such message is under way: {0}")]
     NoMessage(MessageSelector),
-    /// The channel is FIFO and the message is not the oldest.
+    /// The message is not the oldest of its link, and links are FIFO.
     #[error("the channel is FIFO and {0} is not the oldest message; use `channel reordered`")]
     Overtakes(MessageSelector),
     /// No armed timer matches, or several do.
@@ -81,34 +81,34 @@ pub enum ActionError {
     NoTimer {
         /// Process of the timer.
         at: ProcessId,
-        /// Name in the script.
+        /// Name of the timer in the action.
         timer: String,
         /// Names of the armed timers.
         armed: String,
     },
-    /// The cluster does not come to rest.
+    /// The group does not come to rest within the maximum number of steps.
     #[error(
         "the group does not come to rest within {} steps; limit it with `stabilize 20`",
         cluster::MAX_STEPS
     )]
     Endless,
-    /// The engine failed, for example by a disk or connection error.
+    /// The engine failed, for example because of a disk or connection error.
     #[error("the engine failed: {0}")]
     Broken(String),
 }
 
-/// A schedule could not be followed; `E` is the error type of the engine.
+/// Error: a schedule could not be followed. `E` is the error type of the engine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FollowError<E = Infallible> {
-    /// The group has another size.
+    /// The schedule is for a group of another size.
     #[error("the schedule is for {schedule} processes, but the group has {group}")]
     Size {
-        /// Size of the schedule.
+        /// Size of the group in the schedule.
         schedule: u32,
-        /// Size of the group.
+        /// Size of the group that follows the schedule.
         group: u32,
     },
-    /// A step is not possible.
+    /// A step of the schedule is not possible.
     #[error("step {step}: {why}")]
     Impossible {
         /// Number of the step, from 1.
@@ -122,8 +122,8 @@ pub enum FollowError<E = Infallible> {
     Engine(#[from] E),
 }
 
-/// Returns the timer with this name in a script: an exact match, or the only timer that contains
-/// it.
+/// Returns the timer with this name in a script. If no name matches exactly, returns the only timer
+/// whose name contains it.
 pub fn find_timer<'t, T: Debug>(
     timers: impl Iterator<Item = &'t T> + Clone,
     name: &str,
@@ -138,8 +138,8 @@ pub fn find_timer<'t, T: Debug>(
     if alike.next().is_some() { None } else { first }
 }
 
-/// Normalizes a name by removing case, dashes, underscores and spaces: `answer-timeout` matches
-/// `AnswerTimeout`.
+/// Normalizes a name: removes dashes, underscores and spaces, and ignores case. So `answer-timeout`
+/// matches `AnswerTimeout`.
 fn plain(name: &str) -> String {
     let letters = name.chars().filter(|letter| !matches!(letter, '-' | '_' | ' '));
     letters.flat_map(char::to_lowercase).collect()

@@ -1,28 +1,29 @@
-//! Faulty saves before a crash.
+//! Faults of the saves before a crash.
 
-/// Faulty save before a crash.
+/// Fault of a process's saves before its next crash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SaveFault<P> {
-    /// Unsaved: the crash restores the stable state of this process.
+    /// The process saves nothing. The crash restores the stable state of this earlier process
+    /// state.
     Unsaved(P),
-    /// Mute: steps are saved, but their effects are not released.
+    /// The process is mute: its steps are saved, but their effects are not released.
     Mute(MuteState),
 }
 
-/// Progress of a mute process.
+/// Progress of a process since it became mute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MuteState {
-    /// The process has done nothing yet.
+    /// The process has received no input yet.
     Nothing,
     /// The process took a step that changed the saved state. All later effects wait for that save.
     Saved,
-    /// The process received an input that leaves the saved state unchanged, so it must crash before
-    /// it handles the input.
+    /// The process received an input that would not change its saved state. It must crash before it
+    /// handles this input.
     Spent,
 }
 
 impl MuteState {
-    /// Returns the state after one more step. `changes` is true if the step changes the saved
+    /// Returns the state after one more input. `changes` is true if the input changes the saved
     /// state.
     #[must_use]
     pub fn and(self, changes: bool) -> MuteState {

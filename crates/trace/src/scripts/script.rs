@@ -24,23 +24,24 @@ use crate::format::{Kind, units};
 /// the outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script {
-    /// Blocks, in order.
+    /// Blocks of the script, in order.
     pub blocks: Vec<Block>,
 }
 
-/// Actions with their expected outcome.
+/// A block of a script: actions with their expected outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// Number of its first line in the file, from 1.
+    /// Number of the block's first line in the file, from 1.
     pub starts_at: usize,
     /// Lines of actions and comments.
     pub lines: Vec<Line>,
-    /// Text under `----`, without the last line end; `None` without `----`.
+    /// Expected outcome: the text below `----`, without its last line end. `None` if the block has
+    /// no `----`.
     pub outcome: Option<String>,
 }
 
 impl Block {
-    /// Returns each action with the number of its line.
+    /// Returns each action with the number of its line, from 1.
     pub fn actions(&self) -> impl Iterator<Item = (usize, &Action)> {
         self.lines.iter().enumerate().flat_map(move |(offset, line)| {
             let actions = match line {
@@ -68,29 +69,29 @@ pub enum Action {
     Group(u32),
     /// `channel fifo` or `channel reordered`: sets which messages of a link may be delivered.
     Channel(Order),
-    /// `enter p1`: gives a command of the local user. Any verb without another meaning is a
-    /// command.
+    /// `enter p1`: the local user issues a command. A verb that has no other meaning is a command.
     Ask(ScriptCommand),
     /// `deliver p2→p1`: delivers the oldest message of the link, or the selected one.
     Deliver(MessageSelector),
-    /// `tell p1→p2`: the application of the first process sends a message to that of the second.
+    /// `tell p1→p2`: the application of one process sends a message to that of another.
     Tell {
         /// Sender.
         from: ProcessId,
         /// Receiver.
         to: ProcessId,
     },
-    /// `hear p1→p2`, `hear p1→p2 2`: delivers the oldest application message, or the selected one.
+    /// `hear p1→p2`, `hear p1→p2 2`: delivers the oldest message between the applications, or the
+    /// selected one.
     Hear(MessageSelector),
-    /// `lose p2→p1`: drops the message.
+    /// `lose p2→p1`: drops the oldest message of the link, or the selected one.
     Lose(MessageSelector),
-    /// `duplicate p2→p1`: duplicates the message; the copy is right behind it.
+    /// `duplicate p2→p1`: duplicates a message. The copy follows the message directly.
     Duplicate(MessageSelector),
-    /// `delay p2→p1 by 2.5`: delays the message by this many units.
+    /// `delay p2→p1 by 2.5`: delays a message by this number of units.
     Delay {
         /// Message to delay.
         pick: MessageSelector,
-        /// Delay, in ticks.
+        /// Additional delay of the message, in ticks.
         by: u64,
     },
     /// `fire p1 answer`: fires an armed timer.
@@ -100,19 +101,19 @@ pub enum Action {
         /// Name of the timer, or a part of the name. Case and dashes are ignored.
         timer: String,
     },
-    /// `choose p1 2`: sets the next random number, if the next step draws one.
+    /// `choose p1 2`: sets the random number that the process draws in its next step.
     Choose {
-        /// Process that draws.
+        /// Process that draws the number.
         at: ProcessId,
         /// The number, from 0.
         value: u32,
     },
-    /// `mute p1`: later steps are saved, but their effects are not released; the process has to
-    /// crash.
+    /// `mute p1`: the later steps of the process are saved, but their effects are not released. The
+    /// process must crash later.
     Mute(ProcessId),
-    /// `unsaved p1`: the changes of the next step are lost in the crash after it.
+    /// `unsaved p1`: the next step of the process is not saved, and is lost in the crash after it.
     Unsaved(ProcessId),
-    /// `crash p1`: the process loses all but its stable state.
+    /// `crash p1`: the process loses everything except its saved state.
     Crash(ProcessId),
     /// `recover p1`: the process boots with its saved state.
     Recover(ProcessId),
@@ -120,8 +121,8 @@ pub enum Action {
     Split(Vec<Vec<ProcessId>>),
     /// `heal`: ends the partition.
     Heal,
-    /// `suspect p1 p2`, `trust p1 p2`: the detector of the first process reports a verdict of the
-    /// second.
+    /// `suspect p1 p2`, `trust p1 p2`: the failure detector of the first process changes its
+    /// verdict on the second.
     Suspicion {
         /// Process that receives the verdict.
         at: ProcessId,
@@ -130,40 +131,41 @@ pub enum Action {
         /// Whether the peer is suspected from now on.
         verdict: Verdict,
     },
-    /// `stabilize`: delivers the oldest message until none is in flight. `stabilize timers`: also
-    /// fires the timer that is due first whenever none is. `stabilize 20`: takes at most this many
-    /// steps.
+    /// `stabilize`: delivers the oldest message until none is in flight.
+    ///
+    /// `stabilize timers`: also fires the timer that is due first, whenever no message is in
+    /// flight. `stabilize 20`: takes at most this number of steps.
     Stabilize {
         /// True if timers fire.
         timers: bool,
-        /// Maximum number of steps.
+        /// Maximum number of steps. `None` means that the group must come to rest.
         most: Option<u32>,
     },
-    /// `look p1`: adds its state to the transcript.
+    /// `look p1`: adds the state of the process to the transcript.
     Look(ProcessId),
 }
 
-/// Command of a local user, not yet interpreted for a particular service.
+/// Command of a local user in a script. It is not yet interpreted for a particular service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptCommand {
-    /// First word, such as `enter`.
+    /// First word of the command, such as `enter`.
     pub verb: String,
     /// Process of the user.
     pub at: ProcessId,
     /// Peer, in `send p1→p2 7`.
     pub peer: Option<ProcessId>,
-    /// Words after the process, such as a lock name.
+    /// Words that follow the process, such as the name of a lock.
     pub words: Vec<String>,
 }
 
-/// Selector of a message on a link: the oldest by default.
+/// Selects one message in flight on a link. The default is the oldest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageSelector {
     /// Sender.
     pub from: ProcessId,
     /// Receiver.
     pub to: ProcessId,
-    /// Name of the message; any if `None`.
+    /// Name of the message. `None` matches every message.
     pub kind: Option<String>,
     /// Position among the matching messages, from 1 for the oldest.
     pub ordinal: usize,
@@ -175,8 +177,8 @@ impl MessageSelector {
         MessageSelector { from, to, kind: None, ordinal: 1 }
     }
 
-    /// Returns the index of the selected message among `messages`, the oldest first, each with
-    /// sender, receiver and name.
+    /// Returns the index of the selected message among `messages`, which are in order from the
+    /// oldest. Each has its sender, receiver and name.
     pub fn among<'m>(
         &self,
         messages: impl IntoIterator<Item = (ProcessId, ProcessId, &'m str)>,
@@ -231,7 +233,7 @@ impl fmt::Display for Line {
 }
 
 impl Action {
-    /// Returns the process that takes the step, if there is one.
+    /// Returns the process that takes the step. `None` if the action is not a step of a process.
     pub(crate) fn actor(&self) -> Option<ProcessId> {
         match self {
             Action::Ask(script_command) => Some(script_command.at),
@@ -244,12 +246,12 @@ impl Action {
         }
     }
 
-    /// True if the action is a step, and not a modifier of the next step.
+    /// Returns true if the action is a step. Otherwise it modifies the next step.
     pub fn is_step(&self) -> bool {
         !matches!(self, Action::Choose { .. } | Action::Unsaved(_))
     }
 
-    /// Returns the trace record of an action on the network as a whole.
+    /// Returns the trace record of the action, if the action concerns the whole network.
     pub fn of_all(&self) -> Option<Kind> {
         match self {
             Action::Split(sides) => Some(Kind::Partition(sides.clone())),
@@ -319,7 +321,7 @@ impl fmt::Display for MessageSelector {
     }
 }
 
-/// Formats a process as in scripts: `p1`.
+/// A process in the form of scripts: `p1`.
 struct Small(ProcessId);
 
 impl fmt::Display for Small {

@@ -18,23 +18,23 @@ pub trait Recorded: Protocol<Command: ServiceCommand, Event: ServiceEvent> {}
 
 impl<P: Protocol<Command: ServiceCommand, Event: ServiceEvent>> Recorded for P {}
 
-/// Command that scripts (`enter p1`), workloads and traces support.
+/// A command that scripts (`enter p1`), workloads and traces support.
 ///
-/// The commands of all services implement it. For commands of your own an empty `impl` suffices;
-/// scripts and workloads then cannot issue them.
+/// The commands of all services of Tenure implement this trait. For your own commands, an empty
+/// `impl` is sufficient, but then scripts and workloads cannot issue them.
 pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
-    /// Service, which selects the properties by which traces are verified.
+    /// Service of the command. It selects the properties by which traces are verified.
     const SERVICE: Service = Service::Other;
 
-    /// Commands of one word.
+    /// Commands that are one word in scripts, each with its word.
     const WORDS: &'static [(&'static str, Self)] = &[];
 
-    /// Parses the command of a script; `None` if it is not a command of this service.
+    /// Converts a command of a script. Returns `None` if it is not a command of this service.
     fn from_script(script_command: &ScriptCommand) -> Option<Self> {
         one_word(script_command)
     }
 
-    /// Returns the script form of the command at process `at`.
+    /// Returns the command of the user at process `at` in the form of scripts.
     fn to_script(&self, at: ProcessId) -> ScriptCommand {
         let known = Self::WORDS.iter().find(|(_, command)| command == self);
         match known {
@@ -43,40 +43,42 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
         }
     }
 
-    /// Converts a lock or election command; `None` if the service does not have it.
+    /// Converts a lock or election command to a command of this service. Returns `None` if the
+    /// service has no such command.
     fn from_office(command: office::Command) -> Option<Self> {
         let _ = command;
         None
     }
 
-    /// Returns the corresponding lock or election command, if there is one.
+    /// Returns the lock or election command that corresponds to this command, if any.
     fn to_office(&self) -> Option<office::Command> {
         None
     }
 
-    /// Converts a command of an agreement service; `None` if it belongs to another service.
+    /// Converts the command of an agreement service. Returns `None` if it belongs to another
+    /// service.
     fn from_agreement(command: agreement::Command) -> Option<Self> {
         let _ = command;
         None
     }
 
-    /// Returns the corresponding agreement command, if there is one.
+    /// Returns the agreement command that corresponds to this command, if any.
     fn to_agreement(&self) -> Option<agreement::Command> {
         None
     }
 
-    /// Returns the form in a trace.
+    /// Returns the command in the form of traces.
     fn to_record(&self) -> CommandData {
         CommandData::Other(format!("{self:?}").into())
     }
 }
 
-/// Event that traces can record.
+/// An event that traces can record.
 ///
-/// The events of all services implement it. For events of your own, an empty `impl` of this trait
-/// and of [`EventViews`] suffices.
+/// The events of all services of Tenure implement this trait. For your own events, an empty `impl`
+/// of this trait and of [`EventViews`] is sufficient.
 pub trait ServiceEvent: EventViews + Debug {
-    /// Returns the form in a trace.
+    /// Returns the event in the form of traces.
     fn to_record(&self) -> EventData {
         EventData::Other(format!("{self:?}").into())
     }
@@ -95,7 +97,7 @@ impl<E: ServiceEvent> From<E> for EventData {
 }
 
 impl CommandData {
-    /// Returns the script form of the command at process `at`, if there is one.
+    /// Returns the command of the user at process `at` in the form of scripts, if it has one.
     pub fn to_script(&self, at: ProcessId) -> Option<ScriptCommand> {
         Some(match self {
             CommandData::Mutex(command) => command.to_script(at),
@@ -114,14 +116,14 @@ pub(super) fn script_command(verb: impl Into<String>, at: ProcessId) -> ScriptCo
     ScriptCommand { verb: verb.into(), at, peer: None, words: Vec::new() }
 }
 
-/// Parses a command of one word.
+/// Converts a command of a script that is one word.
 pub(super) fn one_word<C: ServiceCommand>(script_command: &ScriptCommand) -> Option<C> {
     let alone = script_command.peer.is_none() && script_command.words.is_empty();
     let meant = C::WORDS.iter().find(|(word, _)| alone && *word == script_command.verb)?;
     Some(meant.1.clone())
 }
 
-/// Parses a command with one numeric argument.
+/// Converts a command of a script that has the verb `verb` and one number as its argument.
 pub(super) fn number<T: FromStr>(script_command: &ScriptCommand, verb: &str) -> Option<T> {
     match (&*script_command.verb, script_command.peer, script_command.words.as_slice()) {
         (said, None, [number]) if said == verb => number.parse().ok(),
@@ -306,7 +308,8 @@ impl ServiceCommand for ApplicationCommand {
     }
 }
 
-/// Workloads only use the election; commands of the application come from scripts.
+/// Workloads use only the commands of the election. Those of the application must come from
+/// scripts.
 impl<C: ServiceCommand> ServiceCommand for led::Command<C> {
     fn from_script(script_command: &ScriptCommand) -> Option<Self> {
         let application = C::from_script(script_command).map(led::Command::Application);
@@ -352,8 +355,10 @@ impl ServiceCommand for () {
     }
 }
 
-/// The last word is the name of the lock: `enter p1 printer`. Verification treats a trace as one
-/// lock or one election, so several named locks are not verified.
+/// The last word of the command is the name of the lock: `enter p1 printer`.
+///
+/// Verification treats a trace as that of one lock or one election, so it does not verify several
+/// named locks.
 impl<K, C> ServiceCommand for Tagged<K, C>
 where
     K: Clone + Debug + Display + FromStr + PartialEq + Serialize + 'static,

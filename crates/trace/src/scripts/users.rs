@@ -1,4 +1,4 @@
-//! Test cluster whose users respect the preconditions of locks and barriers.
+//! Test cluster whose users respect the rules of locks and barriers.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::scripts::runner::{ActionError, ScriptRunner};
 use crate::scripts::script::Action;
 use crate::scripts::service_command::{Recorded, ServiceCommand};
 
-/// State of a user that is not outside.
+/// Phase of a user that is not outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Waiting,
@@ -18,7 +18,8 @@ enum Phase {
     Leaving,
 }
 
-/// Test cluster whose users only issue permitted commands, which a protocol need not check.
+/// Test cluster whose users issue only commands that the service permits. A protocol need not check
+/// this.
 pub(super) struct ClusterWithUsers<P: Recorded> {
     pub(super) cluster: TestCluster<P>,
     phases: BTreeMap<ProcessId, Phase>,
@@ -31,14 +32,14 @@ impl<P: Recorded> ClusterWithUsers<P> {
         staged
     }
 
-    /// Takes one step. Returns false if there was nothing to do.
+    /// Delivers a message or fires a timer. Returns false if there is nothing to do.
     pub(super) fn take_step(&mut self) -> bool {
         let has_advanced = self.cluster.take_step(true);
         self.update_phases();
         has_advanced
     }
 
-    /// Returns the first process that is inside.
+    /// Returns the first process that is inside, if any.
     pub(super) fn inside(&self) -> Option<ProcessId> {
         let inside = self.phases.iter().find(|(_, phase)| **phase == Phase::Inside);
         inside.map(|(at, _)| *at)
@@ -54,7 +55,7 @@ impl<P: Recorded> ClusterWithUsers<P> {
         }
     }
 
-    /// Updates the state of the users from recent events.
+    /// Updates the phases of the users by the events since the last call.
     fn update_phases(&mut self) {
         for (at, seen) in self.cluster.take_events() {
             let phase = match (&seen, seen.observed()) {

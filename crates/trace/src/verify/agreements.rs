@@ -3,7 +3,7 @@
 use tenure_core::service::agreement::{Command, Event, Users};
 use tenure_core::{AgreementMonitorSet, Finding, MonitorConfig, Observation, ProcessId, Service};
 
-/// Verifies a trace of an agreement service; ignores other traces.
+/// Verifies the trace of an agreement service. Ignores the traces of other services.
 #[derive(Clone, Debug)]
 pub(super) struct Agreements {
     monitors: AgreementMonitorSet,
@@ -11,14 +11,14 @@ pub(super) struct Agreements {
 }
 
 impl Agreements {
-    /// Creates the monitors.
+    /// Creates the monitors of the service.
     pub(super) fn new(service: Service, config: &MonitorConfig) -> Self {
         // Any recorded command is permitted.
         let users = Users::new(service, config.size, |_| u32::MAX);
         Agreements { monitors: AgreementMonitorSet::new(service, config), users }
     }
 
-    /// Handles a command.
+    /// Handles a command of a user.
     pub(super) fn on_command(&mut self, time: u64, at: ProcessId, command: &Command) {
         if let Some(users) = &mut self.users {
             users.on_command(at, command);
@@ -26,7 +26,7 @@ impl Agreements {
         self.monitors.observe(time, at, Observation::Command { command, clock: None });
     }
 
-    /// Handles an event.
+    /// Handles an event for a user.
     pub(super) fn on_event(&mut self, time: u64, at: ProcessId, event: &Event) {
         if let Some(users) = &mut self.users {
             users.on_event(at, event);
@@ -34,7 +34,7 @@ impl Agreements {
         self.monitors.observe(time, at, Observation::Event(event));
     }
 
-    /// Handles a crash.
+    /// Handles a crash of a process.
     pub(super) fn on_crash(&mut self, time: u64, at: ProcessId) {
         if let Some(users) = &mut self.users {
             users.on_crash(at);
@@ -42,12 +42,12 @@ impl Agreements {
         self.monitors.observe(time, at, Observation::Crashed);
     }
 
-    /// Handles a recovery.
+    /// Handles a recovery of a process.
     pub(super) fn on_recovery(&mut self, time: u64, at: ProcessId) {
         self.monitors.observe(time, at, Observation::Recovered);
     }
 
-    /// Handles the end of the run; `calm` is true if the group had time to agree.
+    /// Handles the end of the run. `calm` is true if the group has had time to agree.
     pub(super) fn end(&mut self, time: u64, calm: bool) {
         self.monitors.end(time, calm);
     }
@@ -57,7 +57,7 @@ impl Agreements {
         self.monitors.findings()
     }
 
-    /// Returns the live processes that still wait.
+    /// Returns the live processes whose users still wait.
     pub(super) fn waiting(&self, is_up: impl Fn(ProcessId) -> bool) -> Vec<ProcessId> {
         self.users.as_ref().map_or_else(Vec::new, |users| users.waiting(is_up))
     }

@@ -1,4 +1,4 @@
-//! Verification of applications of a leader, by their events.
+//! Verification of the applications that a leader serves, by their events.
 
 use tenure_core::monitors::{Atomicity, Durability, OneTree};
 use tenure_core::service::{commit, replication, tree};
@@ -6,13 +6,13 @@ use tenure_core::{Finding, MonitorRun, Observation, ProcessId};
 
 use crate::format::ApplicationEvent;
 
-/// Verifies the applications that occur in a trace.
+/// Verifies the applications of a leader that occur in a trace.
 #[derive(Clone, Debug)]
 pub(super) struct Applications {
     durability: MonitorRun<Durability>,
     atomicity: MonitorRun<Atomicity>,
     one_tree: MonitorRun<OneTree>,
-    /// True for each application that had an event.
+    /// For each application, true if it has had an event.
     has_events: [bool; 3],
 }
 
@@ -27,7 +27,7 @@ impl Applications {
         }
     }
 
-    /// Handles an event.
+    /// Handles an event of an application.
     pub(super) fn on_event(&mut self, time: u64, at: ProcessId, event: &ApplicationEvent) {
         let Applications { durability, atomicity, one_tree, has_events } = self;
         match event {
@@ -48,7 +48,7 @@ impl Applications {
         }
     }
 
-    /// Handles a crash, which only matters for trees.
+    /// Handles a crash of a process. It concerns only spanning trees.
     pub(super) fn on_crash(&mut self, time: u64, at: ProcessId) {
         self.one_tree.observe::<tree::Command, tree::Event>(time, at, Observation::Crashed);
     }

@@ -5,15 +5,15 @@ use super::Quantiles;
 /// Maximum number of distinct durations stored exactly.
 const MAX_EXACT: usize = 1 << 16;
 
-/// Number of leading bits kept beyond that; the error is at most 0.05 %.
+/// Number of leading bits that are kept of further durations. The error is at most 0.05 %.
 const LEADING_BITS: u32 = 11;
 
-/// Multiset of durations with quantiles, in bounded memory.
+/// Multiset of durations, from which quantiles can be computed. Its memory is bounded.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Durations {
-    /// Count of each duration.
+    /// Number of occurrences of each duration, in ticks.
     seen: BTreeMap<u64, u64>,
-    /// True if only leading bits are kept.
+    /// True if only the leading bits of durations are kept.
     rounded: bool,
     count: u64,
     sum: u128,
@@ -39,7 +39,8 @@ impl Durations {
         self.seen.len()
     }
 
-    /// Returns quantiles in milliseconds (or units); zeros if there are no durations.
+    /// Returns mean and quantiles, in milliseconds of real time or units of virtual time. All are 0
+    /// if there are no durations.
     pub(super) fn quantiles(&self) -> Quantiles {
         if self.count == 0 {
             return Quantiles::default();
@@ -49,7 +50,8 @@ impl Durations {
         Quantiles { mean, p50: self.rank(50), p99: self.rank(99), max }
     }
 
-    /// Returns the smallest duration that at least `percent` of all do not exceed.
+    /// Returns the smallest duration that at least `percent` percent of all durations do not
+    /// exceed.
     fn rank(&self, percent: u64) -> f64 {
         let mut left = (self.count * percent).div_ceil(100);
         let mut seen = self.seen.iter();
@@ -61,7 +63,7 @@ impl Durations {
     }
 }
 
-/// Clears all but the leading bits.
+/// Clears all bits of a duration except the leading ones.
 fn leading(ticks: u64) -> u64 {
     let spare = (u64::BITS - ticks.leading_zeros()).saturating_sub(LEADING_BITS);
     ticks >> spare << spare

@@ -5,15 +5,15 @@ use tenure_core::{ProcessId, Term};
 
 use crate::fold::process_state::{Condition, StateChange};
 
-/// Election, from its cause to the moment at which all live processes know the leader.
+/// An election, from its cause to the moment at which all live processes know the leader.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Election {
-    /// Time at which it became necessary, in milliseconds (or virtual units) from the start of the
-    /// trace.
+    /// Time at which the election became necessary, in milliseconds (or virtual units) since the
+    /// start of the trace.
     pub at: f64,
-    /// Duration in the same unit.
+    /// Duration of the election, in the same unit.
     pub ms: f64,
-    /// Number of the leader.
+    /// Number of the elected process, from 1.
     pub leader: u32,
     /// Number of the term; 0 in elections without terms.
     pub term: u64,
@@ -21,25 +21,25 @@ pub struct Election {
     pub cause: Cause,
 }
 
-/// Cause of an election.
+/// Reason why an election became necessary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// No leader yet: measured from the start of the trace.
+    /// The group had no leader yet. The election is measured from the start of the trace.
     Start,
     /// The leader crashed.
     Crash,
-    /// The leader was stopped, and no other process followed it any more when it continued.
+    /// The leader was stopped, and no process followed it any more when it continued.
     Stop,
-    /// The network was partitioned and the leader is not on the largest side. Until the partition
-    /// ends, processes on other sides do not count, like stopped ones.
+    /// The network was partitioned, and the leader is not on the largest side. Until the partition
+    /// ends, processes on other sides count as stopped.
     Partition,
-    /// Another process took over: measured from the first disagreement, or from the boot of the new
-    /// leader if it has just recovered.
+    /// Another process became the leader. The election is measured from the first disagreement, or
+    /// from the boot of the new leader if it has just recovered.
     Takeover,
 }
 
-/// Election in absolute ticks.
+/// An election with its times in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MeasuredElection {
     pub(super) since: u64,
@@ -48,11 +48,11 @@ pub(super) struct MeasuredElection {
     pub(super) cause: Cause,
 }
 
-/// Maximum number of elections listed individually; the first ones are kept.
+/// Maximum number of elections in the list of a verification, which contains the first ones.
 const MAX_LISTED: usize = 10_000;
 
-/// Beliefs of all processes about the leader, and the time since which they agree. Processes count
-/// as live until a record says otherwise.
+/// Leaders in which the processes believe, and the elections that follow from them. A process
+/// counts as live until a record shows otherwise.
 #[derive(Clone, Debug)]
 pub(super) struct Elections {
     believers: HashMap<ProcessId, ProcessBelief>,
@@ -61,7 +61,7 @@ pub(super) struct Elections {
     /// Number of live processes that believe in each term.
     counts: HashMap<Term, u32>,
     settled: Option<Term>,
-    /// Start and cause of the pending election.
+    /// Start and cause of the election that has not ended, if any.
     open: Option<(u64, Cause)>,
     pub(super) held: Vec<MeasuredElection>,
 }
@@ -94,7 +94,7 @@ impl Elections {
         }
     }
 
-    /// Begins the wait for the first leader.
+    /// Begins the election of the first leader.
     pub(super) fn started(&mut self, time: u64) {
         self.open = Some((time, Cause::Start));
     }
@@ -133,8 +133,8 @@ impl Elections {
         self.settle(time);
     }
 
-    /// Records that the network was partitioned into these sides, or that the partition ended if
-    /// there are none. A leader outside of the largest side must be replaced.
+    /// Handles a partition into these sides, or its end if there are none. A leader that is not on
+    /// the largest side must be replaced.
     pub(super) fn parted(&mut self, time: u64, sides: &[Vec<ProcessId>]) {
         let largest = sides.iter().rev().max_by_key(|side| side.len());
         let is_apart = |at: ProcessId| largest.is_some_and(|largest| !largest.contains(&at));
@@ -148,8 +148,8 @@ impl Elections {
         self.settle(time);
     }
 
-    /// Forgets beliefs in a leader that crashed; processes that still believe in it report it
-    /// again.
+    /// Forgets all beliefs in a leader that crashed. A process that still believes in it will
+    /// report it again.
     fn forget(&mut self, leader: ProcessId) {
         self.counts.retain(|believed, _| believed.leader != leader);
         for believer in self.believers.values_mut() {
@@ -181,7 +181,8 @@ impl Elections {
         }
     }
 
-    /// Returns the term that all live processes believe in, if its leader is live.
+    /// Returns the term in which all live processes believe. `None` if there is none, or if its
+    /// leader is not live.
     fn agreed(&self) -> Option<Term> {
         let (term, believers) = self.counts.iter().next()?;
         let leader = self.believers.get(&term.leader).copied().unwrap_or_default();

@@ -9,7 +9,7 @@ use super::resource::Pair;
 use crate::format::{Kind, Record};
 use crate::merge::MessageKey;
 
-/// Statistics and monitors of critical-section entries.
+/// Statistics of entries to the critical section, and the monitor of their fences.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entries {
     most_inside: usize,
@@ -20,20 +20,20 @@ pub(super) struct Entries {
     /// Number of overlapping pairs of entries.
     pub(super) overlaps: u64,
     highest: Option<Fence>,
-    /// Number of entries with a fence below that of an earlier entry.
+    /// Number of entries whose fence was lower than that of an earlier entry.
     pub(super) late: u64,
     known: Known,
 }
 
 impl Entries {
-    /// Creates the statistics for at most `most_inside` processes inside; checks fences if entries
-    /// have them.
+    /// Creates the statistics. At most `most_inside` processes may be inside. `fenced` is true if
+    /// entries have fences, which are then checked.
     pub(super) fn new(most_inside: u32, fenced: bool) -> Self {
         let most_inside = usize::try_from(most_inside).unwrap_or(usize::MAX);
         Entries { most_inside, known: Known { fenced, ..Known::default() }, ..Entries::default() }
     }
 
-    /// Handles an event and returns the overlaps that it creates.
+    /// Handles an event of a lock. Returns the pairs of entries that overlap because of it.
     pub(super) fn on_event(&mut self, time: u64, at: ProcessId, event: Event) -> Vec<Pair> {
         match event {
             Event::Entered { fence } => self.entered(time, at, fence),
@@ -44,7 +44,7 @@ impl Entries {
         }
     }
 
-    /// Propagates knowledge of fences along messages.
+    /// Propagates the knowledge of fences with a message.
     pub(super) fn message_record(&mut self, at: ProcessId, record: &Record) {
         self.known.message_record(at, record);
     }
@@ -54,7 +54,8 @@ impl Entries {
         self.latency.held() + carried.len() + sent.len() + used.len()
     }
 
-    /// Returns the first entry whose fence is not higher than all fences in its causal past.
+    /// Returns the first entry whose fence is not higher than all fences in its causal past, if
+    /// any.
     pub(super) fn fence_went_back(&self) -> Option<&Found> {
         self.known.found.as_ref()
     }
@@ -86,18 +87,19 @@ const MAX_REMEMBERED: usize = 1 << 16;
 
 /// Highest fence in the causal past of each process.
 ///
-/// After a false suspicion an old grant may arrive late. Its fence is then lower than others
-/// already in use, unknown to the process. The lock is not at fault, since the resource rejects the
-/// access. A fence that decreases within one causal past is a fault.
+/// After a false suspicion, an old grant may arrive late. Its fence is then lower than others that
+/// are already in use, which the process does not know. The lock is not at fault, because the
+/// resource rejects the access. A fence that decreases within one causal past is a fault of the
+/// lock.
 #[derive(Clone, Debug, Default)]
 struct Known {
     fenced: bool,
     by_process: HashMap<ProcessId, Fence>,
-    /// Highest fence known to the sender of each message in flight.
+    /// For each message in flight, the highest fence that its sender knew.
     carried: HashMap<MessageKey, Fence>,
-    /// Messages in the order of sending, some of which have arrived.
+    /// Messages in the order of their sending. Some of them have arrived.
     sent: VecDeque<MessageKey>,
-    /// Highest fences in use.
+    /// The highest fences that entries have used.
     used: BTreeSet<Fence>,
     found: Option<Found>,
 }
@@ -129,7 +131,7 @@ impl Known {
         }
     }
 
-    /// Treats old messages that have not arrived as lost.
+    /// Forgets messages that were sent long ago and have not arrived, as if they were lost.
     fn forget(&mut self) {
         if self.sent.len() > MAX_REMEMBERED
             && let Some(oldest) = self.sent.pop_front()

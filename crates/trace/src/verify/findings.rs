@@ -7,14 +7,14 @@ use super::verification::Violated;
 use super::{Accesses, Election, Quantiles, Traffic, Verification};
 use crate::format::Header;
 
-/// Violation: its time and description.
+/// A violation, with its time in ticks and a description.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub(super) time: u64,
     pub(super) description: String,
 }
 
-/// Results of the verification, by property.
+/// Findings of the verification, by property.
 pub(super) struct Findings {
     header: Header,
     start: u64,
@@ -32,7 +32,8 @@ impl Findings {
         }
     }
 
-    /// Adds the result of a safety property.
+    /// Adds the finding for a safety property: violated if `found` is a violation, and otherwise
+    /// not.
     pub(super) fn judge(&mut self, property: Property, found: Option<&Found>) {
         let judgement = if found.is_some() { Judgement::Violated } else { Judgement::Holds };
         self.properties.insert(property, judgement);
@@ -58,13 +59,13 @@ impl Findings {
         }
     }
 
-    /// True if the header names a property, as promised or as violated.
+    /// Returns true if the header names a property, as promised or as violated.
     pub(super) fn is_named(&self, property: Property) -> bool {
         let Header { promises, violates, .. } = &self.header;
         promises.iter().chain(violates).any(|name| name == property.name())
     }
 
-    /// Converts a time to milliseconds (or virtual units) from the start of the trace.
+    /// Converts a time to milliseconds (or virtual units) since the start of the trace.
     pub(super) fn since_start(&self, time: u64) -> f64 {
         time.saturating_sub(self.start) as f64 / 1e6
     }
@@ -79,7 +80,7 @@ impl Findings {
         }
     }
 
-    /// Returns the verdicts, without figures.
+    /// Returns the verification with its verdicts. Its figures are not set yet.
     pub(super) fn into_verification(self) -> Verification {
         let counting = |judgement| {
             let mut same = self.properties.iter().filter(move |(_, each)| **each == judgement);

@@ -1,4 +1,4 @@
-//! Verification of traces, by the same monitors as in the simulator.
+//! Verification of traces, by the monitors that the simulator also uses.
 
 mod agreements;
 mod applications;
@@ -23,12 +23,12 @@ pub use verifier::TraceVerifier;
 use crate::format::Reader;
 use crate::merge::{MergeError, MergeReport, Merged, MergedFiles};
 
-/// Verifies the files at `paths`, one alone or several merged, while reading them. Memory does not
-/// grow with their length.
+/// Verifies the files at `paths` while it reads them. Merges several files. Memory does not grow
+/// with their length.
 ///
 /// # Errors
 ///
-/// Returns [`MergeError`] if they cannot be read or merged.
+/// Returns a [`MergeError`] if the files cannot be read or merged.
 pub fn verify_files<P: AsRef<Path>>(paths: &[P]) -> Result<Verification, MergeError> {
     if let [path] = paths {
         let mut reader = Reader::open(path)?.skipping_contents();
@@ -50,7 +50,7 @@ pub fn verify_files<P: AsRef<Path>>(paths: &[P]) -> Result<Verification, MergeEr
     Ok(verifier.finish_with(files.merge_report()))
 }
 
-/// Verifies merged traces.
+/// Verifies traces that are already merged.
 pub fn verify(merged: &Merged) -> Verification {
     let mut verifier = TraceVerifier::new(&merged.header);
     for record in &merged.records {

@@ -6,7 +6,7 @@ use tenure_core::Fence;
 use super::findings::Found;
 use crate::format::{Access, Operation};
 
-/// Numbers of accesses to the resource.
+/// Numbers of accesses to the resource that the lock protects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Accesses {
     /// Number of accepted accesses.
@@ -15,18 +15,18 @@ pub struct Accesses {
     pub refused: u64,
 }
 
-/// Counter that clients increment by reading, adding and writing.
+/// Final state of a counter that clients increment without atomicity: they read, add and write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Counter {
-    /// Number of accepted writes; each is an increment.
+    /// Number of accepted writes. Each of them is an increment.
     pub expected: u64,
     /// Final value of the counter.
     pub found: u64,
-    /// Number of increments overwritten by another one.
+    /// Number of increments that other increments have overwritten.
     pub lost: i64,
 }
 
-/// Two entries that overlapped.
+/// Two entries to the critical section that overlapped.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pair {
     lower: Fence,
@@ -35,33 +35,35 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// Creates the pair of entries with these fences; the second began at this time.
+    /// Creates the pair of entries with these fences. The second entry began at `time`.
     pub(super) fn of(one: Fence, other: Fence, time: u64) -> Self {
         Pair { lower: one.min(other), higher: one.max(other), time }
     }
 }
 
-/// Maximum number of fences and pairs that are remembered. An older fence that is accepted is stale
-/// in any case.
+/// Maximum number of fences, and of pairs, that are remembered. If a forgotten, older fence is
+/// accepted, it is stale in any case.
 const MAX_REMEMBERED: usize = 1 << 16;
 
-/// Accesses as seen by the resource.
+/// Accesses to the resource in the order in which it handled them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Resource {
     pub(super) accesses: Accesses,
     puts: u64,
     value: u64,
-    /// Positions of the first and last accepted access with each fence.
+    /// For each fence, the positions of the first and of the last access that the resource accepted
+    /// with it.
     accepted: BTreeMap<Fence, (u64, u64)>,
     highest: Option<Fence>,
-    /// First access accepted with a lower fence than an earlier one.
+    /// First access that the resource accepted although its fence was lower than that of an earlier
+    /// access.
     pub(super) stale: Option<Found>,
-    /// Undecided pairs of entries.
+    /// Pairs of entries for which no stale access was accepted so far.
     pairs: VecDeque<Pair>,
-    /// Fences shared by both entries of a pair.
+    /// Fences of pairs in which both entries have the same fence.
     twins: BTreeSet<Fence>,
-    /// First pair in which the resource accepted an access with the lower fence after one with the
-    /// higher.
+    /// First pair for which the resource accepted an access with the lower fence after one with the
+    /// higher fence.
     stale_pair: Option<Pair>,
 }
 
@@ -99,8 +101,8 @@ impl Resource {
         }
     }
 
-    /// Remembers two overlapping entries, or finds at once that the resource did not prevent the
-    /// overlap.
+    /// Handles two entries that overlap. The overlap is a violation if the resource has already
+    /// accepted a stale access; otherwise the pair is remembered.
     pub(super) fn overlap(&mut self, pair: Pair) {
         if self.is_stale(&pair) {
             // All undecided pairs came before this one.
@@ -120,9 +122,9 @@ impl Resource {
         }
     }
 
-    /// Handles an accepted access with this fence. Records the first pair of entries in which this
-    /// fence is the lower one and the resource had accepted the higher one before. Drops later
-    /// pairs, because only the first violation is reported.
+    /// Handles an access that was accepted with this fence. Finds the first pair in which this is
+    /// the lower fence, and whose higher fence was accepted before. Drops later pairs, because only
+    /// the first violation is reported.
     fn decide(&mut self, fence: Fence) {
         let mut pairs = self.pairs.iter();
         let place = pairs.position(|pair| pair.lower == fence && self.is_stale(pair));
@@ -132,7 +134,7 @@ impl Resource {
         }
     }
 
-    /// True if an access with the lower fence was accepted after one with the higher.
+    /// Returns true if an access with the lower fence was accepted after one with the higher fence.
     fn is_stale(&self, pair: &Pair) -> bool {
         match (self.accepted.get(&pair.lower), self.accepted.get(&pair.higher)) {
             (Some((_, last)), Some((first, _))) => last > first,
@@ -140,7 +142,7 @@ impl Resource {
         }
     }
 
-    /// Returns the first overlap that the resource did not prevent.
+    /// Returns the first overlap of entries that the resource did not prevent, if any.
     pub(super) fn stale_pair(&self) -> Option<Found> {
         self.stale_pair.map(|Pair { lower, higher, time }| Found {
             time,
@@ -155,7 +157,7 @@ impl Resource {
         self.accepted.len() + self.pairs.len() + self.twins.len()
     }
 
-    /// True if there was any access.
+    /// Returns true if there was any access.
     pub(super) fn seen(&self) -> bool {
         self.accesses != Accesses::default()
     }

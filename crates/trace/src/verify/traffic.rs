@@ -5,7 +5,7 @@ use tenure_core::{Layer, ProcessId};
 
 use crate::format::{Kind, MessageRecord};
 
-/// Message counts of a run, without messages of a process to itself.
+/// Numbers of messages in a run. Messages from a process to itself do not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Traffic {
     /// Number of messages sent, by layer and kind.
@@ -24,7 +24,7 @@ impl Traffic {
         self.sent.get(&layer).map_or(0, |kinds| kinds.values().sum())
     }
 
-    /// Returns the number of messages sent.
+    /// Returns the number of messages sent in all layers.
     pub fn total(&self) -> u64 {
         self.sent.values().flat_map(BTreeMap::values).sum()
     }

@@ -1,5 +1,7 @@
-//! The page of a run in a real browser. Skipped with a message if none is installed: `cargo test -p
-//! tenure-trace --test browser -- --nocapture`.
+//! Tests of the page of a run in a real browser. They are skipped with a message if no browser is
+//! installed.
+//!
+//! Run them with `cargo test -p tenure-trace --test browser -- --nocapture`.
 
 mod words;
 
@@ -17,18 +19,19 @@ use tenure_trace::{
     EventData, Header, Kind, MessageRecord, Reader, Record, Service, Source, Subject,
 };
 
-/// Elements that exceed the window, or have overflowing content that cannot be scrolled. Only signs
-/// of the legend may draw over their edge.
+/// Script that returns elements that exceed the window, or that have overflowing content and cannot
+/// be scrolled. Only signs of the legend may exceed their box.
 const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legend i, #boxes *)'))
     .filter((each) => each.getBoundingClientRect().right > document.documentElement.clientWidth
         || (each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0
             && getComputedStyle(each).overflowX !== 'auto'))
     .map((each) => each.id || each.tagName)";
 const READY: &str = "window.viewer";
-/// Trace in which two processes are inside Lamport's lock, because the channels reorder.
+/// Trace in which two processes are inside Lamport's lock at the same time, because links reorder
+/// messages.
 const LAMPORT: &str = include_str!("lamport.ndjson");
 
-/// Opens the page of these records in a browser.
+/// Opens the page of these records in a browser. Returns `None` if no browser is installed.
 fn showing(header: &Header, records: &[Record], window: Window) -> Option<(Tab, TempDir)> {
     let mut tab = Tab::open()?;
     let folder = tempfile::tempdir().unwrap();
@@ -52,8 +55,8 @@ fn message_record(peer: u32, message: &'static str, number: u64) -> MessageRecor
     MessageRecord { peer, layer, message: message.into(), number, session: 0, content: None }
 }
 
-/// Returns a run in which P3 leads and crashes. P2 suspects P3, loses a message to it, and leads.
-/// P3 recovers during a partition.
+/// Returns a run in which P3 leads and crashes. P2 suspects P3 and loses a message to it, and then
+/// leads. P3 recovers during a partition.
 fn takeover() -> (Header, Vec<Record>) {
     let elected = |leader, number| {
         let leader = ProcessId(leader);
@@ -122,7 +125,7 @@ fn steps_through_counterexample_to_violation() {
     assert_eq!(tab.complaints, [""; 0]);
 }
 
-/// This includes the last event, at the edge.
+/// The overview also marks a violation by the last event, at its edge.
 #[test]
 fn overview_marks_violations() {
     let (header, records) = lamport();
@@ -293,7 +296,7 @@ fn nothing_exceeds_window_in_light_and_dark() {
     assert_eq!(tab.complaints, [""; 0]);
 }
 
-/// Returns a run in which P1 leads and has three entries, of which two are committed. A long pause
+/// Returns a run in which P1 leads and has three entries, two of which are committed. A long pause
 /// follows.
 fn log() -> (Header, Vec<Record>) {
     let event = |time: u64, event: log::Event| {

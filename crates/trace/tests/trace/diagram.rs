@@ -281,7 +281,8 @@ fn svg_is_deterministic_with_integers_and_description() {
     }
 }
 
-/// A legend distinguishes several kinds, and a window changes no color.
+/// If there are several kinds of messages, the legend distinguishes them. The window does not
+/// change their colors.
 #[test]
 fn message_kind_looks_the_same_in_every_window() {
     for direction in [Direction::Down, Direction::Right] {
@@ -343,7 +344,7 @@ fn every_picture_marks_mutual_exclusion_violation() {
     assert!(!layout.to_svg(Direction::Right).contains("class=\"violation-step\""));
 }
 
-/// A step of a real node takes time, and its records have different times.
+/// The steps of a real node take time, so the records of one step have different times.
 #[test]
 fn marks_violating_step_of_real_node() {
     let mut header = header(2);

@@ -1,4 +1,4 @@
-//! SVG drawings: readable texts, distinguishable kinds.
+//! SVG drawings: texts are readable, and kinds of messages are distinguishable.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ fn message_record(peer: ProcessId, message: &str, number: u64) -> MessageRecord 
     MessageRecord { peer, layer, message, number, session: 0, content: None }
 }
 
-/// Returns a run with a slow message from P3 to P1, including its content.
+/// Returns a run with a slow message from P3 to P1. The trace contains its content.
 fn stamped() -> Vec<Record> {
     let content = json!({"Request": {"stamp": {"clock": 7, "process": 2}}});
     let content = Some(Box::new(content));
@@ -37,7 +37,7 @@ fn number(of: &str, attribute: &str) -> i64 {
     of[start..].split('"').next().and_then(|it| it.parse().ok()).expect("a whole number")
 }
 
-/// The halo follows the letters and leaves a gap between two words.
+/// The halo follows the letters, so it leaves a gap between two words. The box closes this gap.
 #[test]
 fn message_labels_have_opaque_background() {
     let view = View { fields: vec!["stamp".to_owned()], ..View::default() };
@@ -99,7 +99,8 @@ fn distinguishes_thirty_six_message_kinds() {
     assert!(classes.into_iter().all(styled), "{looks:?}");
 }
 
-/// The process names are at the left edge, where the lab keeps them while scrolling.
+/// The process names are at the left edge of the picture. The lab keeps them there when the user
+/// scrolls.
 #[test]
 fn short_run_draws_nothing_left_of_names() {
     let records = [at(0, P1, Kind::Boot)];

@@ -1,4 +1,4 @@
-//! Export and import of other formats.
+//! Export to other trace formats, and import.
 
 use serde_json::{Value, json};
 use tenure_core::service::mutex;

@@ -1,4 +1,5 @@
-//! Traces round-trip, even after a kill; other files are rejected.
+//! Traces that are written can be read again, even if the writer was killed. Other files are
+//! rejected.
 
 use std::cell::RefCell;
 use std::fs;
@@ -31,7 +32,7 @@ fn folder() -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Writes a trace of `records` records to `path`, followed by `tail`.
+/// Writes a trace with `records` records to `path`, and appends `tail`.
 fn trace(path: &Path, records: u64, tail: &str) {
     let mut writer = Writer::create(path, &header()).unwrap();
     for time in 1..=records {
@@ -42,7 +43,7 @@ fn trace(path: &Path, records: u64, tail: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// Returns the times of all records, and whether the last line was torn.
+/// Returns the times of all records, and true if the last line was incomplete.
 fn times(path: &Path) -> (Vec<u64>, bool) {
     let mut reader = Reader::open(path).unwrap();
     let times = reader.by_ref().map(|record| record.unwrap().time).collect();
@@ -260,7 +261,7 @@ fn appending_keeps_foreign_file_unchanged() {
     }
 }
 
-/// Disk that accepts a limited number of bytes.
+/// A disk that accepts a limited number of bytes. The test sets this number.
 #[derive(Clone, Default)]
 struct Disk(Rc<RefCell<(usize, Vec<u8>)>>);
 

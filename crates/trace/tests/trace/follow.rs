@@ -1,4 +1,4 @@
-//! Following a run while it is being written.
+//! Merging of a run's traces while they are being written.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -21,7 +21,7 @@ fn header(source: Source) -> Header {
     Header { clock, ..Header::new("central", Service::Mutex, 2, source) }
 }
 
-/// Traces of two nodes and their parent, written step by step.
+/// Traces of two nodes and their parent. The test writes them step by step.
 struct Run {
     paths: Vec<PathBuf>,
     nodes: Vec<Writer>,
@@ -63,7 +63,7 @@ fn message_record(peer: ProcessId, session: u64) -> MessageRecord {
     MessageRecord { peer, layer, message, number: 1, session, content: None }
 }
 
-/// Returns the times of all available records, and whether the end was reached.
+/// Returns the times of all records that are available, and true if the end was reached.
 fn available(follow: &mut Follow) -> (Vec<u64>, bool) {
     let mut times = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! An HTTP client that sends exact requests over a real socket.
+//! HTTP client that sends requests exactly as given, over a real socket.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use std::io::{Read, Write};
@@ -14,14 +14,14 @@ pub(crate) struct Response {
 }
 
 impl Response {
-    /// Returns the value of a header, if it is there.
+    /// Returns the value of a header. `None` if the response does not contain the header.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
         lines.find(|(text, _)| text.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 }
 
-/// Sends a request with these headers and its content length, and returns the response.
+/// Sends a request with these headers and the length of its body. Returns the response.
 pub(crate) fn send_raw(to: SocketAddr, line: &str, headers: &[String], body: &str) -> Response {
     let mut stream = TcpStream::connect(to).expect("the server listens");
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -37,7 +37,7 @@ pub(crate) fn send_raw(to: SocketAddr, line: &str, headers: &[String], body: &st
     Response { status, head: head.to_owned(), body: body.to_owned() }
 }
 
-/// Sends a request as a browser on this machine does.
+/// Sends a request in the way that a browser on this machine does. Returns the response.
 pub(crate) fn send(to: SocketAddr, line: &str, body: &str) -> Response {
     send_raw(to, line, &[format!("Host: {to}")], body)
 }

@@ -21,8 +21,8 @@ use super::replication::ReplicationState;
 use super::{Leadership, RaftLog, Role, Timer};
 
 impl RaftLog {
-    /// Advances the commit index to the highest entry that a majority stores, and reports
-    /// acknowledged proposals.
+    /// Advances the commit index to the highest entry that a majority stores, and acknowledges the
+    /// proposals up to there.
     pub(super) fn maybe_commit(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { peers, .. }) = &self.role else { return };
         let match_index = |peer: ProcessId| peers[peer.index()].match_index;
@@ -46,7 +46,7 @@ impl RaftLog {
     }
 
     /// Sends followers the new commit index without waiting for the next append. With the variant
-    /// `together`, the next step sends it, possibly with entries.
+    /// `together`, the next firing of [`Timer::Send`] sends it, possibly with entries.
     fn announce_commit(&mut self, fx: &mut impl Effects<Self>) {
         let followers = self.followers();
         if self.has(Switch::Together) && !followers.is_empty() {
@@ -61,7 +61,7 @@ impl RaftLog {
         }
     }
 
-    /// Sends the commit index to a follower that has been sent every committed entry.
+    /// Sends the commit index to a follower, if all committed entries were sent to it already.
     pub(super) fn announce_commit_to(&self, to: ProcessId, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { peers, .. }) = &self.role else { return };
         let (progress, last) = (&peers[to.index()], self.log.entry_id(self.commit));
@@ -72,15 +72,17 @@ impl RaftLog {
         }
     }
 
-    /// Handles a commit announcement from the leader. If the log contains the entry `last`,
-    /// everything before it matches the leader's log. If not, the leader will send it.
+    /// Handles a commit announcement from the leader. If the log contains the entry `last`, it
+    /// matches the leader's log up to there. Otherwise this process ignores the announcement,
+    /// because the leader will send the missing entries.
     pub(super) fn on_committed(&mut self, last: EntryId, fx: &mut impl Effects<Self>) {
         if self.log.has(last) {
             self.commit_to(last.index, fx);
         }
     }
 
-    /// Advances the commit index and emits each newly committed entry.
+    /// Advances the commit index to `index`, or to the end of the log. Reports each newly committed
+    /// entry to the user.
     pub(super) fn commit_to(&mut self, index: u64, fx: &mut impl Effects<Self>) {
         while self.commit < index
             && let Some(entry) = self.log.entry(self.commit + 1).cloned()

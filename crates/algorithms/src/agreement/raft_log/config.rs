@@ -17,7 +17,7 @@ pub struct Config {
     /// The election timeout: much longer than the heartbeat interval, and random over a range wide
     /// enough that one process usually times out alone.
     pub election: Delay,
-    /// Interval between heartbeats: longer than a message and its response take.
+    /// Interval between heartbeats: longer than a message and its response take together.
     pub heartbeat: Delay,
     /// Upper bound on entries in one message; its payload is also bounded by 512 KiB.
     pub max_batch_entries: u64,
@@ -25,10 +25,11 @@ pub struct Config {
     pub max_in_flight: u64,
     /// Upper bound on proposals that wait for commitment at a leader.
     pub max_uncommitted: usize,
-    /// Number of committed entries between requests for a snapshot; `None` for no requests.
+    /// Number of committed entries after which this process asks its user for a snapshot. `None` if
+    /// it never asks.
     pub snapshot_interval: Option<NonZeroU64>,
-    /// Shifts the requests by this many entries. Give each process a different value, so that not
-    /// all take a snapshot at the same entry.
+    /// Number of entries by which the requests for a snapshot come earlier. Give each process a
+    /// different value, so that not all of them take a snapshot at the same entry.
     pub snapshot_offset: u64,
     /// Upper bound on entries retained before the end of a snapshot for slow followers; their
     /// payload is also bounded by 16 MiB.
@@ -37,7 +38,8 @@ pub struct Config {
     pub snapshot_piece_bytes: usize,
     /// Initial membership, the same at each process; `None` for the whole group.
     pub initial_members: Option<Members>,
-    /// Target membership: a leader whose log has another one changes it. `None` for no change.
+    /// Membership that a leader shall establish: if its log has another membership, it starts a
+    /// change. `None` for no change.
     pub target_members: Option<Members>,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,

@@ -42,8 +42,8 @@ use super::replication::Progress;
 use super::{Leadership, RaftLog, Role, Timer};
 
 impl RaftLog {
-    /// Handles the election timeout: starts an election, or at a leader checks that a majority
-    /// still responds.
+    /// Handles the election timeout. A leader checks that a majority still responds. Any other
+    /// voter suspects its leader, or starts an election.
     pub(super) fn on_election_timeout(&mut self, fx: &mut impl Effects<Self>) {
         fx.set_timer(Timer::Election, self.config.election);
         let skips_quorum_check = self.has(Switch::NoCheckQuorum);
@@ -78,7 +78,7 @@ impl RaftLog {
         Message::RequestPreVote { term: self.term + 1, last: self.log.last() }
     }
 
-    /// Returns the timeout after which a silent leader is suspected.
+    /// Returns the timeout after which a follower suspects a silent leader.
     fn follower_timeout(&self) -> Delay {
         let all = self.config.election;
         if self.has(Switch::NoPreVote) { all } else { Delay::ticks(all.min) }
@@ -92,7 +92,7 @@ impl RaftLog {
         }
     }
 
-    /// Starts a new term and votes for itself.
+    /// Starts a new term, in which this process is a candidate and votes for itself.
     pub(super) fn become_candidate(&mut self, fx: &mut impl Effects<Self>) {
         let other_voters = self.other_voters();
         let saved = (self.has(Switch::Ahead) && !other_voters.is_empty())
@@ -125,8 +125,8 @@ impl RaftLog {
         }
     }
 
-    /// Becomes the leader if a majority voted, and appends an entry of its own term. Committing
-    /// that entry commits all before it.
+    /// Becomes the leader if a majority has voted for this process, and appends an entry of its own
+    /// term. The commitment of that entry commits all entries before it.
     pub(super) fn maybe_become_leader(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Candidate { votes, .. } = &self.role else { return };
         if !self.is_majority(votes) {
@@ -152,9 +152,9 @@ impl RaftLog {
         self.broadcast_heartbeat(fx);
     }
 
-    /// Responds to a pre-vote request. Denies it while a leader is known, for a log that is behind,
-    /// or for a competing pre-candidate that should vote for this process but has not responded
-    /// yet.
+    /// Responds to a pre-vote request. Denies the pre-vote while a leader is known, or if the log
+    /// of the sender is behind. Also denies it to a competing pre-candidate that should vote for
+    /// this process and has not responded yet.
     pub(super) fn on_request_pre_vote(
         &mut self,
         from: ProcessId,
@@ -202,14 +202,15 @@ impl RaftLog {
         }
     }
 
-    /// Returns true if this process should be elected before another whose log ends at `last`.
+    /// Returns true if this process should be elected rather than `other`, whose log ends at
+    /// `last`.
     fn has_priority_over(&self, other: ProcessId, last: EntryId) -> bool {
         let ours = self.log.last();
         ours.is_as_up_to_date_as(last) && (ours != last || self.group.me() < other)
     }
 
-    /// Handles a vote request: votes once per term, and only for a log at least as up to date as
-    /// its own.
+    /// Handles a vote request. Grants the vote to one candidate per term, whose log must be at
+    /// least as up to date as the log of this process.
     pub(super) fn on_request_vote(
         &mut self,
         from: ProcessId,
@@ -233,7 +234,7 @@ impl RaftLog {
         fx.send(from, Message::Vote { term: self.term, granted });
     }
 
-    /// Moves to a later term, if `term` is one.
+    /// Moves to the term `term` and becomes a follower, if `term` is later than the current term.
     pub(super) fn update_term(&mut self, term: u64, fx: &mut impl Effects<Self>) {
         if term > self.term {
             self.become_follower(fx);
@@ -242,8 +243,8 @@ impl RaftLog {
         }
     }
 
-    /// Follows the leader of the current term. Returns false if this process is itself the leader
-    /// of the term.
+    /// Makes this process a follower of the leader of its term. Returns false if this process is
+    /// the leader of that term itself.
     pub(super) fn follow_leader(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) -> bool {
         if matches!(self.role, Role::Leader(_)) {
             return false;

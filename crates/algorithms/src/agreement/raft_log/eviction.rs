@@ -29,19 +29,19 @@ use super::replication::Progress;
 use super::{RaftLog, Role, Timer};
 
 impl RaftLog {
-    /// Returns true if this process takes no further part.
+    /// Returns true if this process takes no further part, because it lost acknowledged entries.
     pub(super) fn is_disabled(&self) -> bool {
         matches!(self.role, Role::Disabled)
     }
 
-    /// Returns the index that the leader reports to a process as acknowledged, or 0 without
-    /// `noticing`.
+    /// Returns the index up to which a process has acknowledged entries, for the next message to
+    /// it. Returns 0 without the variant `noticing`.
     pub(super) fn reported(&self, progress: &Progress) -> u64 {
         if self.has(Switch::Noticing) { progress.match_index } else { 0 }
     }
 
-    /// Stops taking part if the log ends before an index that this process has acknowledged in this
-    /// term. Returns true if so.
+    /// Disables this process if its log ends before `acked`, an index that it has acknowledged in
+    /// this term. Returns true in this case.
     pub(super) fn disable_if_entries_lost(
         &mut self,
         acked: u64,
@@ -58,7 +58,8 @@ impl RaftLog {
         true
     }
 
-    /// Notifies the processes removed by an entry that was committed since `before`.
+    /// Notifies the processes that a membership entry has removed, if this entry was committed
+    /// after index `before`.
     pub(super) fn notify_removed(&self, before: u64, fx: &mut impl Effects<Self>) {
         let Membership { at, members } = &self.membership;
         let is_new = (before + 1..=self.commit).contains(at) && !members.is_joint();
@@ -73,8 +74,8 @@ impl RaftLog {
         }
     }
 
-    /// Notifies a process whose log ends at `last` if it is known to be removed. Returns true if
-    /// so.
+    /// Sends a notice to the process `from`, whose log ends at `last`, if that process is known to
+    /// be removed. Returns true in this case.
     pub(super) fn notify_if_removed(
         &self,
         from: ProcessId,
@@ -89,7 +90,8 @@ impl RaftLog {
         is_removed
     }
 
-    /// Returns the id of the latest membership entry if it is committed and excludes `process`.
+    /// Returns the ID of the latest membership entry, if the entry is committed and excludes
+    /// `process`.
     fn committed_removal_of(&self, process: ProcessId) -> Option<EntryId> {
         let Membership { at, members } = &self.membership;
         let is_settled = *at <= self.commit && !members.is_joint();
@@ -101,8 +103,8 @@ impl RaftLog {
         Some(self.log.entry_id(*at).unwrap_or(self.log.base()))
     }
 
-    /// Asks the voters whether this process, which has no vote, is still a member. A process that
-    /// was never a member does not ask.
+    /// Asks the voters whether this process is still a member. It has no vote; a process that was
+    /// never a member does not ask.
     pub(super) fn ask_membership(&self, fx: &mut impl Effects<Self>) {
         let was_member = self.membership.at > 0 || self.members().all().contains(self.group.me());
         if self.has(Switch::Noticing) && was_member {
@@ -110,8 +112,9 @@ impl RaftLog {
         }
     }
 
-    /// Responds to a membership question. If the sender's last entry is the one that removes it,
-    /// the leader announces that it is committed.
+    /// Responds to the question of a process whether it is still a member. The last entry of its
+    /// log may be the entry that removes it. Then the leader announces that this entry is
+    /// committed.
     pub(super) fn on_ask_membership(
         &self,
         from: ProcessId,
@@ -126,7 +129,8 @@ impl RaftLog {
         }
     }
 
-    /// Handles a notice of removal. It is ignored if this log has a later membership entry.
+    /// Handles a notice that the entry at `at` has removed this process. Ignores it if the log has
+    /// a later membership entry.
     pub(super) fn on_removed(&self, at: u64, fx: &mut impl Effects<Self>) {
         if at > self.membership.at && self.members().all().contains(self.group.me()) {
             fx.emit(Event::Removed { at });

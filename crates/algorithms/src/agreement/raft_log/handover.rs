@@ -17,11 +17,11 @@ use super::{Leadership, RaftLog, Role, Timer};
 /// A leadership transfer in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Handover {
-    /// The target, or `None` for the first voter known to have the whole log.
+    /// Target of the transfer. `None` for the first voter that is known to have the whole log.
     to: Option<ProcessId>,
     /// Ticket of the user's request.
     pub(super) ticket: u64,
-    /// True if the target was sent `TimeoutNow`.
+    /// True if this leader has sent `TimeoutNow` to the target.
     is_notified: bool,
 }
 
@@ -52,7 +52,8 @@ impl RaftLog {
         }
     }
 
-    /// Sends `TimeoutNow` to `other` if it is an eligible target and has the whole log.
+    /// Sends `TimeoutNow` to `other`, if that process has the whole log and may become the leader
+    /// by this transfer.
     pub(super) fn maybe_send_timeout_now(&mut self, other: ProcessId, fx: &mut impl Effects<Self>) {
         let (last, is_voter) = (self.log.last().index, self.members().count(other));
         let Role::Leader(Leadership { peers, handover, .. }) = &mut self.role else { return };
@@ -67,7 +68,8 @@ impl RaftLog {
         }
     }
 
-    /// Aborts the transfer after an election timeout; this process keeps leading.
+    /// Ends a transfer that has not succeeded within an election timeout. This process continues to
+    /// lead.
     pub(super) fn abort_handover(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { handover, .. }) = &mut self.role else { return };
         if let Some(Handover { ticket, .. }) = handover.take() {
@@ -80,7 +82,7 @@ impl RaftLog {
         matches!(&self.role, Role::Leader(Leadership { handover: Some(_), .. }))
     }
 
-    /// Starts an election on behalf of the leader.
+    /// Starts an election immediately, because the leader transfers its leadership to this process.
     pub(super) fn on_timeout_now(
         &mut self,
         from: ProcessId,

@@ -5,10 +5,11 @@ use alloc::vec::Vec;
 
 use tenure_core::service::log::Entry;
 
-/// Entries per chunk. Copies of a log share their chunks; a write copies at most one chunk.
+/// Number of entries per chunk. Clones of a log share their chunks, and a change copies at most one
+/// chunk.
 const CHUNK: u64 = 64;
 
-/// Index and term of an entry. Two logs with the same id are equal up to it.
+/// Index and term of an entry. Two logs that contain an entry with this ID are equal up to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct EntryId {
@@ -50,7 +51,7 @@ impl Log {
         self.base
     }
 
-    /// Returns the id of the last entry, or the base if the log is empty.
+    /// Returns the ID of the last entry, or the base if no entry is retained.
     pub fn last(&self) -> EntryId {
         let Some(chunk) = self.chunks.last() else { return self.base };
         let before = match self.chunks.len() as u64 - 1 {
@@ -61,7 +62,8 @@ impl Log {
         EntryId { index: before + chunk.len() as u64, term }
     }
 
-    /// Returns the chunk of an entry and its offset there, or `None` if it is not after the base.
+    /// Returns the index of the chunk that contains an entry, and the offset of the entry in this
+    /// chunk. Returns `None` if the entry is not after the base.
     fn position(&self, index: u64) -> Option<(usize, usize)> {
         let before = index.checked_sub(1).filter(|before| *before >= self.base.index)?;
         let chunk = before / CHUNK - self.base.index / CHUNK;
@@ -70,13 +72,14 @@ impl Log {
         Some((usize::try_from(chunk).ok()?, usize::try_from(position).ok()?))
     }
 
-    /// Returns the entry at an index, if it is retained.
+    /// Returns the entry at an index; `None` if it is not retained.
     pub fn entry(&self, index: u64) -> Option<&Entry> {
         let (chunk, position) = self.position(index)?;
         self.chunks.get(chunk)?.get(position)
     }
 
-    /// Returns the id of the entry at an index, or of the base.
+    /// Returns the ID of the entry at an index. Returns `None` if the index is neither the base nor
+    /// that of a retained entry.
     pub fn entry_id(&self, index: u64) -> Option<EntryId> {
         if index == self.base.index {
             return Some(self.base);
@@ -84,8 +87,7 @@ impl Log {
         Some(EntryId { index, term: self.entry(index)?.term })
     }
 
-    /// Returns true if this entry is retained or is the base. The position before the first entry
-    /// is in every log.
+    /// Returns true if the entry at `place` is retained, or if `place` is the base.
     pub fn has(&self, place: EntryId) -> bool {
         self.entry_id(place.index) == Some(place)
     }
@@ -99,7 +101,7 @@ impl Log {
         }
     }
 
-    /// Removes all entries from this index on.
+    /// Removes all entries from `index` on.
     pub fn truncate_from(&mut self, index: u64) {
         if index > self.last().index {
             return;
@@ -113,8 +115,8 @@ impl Log {
         }
     }
 
-    /// Removes all entries up to this one. If the log does not contain it, later entries belong to
-    /// another history and are removed as well.
+    /// Removes all entries up to `place`, which becomes the base. If the log does not contain that
+    /// entry, its later entries belong to another history, and are removed as well.
     pub fn compact_to(&mut self, place: EntryId) {
         if place.index < self.base.index || place == self.base {
             return;
@@ -134,8 +136,9 @@ impl Log {
         self.base = place;
     }
 
-    /// Returns the last index up to which this log equals an earlier version of it. Searches from
-    /// the end: if one entry is equal, all before it are (*log matching*).
+    /// Returns the last index up to which this log equals `earlier`, an earlier version of it.
+    /// Searches from the end. If one entry is equal, all entries before it are equal (*log
+    /// matching*).
     pub(super) fn common_prefix_end(&self, earlier: &Log) -> u64 {
         let end = self.last().index.min(earlier.last().index);
         let same = |index: &u64| match (self.entry(*index), earlier.entry(*index)) {
@@ -147,7 +150,7 @@ impl Log {
         alike.unwrap_or(self.base.index)
     }
 
-    /// Returns the entries after an index, as a log.
+    /// Returns a log of the entries after index `prev`.
     pub(super) fn suffix_after(&self, prev: u64) -> Log {
         let mut part = Log::starting_after(self.entry_id(prev).unwrap_or(self.base));
         let rest = part.base.index + 1..=self.last().index;
@@ -155,7 +158,7 @@ impl Log {
         part
     }
 
-    /// Replaces all entries from the start of `part` with its entries.
+    /// Removes all entries after the base of `part`, and appends the entries of `part`.
     pub(super) fn replace_suffix(&mut self, part: &Log) {
         self.truncate_from(part.base.index.saturating_add(1));
         part.entries().for_each(|entry| self.push(entry.clone()));
@@ -171,8 +174,8 @@ impl Log {
         self.chunks.is_empty()
     }
 
-    /// Returns entries from an index on, at most `most`, with at most `bytes` payload bytes in
-    /// total unless the first entry is larger.
+    /// Returns at most `most` entries from `index` on. Their payload is at most `bytes` bytes in
+    /// total, unless the first entry alone is larger.
     pub fn entries_from(&self, index: u64, most: u64, bytes: usize) -> Vec<Entry> {
         let end = self.last().index.min(index.saturating_add(most).saturating_sub(1));
         let there = (index..=end).filter_map(|index| self.entry(index));
@@ -198,7 +201,7 @@ impl Log {
         (first + 1..=index).rev().take_while(fits).last().map_or(index, |place| place - 1)
     }
 
-    /// Returns the first retained entry with the same term as the one at `index`.
+    /// Returns the first retained entry that has the same term as the entry at `index`.
     pub fn first_of_term_at(&self, index: u64) -> Option<EntryId> {
         let EntryId { term, .. } = self.entry_id(index)?;
         let same = |index: &u64| self.entry_id(*index).is_some_and(|place| place.term == term);
@@ -206,7 +209,7 @@ impl Log {
         Some(EntryId { index: first, term })
     }
 
-    /// Returns the last entry of a term at or before `index`.
+    /// Returns the last entry of `term` at or before `index`; `None` if the log retains none.
     pub fn last_of_term(&self, term: u64, index: u64) -> Option<EntryId> {
         let index = index.min(self.last().index);
         let mut places = (self.base.index..=index).rev().filter_map(|index| self.entry_id(index));
@@ -214,7 +217,7 @@ impl Log {
     }
 }
 
-/// Serialized form of a log.
+/// Form of a log when it is serialized.
 #[cfg(feature = "serde")]
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(rename = "Log")]

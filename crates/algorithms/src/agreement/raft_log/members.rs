@@ -48,22 +48,22 @@ pub(super) struct Change {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Stage {
-    /// New voters are receiving the log.
+    /// The new voters are receiving the log, and do not count yet.
     CatchingUp {
         to: Members,
-        /// The round ends when they have every entry up to this index.
+        /// Index of the last entry of this round. The round ends when all new voters have it.
         round_end: u64,
-        /// True if the election timeout fired during this round.
+        /// True if an election timeout has passed during this round.
         is_slow: bool,
         /// Remaining election timeouts before the change is abandoned.
         timeouts_left: u32,
     },
-    /// The entry that needs both majorities is in the log.
+    /// The joint entry, which needs a majority of the former and of the new voters, is in the log.
     Joint,
 }
 
 impl Change {
-    /// Returns true if no entry of the change is in the log.
+    /// Returns true if the log does not contain the joint entry yet.
     pub(super) fn is_unlogged(&self) -> bool {
         self.stage != Stage::Joint
     }
@@ -75,13 +75,13 @@ impl RaftLog {
         &self.membership.members
     }
 
-    /// Returns the membership of an empty log.
+    /// Returns the initial membership, which applies while the log has no membership entry.
     pub(super) fn first_members(&self) -> Members {
         let all = || Members::of(ProcessSet::first(self.group.size()));
         self.config.initial_members.clone().unwrap_or_else(all)
     }
 
-    /// Finds the latest membership entry in the log again.
+    /// Searches the log for its latest membership entry again, after a truncation or a restore.
     pub(super) fn refresh_membership(&mut self) {
         self.membership = self.membership_at(self.log.last().index);
     }
@@ -101,8 +101,8 @@ impl RaftLog {
         found.or_else(snapshot).unwrap_or_else(first)
     }
 
-    /// Returns the membership at the end of a snapshot. Searches the log only if the membership
-    /// changed since.
+    /// Returns the membership in effect at `index`, for a snapshot. Searches the log only if the
+    /// membership has changed after `index`.
     pub(super) fn members_at(&self, index: u64) -> Members {
         if self.membership.at <= index {
             return self.membership.members.clone();
@@ -110,7 +110,7 @@ impl RaftLog {
         self.membership_at(index).members
     }
 
-    /// Returns the processes to which the leader replicates its log, without itself.
+    /// Returns the processes to which the leader replicates its log, except the leader itself.
     pub(super) fn followers(&self) -> ProcessSet {
         let mut followers = self.membership.members.all();
         if let Role::Leader(Leadership { change: Some(change), .. }) = &self.role
@@ -122,7 +122,7 @@ impl RaftLog {
         followers
     }
 
-    /// Returns the processes whose votes a candidate needs, without itself.
+    /// Returns the processes whose votes a candidate needs, except this process.
     pub(super) fn other_voters(&self) -> ProcessSet {
         let mut other_voters = self.membership.members.all_voters();
         other_voters.remove(self.group.me());
@@ -164,8 +164,8 @@ impl RaftLog {
         self.advance_change(fx);
     }
 
-    /// Starts the joint phase when the new voters have caught up, and ends it when the joint entry
-    /// is committed.
+    /// Starts the joint phase when the new voters have caught up. Ends the joint phase when the
+    /// joint entry is committed.
     pub(super) fn advance_change(&mut self, fx: &mut impl Effects<Self>) {
         self.maybe_start_target_change(fx);
         self.check_caught_up(fx);
@@ -181,8 +181,8 @@ impl RaftLog {
         }
     }
 
-    /// Resets the progress of processes that join. A former member may have lost its log since, as
-    /// no majority relied on it.
+    /// Resets the replication progress of processes that join. A former member may have lost its
+    /// log since it left, because no majority relied on its copy.
     fn reset_new_followers(&mut self, to: &Members) {
         let last = self.log.last().index;
         let present = self.membership.members.all();
@@ -195,7 +195,8 @@ impl RaftLog {
         }
     }
 
-    /// Starts the change that the configuration requires, once this leader knows the commit index.
+    /// Starts the membership change that the configuration requires, once this leader knows which
+    /// entries are committed.
     fn maybe_start_target_change(&mut self, fx: &mut impl Effects<Self>) {
         let wanted = self.config.target_members.as_ref().filter(|wanted| *wanted != self.members());
         let Some(wanted) = wanted.cloned() else { return };
@@ -230,7 +231,8 @@ impl RaftLog {
         self.append_members(to, fx);
     }
 
-    /// Counts an election timeout towards abandoning a change that is catching up.
+    /// Counts an election timeout during the catch-up phase of a membership change. Abandons the
+    /// change after [`MAX_CHANGE_TIMEOUTS`].
     pub(super) fn on_change_timeout(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { change: in_progress, .. }) = &mut self.role else { return };
         let Some(change) = in_progress else { return };
@@ -259,7 +261,8 @@ impl RaftLog {
         self.broadcast_append(fx);
     }
 
-    /// Steps down after its removal is committed, and asks a voter to start an election.
+    /// Stops leading after the removal of this process is committed, and asks a voter to start an
+    /// election.
     fn resign_after_removal(&mut self, fx: &mut impl Effects<Self>) {
         self.broadcast_heartbeat(fx);
         let last = self.log.last().index;
@@ -272,7 +275,8 @@ impl RaftLog {
         self.become_follower(fx);
     }
 
-    /// Reports to the user that the change is committed.
+    /// Reports to the user that the membership change is complete, once its final entry is
+    /// committed.
     pub(super) fn report_change(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { final_change, .. }) = &mut self.role else { return };
         if let Some((index, ticket)) = final_change.take_if(|(index, _)| *index <= self.commit) {
@@ -280,13 +284,14 @@ impl RaftLog {
         }
     }
 
-    /// Returns true if this process votes and is counted, by the latest membership.
+    /// Returns true if this process votes and counts for a majority in the latest membership.
     pub(super) fn is_voter(&self) -> bool {
         self.membership.members.count(self.group.me())
     }
 
-    /// Returns the highest value that a majority has reached, given one value per process. During a
-    /// joint phase it needs a majority of both sides.
+    /// Returns the highest number that a majority of the voters has reached. `own` is the number of
+    /// this process, and `of` returns those of the others. During a joint phase, the majority of
+    /// both the former and the new voters must have reached it.
     pub(super) fn reached_by_quorum(&self, own: u64, of: impl Fn(ProcessId) -> u64) -> u64 {
         let besides = self.counted_non_voters();
         let number = |process| if process == self.group.me() { own } else { of(process) };

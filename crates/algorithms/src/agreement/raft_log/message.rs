@@ -13,7 +13,7 @@ use super::log::EntryId;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Asks whether the receiver would grant a vote in this term.
+    /// Asks whether the receiver would vote for the sender in this term.
     RequestPreVote {
         /// The term that the sender would start.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
@@ -50,16 +50,17 @@ pub enum Message {
         /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// The entry before the new ones: `prevLogIndex`, `prevLogTerm`.
+        /// Entry before the new entries: `prevLogIndex`, `prevLogTerm`.
         prev: EntryId,
         /// Entries to store.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::of_any_length"))]
         entries: Vec<Entry>,
         /// `leaderCommit`: commit index of the leader.
         commit: u64,
-        /// Latest round of leadership confirmation.
+        /// Number of the latest round in which the leader confirms its leadership.
         round: u64,
-        /// Highest index that the receiver acknowledged to this leader, or 0 if not reported.
+        /// Highest index that the receiver has acknowledged to this leader. 0 if the leader does
+        /// not report it.
         acked: u64,
     },
     /// Successful response to an append.
@@ -67,35 +68,37 @@ pub enum Message {
         /// The sender's current term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// The sender's log matches the leader's up to this index.
+        /// Index up to which the sender's log matches the leader's log.
         match_index: u64,
-        /// Round of the message it responds to.
+        /// Round of the message that this response answers.
         round: u64,
     },
-    /// Rejection of an append: the receiver's log lacks the entry `prev`.
+    /// Rejection of an append: the sender's log lacks the entry at `prev`.
     Rejected {
         /// The sender's current term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// Index of the missing entry.
+        /// Index of the entry that the sender lacks.
         prev: u64,
-        /// Earliest entry at which the logs may differ: the first entry of the sender's term at
-        /// that index, or the position after its last entry, with term 0.
+        /// Earliest position at which the logs may differ. It is the first entry that has the term
+        /// of the sender's entry at `prev`. If the sender's log is shorter, it is the position
+        /// after its last entry, with term 0.
         conflict: EntryId,
-        /// Round of the message it responds to.
+        /// Round of the message that this response answers.
         round: u64,
     },
-    /// `InstallSnapshot`: part of the snapshot that replaces entries missing in the leader's log.
-    /// Without bytes it asks how much the receiver has.
+    /// `InstallSnapshot`: part of the snapshot that replaces entries missing in the leader's log. A
+    /// piece without bytes asks how many bytes the receiver has.
     Piece {
         /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// Latest round of leadership confirmation.
+        /// Number of the latest round in which the leader confirms its leadership.
         round: u64,
-        /// Highest index that the receiver acknowledged to this leader, or 0 if not reported.
+        /// Highest index that the receiver has acknowledged to this leader. 0 if the leader does
+        /// not report it.
         acked: u64,
-        /// The part that is sent.
+        /// Bytes of the snapshot, with their offset.
         piece: Box<Piece>,
     },
     /// Response to a piece: the number of bytes received so far.
@@ -107,10 +110,11 @@ pub enum Message {
         last: EntryId,
         /// Number of bytes received, counted from the start.
         has: u64,
-        /// Round of the message it responds to.
+        /// Round of the message that this response answers.
         round: u64,
     },
-    /// `TimeoutNow`: the receiver shall start an election immediately, to become the leader.
+    /// `TimeoutNow`: asks the receiver to start an election immediately, because the leader
+    /// transfers its leadership to it.
     TimeoutNow {
         /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
@@ -131,12 +135,13 @@ pub enum Message {
         /// Last committed entry.
         last: EntryId,
     },
-    /// A heartbeat outside the log stream, answered immediately without waiting for a disk.
+    /// A heartbeat that needs no disk: the receiver answers immediately, while appends may wait for
+    /// a write.
     Heartbeat {
         /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// Latest round of leadership confirmation.
+        /// Number of the latest round in which the leader confirms its leadership.
         round: u64,
     },
     /// Response to a heartbeat. It does not acknowledge entries.
@@ -144,7 +149,7 @@ pub enum Message {
         /// The sender's current term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// Round of the heartbeat it responds to.
+        /// Round of the heartbeat that this response answers.
         round: u64,
     },
     /// Asks whether the sender is still a member. Sent by a process without a vote that receives no
@@ -155,12 +160,12 @@ pub enum Message {
     },
     /// The receiver was removed from the group.
     Removed {
-        /// Index of the committed membership entry that removed it.
+        /// Index of the committed membership entry that removed the receiver.
         at: u64,
     },
 }
 
-/// Part of a snapshot.
+/// A part of a snapshot, with the position and the size that the receiver needs to assemble it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Piece {

@@ -20,9 +20,9 @@ use super::{Leadership, RaftLog, Role};
 /// Reads that a leader has not answered yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Reads {
-    /// Number of the latest leadership confirmation round, counted from 1.
+    /// Number of the latest round in which the leader confirms its leadership, from 1.
     round: u64,
-    /// Pending reads, oldest first, as (ticket, round that must be confirmed).
+    /// Pending reads, oldest first, as (ticket, round that a majority must confirm).
     waiting: VecDeque<(u64, u64)>,
 }
 
@@ -37,7 +37,8 @@ impl Reads {
 }
 
 impl RaftLog {
-    /// Handles a read of the user: answers immediately, queues it for a round, or declines it.
+    /// Handles a read of the user. Answers it immediately, queues it until a round is confirmed, or
+    /// declines it.
     pub(super) fn on_read(&mut self, ticket: u64, fx: &mut impl Effects<Self>) {
         if self.can_read_without_quorum() && self.has_committed_in_term() && self.is_leader() {
             return fx.emit(Event::Answered { ticket, index: self.commit });
@@ -57,7 +58,8 @@ impl RaftLog {
         matches!(self.role, Role::Leader(_))
     }
 
-    /// Starts a confirmation round with the next message to each follower.
+    /// Starts a round of leadership confirmation: the next message to each follower carries its
+    /// number.
     fn start_read_round(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { reads, .. }) = &mut self.role else { return };
         reads.round += 1;

@@ -42,12 +42,12 @@ use super::message::Message;
 use super::snapshot::SnapshotTransfer;
 use super::{Leadership, RaftLog, Role, Timer};
 
-/// Upper bound on payload bytes in one append, unless a single entry is larger. Including overhead
-/// it stays well below the default limit of a transport, 1 MiB. A longer message would be dropped
-/// each time it is sent.
+/// Upper bound on payload bytes in one append, unless a single entry is larger. With its overhead,
+/// a message stays well below 1 MiB, the default limit of a transport. The transport would drop a
+/// longer message each time it is sent.
 const BATCH_BYTES: usize = 1 << 19;
 
-/// The leader's view of one follower.
+/// State of the replication to one follower, at the leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Progress {
     /// `matchIndex`: the follower's log is known to match up to this index.
@@ -55,28 +55,28 @@ pub(super) struct Progress {
     /// `nextIndex`: index of the next entry to send.
     pub(super) next_index: u64,
     pub(super) state: ReplicationState,
-    /// Latest round to which the follower responded.
+    /// Latest round of leadership confirmation to which the follower has responded.
     pub(super) round: u64,
     /// True if the follower responded to an append since the last heartbeat. Always true unless
     /// [`Switch::Heartbeats`] is on.
     pub(super) is_responsive: bool,
 }
 
-/// How entries are sent to a follower.
+/// Way in which the leader sends entries to a follower.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ReplicationState {
-    /// Sends one message at a time until the point at which the logs diverge is known. `is_sent` is
-    /// true while such a message is in flight.
+    /// One message at a time, until the leader knows where the two logs diverge. `is_sent` is true
+    /// while a message is in flight.
     Probe { is_sent: bool },
-    /// Pipelined, limited by the window.
+    /// Several messages at a time, up to the limit of entries in flight.
     Replicate,
-    /// The follower needs entries that the leader has compacted.
+    /// The snapshot, because the follower needs entries that the leader has compacted.
     Snapshot(Box<SnapshotTransfer>),
 }
 
 impl Progress {
-    /// Returns the initial state for a follower whose log is unknown, when the leader's log ends at
-    /// `last`.
+    /// Returns the initial state for a follower whose log is unknown. `last` is the index of the
+    /// leader's last entry.
     pub(super) fn new(last: u64) -> Self {
         let state = ReplicationState::Probe { is_sent: false };
         Progress { match_index: 0, next_index: last + 1, state, round: 0, is_responsive: true }
@@ -109,8 +109,9 @@ impl RaftLog {
         }
     }
 
-    /// Sends entries proposed since the last send, and the commit index to followers that need no
-    /// entry. Entries sent before they were persisted are persisted in the next step.
+    /// Sends the entries that were proposed since the last send. Sends only the commit index to
+    /// followers that need no entry. Entries that are not persisted yet are persisted in the next
+    /// step.
     pub(super) fn on_send_timeout(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { has_unannounced_commit, ahead, .. }) = &mut self.role else {
             return;
@@ -132,8 +133,8 @@ impl RaftLog {
         }
     }
 
-    /// Appends an entry as the leader, persisted before or after it is sent depending on the
-    /// variant.
+    /// Appends an entry as the leader. The variant determines whether it is persisted before or
+    /// after it is sent.
     pub(super) fn append_as_leader(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
         let has_others = !self.followers().is_empty();
         if has_others && self.has(Switch::Together) {
@@ -188,7 +189,7 @@ impl RaftLog {
         self.log.last().index - ahead
     }
 
-    /// Sends a heartbeat to each follower, which also repeats an unanswered probe.
+    /// Sends a heartbeat to each follower, and repeats unanswered probes.
     pub(super) fn broadcast_heartbeat(&mut self, fx: &mut impl Effects<Self>) {
         fx.set_timer(Timer::Heartbeat, self.config.heartbeat);
         for follower in &self.followers() {
@@ -204,7 +205,8 @@ impl RaftLog {
         }
     }
 
-    /// Sends a disk-independent heartbeat to a follower that has not responded since the last one.
+    /// Sends a heartbeat that needs no disk to a follower that has not responded since the last
+    /// heartbeat.
     fn send_heartbeat(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) {
         if !self.config.variants.has(Switch::Heartbeats) {
             return;
@@ -217,8 +219,8 @@ impl RaftLog {
         }
     }
 
-    /// Sends the follower all new entries that its state and the window allow. Returns true if
-    /// anything was sent.
+    /// Sends a follower as many new entries as its state and the limit of entries in flight allow.
+    /// Returns true if this process has sent a message.
     pub(super) fn maybe_send_append(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) -> bool {
         let mut sent = false;
         while let Role::Leader(Leadership { peers, .. }) = &self.role {
@@ -237,7 +239,7 @@ impl RaftLog {
         sent
     }
 
-    /// Returns how many more entries may be in flight to a follower.
+    /// Returns the number of entries that may be sent to a follower before it responds.
     fn remaining_window(&self, progress: &Progress) -> u64 {
         assert!(progress.next_index > progress.match_index, "next index must exceed match index");
         let is_in_flight = progress.next_index - 1 - progress.match_index;
@@ -306,7 +308,7 @@ impl RaftLog {
         Message::Appended { term, match_index: end, round }
     }
 
-    /// Returns the earliest position at which this log may differ from one that contains `prev`.
+    /// Returns the earliest position at which this log may differ from a log that contains `prev`.
     fn conflict_hint(&self, prev: EntryId) -> EntryId {
         let after = EntryId { index: self.log.last().index + 1, term: 0 };
         self.log.first_of_term_at(prev.index).unwrap_or(after)
@@ -345,7 +347,7 @@ impl RaftLog {
         self.maybe_send_timeout_now(from, fx);
     }
 
-    /// Handles a rejected append: probes at an earlier index.
+    /// Handles a rejected append: the next probe starts at an earlier index.
     pub(super) fn on_rejected(
         &mut self,
         from: ProcessId,
@@ -375,7 +377,7 @@ impl RaftLog {
         self.maybe_send_append(from, fx);
     }
 
-    /// Records that a follower responded in a round.
+    /// Records that a follower has responded to a round of leadership confirmation.
     pub(super) fn record_response(
         &mut self,
         from: ProcessId,

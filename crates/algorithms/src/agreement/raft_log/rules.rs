@@ -18,8 +18,8 @@ impl RaftLog {
         last.is_as_up_to_date_as(self.log.last())
     }
 
-    /// Returns true if a majority's copies commit entries up to `index`: the entry at `index` must
-    /// be of the leader's own term (3.6.2).
+    /// Returns true if all entries up to `index` are committed once a majority stores the entry at
+    /// `index`. That entry must be of the leader's own term (3.6.2).
     pub(super) fn can_commit(&self, index: u64) -> bool {
         if self.has(Switch::OldTermCommit) {
             return true;
@@ -27,8 +27,9 @@ impl RaftLog {
         self.log.entry_id(index).is_some_and(|place| place.term == self.term)
     }
 
-    /// Returns the index from which to truncate the log, given the first conflicting entry of an
-    /// append that ends at `end`. Only a conflict truncates.
+    /// Returns the index from which to truncate the log after an append whose last entry is at
+    /// `end`. `conflict` is the index of its first conflicting entry. The log is truncated only at
+    /// a conflict.
     pub(super) fn truncation_index(&self, conflict: Option<u64>, end: u64) -> Option<u64> {
         if self.has(Switch::EagerTruncation) {
             return conflict.or(Some(end + 1));
@@ -36,8 +37,8 @@ impl RaftLog {
         conflict
     }
 
-    /// Returns the highest index of which the leader counts its own copy; unpersisted entries do
-    /// not count.
+    /// Returns the highest index at which the leader's own copy counts towards a majority. Entries
+    /// that the leader has not persisted do not count.
     pub(super) fn own_match_index(&self) -> u64 {
         if self.has(Switch::CountedAhead) {
             return self.log.last().index;
@@ -50,8 +51,8 @@ impl RaftLog {
         self.has(Switch::LonelyRead)
     }
 
-    /// Returns true if a leader knows all entries committed before its term: once an entry of its
-    /// own term is committed.
+    /// Returns true if the leader knows all entries committed before its term. This holds once an
+    /// entry of its own term is committed.
     pub(super) fn has_committed_in_term(&self) -> bool {
         if self.has(Switch::EarlyRead) {
             return true;
@@ -60,7 +61,7 @@ impl RaftLog {
     }
 
     /// Returns true if this log needs no snapshot that ends at `last`: it contains that entry, or
-    /// its own commit index is as high.
+    /// its commit index is at least as high.
     pub(super) fn can_skip_snapshot(&self, last: EntryId) -> bool {
         if self.has(Switch::SnapshotCutsTail) {
             return false;
@@ -76,7 +77,8 @@ impl RaftLog {
         self.members_at(index)
     }
 
-    /// Returns the first membership entry of a change: the joint one, which needs both majorities.
+    /// Returns the first membership entry of a change: the joint entry, which needs a majority of
+    /// the former and of the new voters.
     pub(super) fn first_change_members(&self, joint: Members) -> Members {
         if self.has(Switch::OneStepMembership) {
             return Members { outgoing: ProcessSet::new(), ..joint };
@@ -84,12 +86,12 @@ impl RaftLog {
         joint
     }
 
-    /// Returns true if new voters must catch up before they count.
+    /// Returns true if new voters must receive the log before they count for a majority.
     pub(super) fn requires_catch_up(&self) -> bool {
         !self.has(Switch::NoCatchUp)
     }
 
-    /// Returns non-voters whose copies count towards a majority.
+    /// Returns the learners whose copies count towards a majority. Correct rules count none.
     pub(super) fn counted_non_voters(&self) -> ProcessSet {
         if self.has(Switch::CountedLearner) {
             return self.members().learners.clone();

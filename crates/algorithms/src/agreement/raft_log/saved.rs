@@ -21,14 +21,15 @@ pub struct Stable {
     pub(super) voted_for: Option<ProcessId>,
     /// The latest snapshot. In a change: `None` if unchanged.
     pub(super) snapshot: Option<Arc<Snapshot>>,
-    /// Position up to which entries at the start are dropped.
+    /// Position up to which the first entries of the log are removed, because a snapshot covers
+    /// them.
     pub(super) head: EntryId,
-    /// All entries after the head. In a change: the entries after the unchanged ones.
+    /// All entries after the head. In a change: the entries after those that are unchanged.
     pub(super) log: Log,
 }
 
 impl RaftLog {
-    /// Returns the difference between the current and the saved state, or `None`.
+    /// Returns the change from the saved to the current state; `None` if they are equal.
     pub(super) fn unsaved_change(&self, saved: &Stable) -> Option<Stable> {
         if self.has_save_mistake() {
             let now = self.stable_state();
@@ -52,8 +53,9 @@ impl RaftLog {
         })
     }
 
-    /// Returns the change without a snapshot of entries that are already saved: after a crash those
-    /// entries are still there, and no message depends on their removal.
+    /// Returns the part of the change that must be saved before messages leave. It omits a snapshot
+    /// of entries that are already saved. After a crash these entries still exist, and no message
+    /// depends on their removal.
     pub(super) fn urgent_change(&self, saved: &Stable) -> Option<Stable> {
         let change = self.unsaved_change(saved)?;
         let is_there = |snapshot: &Arc<Snapshot>| saved.log.has(snapshot.last);
@@ -69,7 +71,7 @@ impl RaftLog {
         (!is_short || has_voted).then_some(urgent)
     }
 
-    /// Returns the term and vote that are saved at the end of a step.
+    /// Returns the term and vote that the next save contains.
     pub(super) fn saved_vote(&self) -> (u64, Option<ProcessId>) {
         match &self.role {
             Role::Candidate { saved: Some(saved), .. } => *saved,
@@ -87,7 +89,7 @@ impl Stable {
         Stable { term, voted_for: None, snapshot, head, log: Log::starting_after(head) }
     }
 
-    /// Applies a change.
+    /// Applies a saved change to this state.
     pub(super) fn apply_change(&mut self, change: Stable) {
         let Stable { term, voted_for, snapshot, head, log } = change;
         (self.term, self.voted_for) = (term, voted_for);

@@ -28,11 +28,11 @@ use super::{Leadership, RaftLog, Role};
 /// Upper bound on payload bytes of the entries retained before the end of a snapshot.
 const TRAILING_BYTES: usize = 16 << 20;
 
-/// State that replaces all entries up to `last`.
+/// A snapshot: the state of the user's state machine after all entries up to `last`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Snapshot {
-    /// Last entry covered: `lastIndex`, `lastTerm`.
+    /// Last entry that the snapshot covers: `lastIndex`, `lastTerm`.
     pub last: EntryId,
     /// Membership at that entry: `lastConfig`.
     pub members: Members,
@@ -40,13 +40,13 @@ pub struct Snapshot {
     pub state: Payload,
 }
 
-/// Transfer of a snapshot to one follower.
+/// Progress of sending a snapshot to one follower.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct SnapshotTransfer {
     snapshot: Arc<Snapshot>,
     /// Number of bytes that the follower has.
     offset: u64,
-    /// True if the next piece is believed to be in flight.
+    /// True if the next piece is probably in flight.
     is_in_flight: bool,
 }
 
@@ -57,7 +57,7 @@ impl SnapshotTransfer {
     }
 }
 
-/// A snapshot received in part.
+/// A snapshot of which some pieces have arrived from the leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct IncomingSnapshot {
     last: EntryId,
@@ -65,12 +65,13 @@ pub(super) struct IncomingSnapshot {
 }
 
 impl RaftLog {
-    /// Returns the last index that the snapshot covers, or 0.
+    /// Returns the last index that the snapshot of this process covers; 0 without a snapshot.
     pub(super) fn compacted(&self) -> u64 {
         self.snapshot.as_ref().map_or(0, |snapshot| snapshot.last.index)
     }
 
-    /// Stores a snapshot of the user and compacts the log.
+    /// Stores a snapshot that the user provides, and removes the entries that it covers from the
+    /// log.
     pub(super) fn compact(
         &mut self,
         ticket: u64,
@@ -90,7 +91,7 @@ impl RaftLog {
         fx.emit(Event::Compacted { ticket, index });
     }
 
-    /// Tells the user that a snapshot is due, at the configured interval of committed entries.
+    /// Asks the user for a snapshot, if one is due by the configured number of committed entries.
     pub(super) fn maybe_request_snapshot(&self, fx: &mut impl Effects<Self>) {
         let Config { snapshot_interval: snapshot_after, snapshot_offset: sooner, .. } =
             *self.config;
@@ -109,7 +110,8 @@ impl RaftLog {
         peers[to.index()].state = ReplicationState::Snapshot(Box::new(sending));
     }
 
-    /// Asks a follower how much of the snapshot it has. Its response triggers the next piece.
+    /// Asks a follower how many bytes of the snapshot it has. The leader sends the next piece when
+    /// the follower responds.
     pub(super) fn probe_snapshot(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { peers, .. }) = &mut self.role else { return };
         let ReplicationState::Snapshot(sending) = &mut peers[to.index()].state else { return };
@@ -191,7 +193,7 @@ impl RaftLog {
         Message::Appended { term, match_index: last.index, round }
     }
 
-    /// Replaces the log and the state with a snapshot.
+    /// Replaces the log and the state of this process by a snapshot.
     fn restore(&mut self, snapshot: Snapshot, fx: &mut impl Effects<Self>) {
         self.log.truncate_from(snapshot.last.index);
         self.log.compact_to(snapshot.last);
@@ -201,7 +203,7 @@ impl RaftLog {
         self.emit_restored(fx);
     }
 
-    /// Reports the snapshot to the user, whose state machine starts from it.
+    /// Reports the snapshot to the user, whose state machine continues from it.
     pub(super) fn emit_restored(&self, fx: &mut impl Effects<Self>) {
         let Some(snapshot) = &self.snapshot else { return };
         let EntryId { index, term } = snapshot.last;

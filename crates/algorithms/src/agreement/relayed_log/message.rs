@@ -37,11 +37,12 @@ pub enum Message {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Request {
-    /// Append this to the log.
+    /// Append this payload to the log.
     Append(Payload),
-    /// Return an index such that all entries acknowledged before the request are at or below it.
+    /// Return an index for a linearizable read. All entries that were acknowledged before the
+    /// request are at or below this index.
     Read,
-    /// Ask the leader's user this question.
+    /// Ask the leader's user this query.
     Question(Payload),
 }
 
@@ -53,18 +54,18 @@ pub(super) enum Kind {
     Question,
 }
 
-/// Outcome of a request.
+/// Outcome of a forwarded request, which the leader sends back.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Outcome {
-    /// Committed at this index, or read as of this index.
+    /// The append was committed at this index, or the read reflects all entries up to it.
     Done {
-        /// Index of the entry.
+        /// Index of the entry, or of the read.
         index: u64,
     },
     /// The request has no effect and never will.
     Declined(Reason),
-    /// The outcome is unknown.
+    /// This process does not know whether the request has an effect.
     Unknown,
     /// Reply of the leader's user to a question.
     Reply(Payload),

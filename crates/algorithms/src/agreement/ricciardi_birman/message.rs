@@ -13,7 +13,8 @@ pub struct Proposal {
     pub members: ProcessSet,
 }
 
-/// Messages between processes. All but wishes carry the view whose successor they concern.
+/// Messages between processes. All except [`Message::Wish`] name the view whose successor they
+/// concern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
@@ -35,7 +36,7 @@ pub enum Message {
         view: View,
         /// Ballot of the interrogation.
         ballot: u64,
-        /// The proposal accepted last, if any.
+        /// Proposal that the sender accepted last; `None` if it has accepted none.
         accepted: Option<Proposal>,
     },
     /// Proposes the members of the next view.
@@ -56,7 +57,7 @@ pub enum Message {
     Refuse {
         /// The sender's view.
         view: View,
-        /// The promised ballot.
+        /// Ballot that the sender has promised.
         ballot: u64,
     },
     /// The newest view that the sender knows.
@@ -73,12 +74,13 @@ labelled!(
 );
 
 impl Message {
-    /// Returns true if this responds to a request of the receiver.
+    /// Returns true if this message responds to a request of its receiver.
     pub(super) const fn is_response(&self) -> bool {
         matches!(self, Message::Promise { .. } | Message::Accept { .. } | Message::Refuse { .. })
     }
 
-    /// Returns the view whose successor this message concerns, or the view to install.
+    /// Returns the view whose successor this message concerns, or the view to install. `None` for a
+    /// wish.
     pub(super) const fn view(&self) -> Option<&View> {
         match self {
             Message::Wish { .. } => None,

@@ -21,16 +21,16 @@ pub enum Message {
         /// True if the vote is yes.
         yes: bool,
     },
-    /// All have voted yes.
+    /// Informs the receiver that all processes have voted yes.
     Ready {
         /// Term in which the sender leads.
         term: Term,
         /// Transaction that can commit.
         transaction: Transaction,
     },
-    /// The sender knows that all have voted yes.
+    /// Confirms that the sender knows that all processes have voted yes.
     Told {
-        /// Term of the message it responds to.
+        /// Term of the message that this response confirms.
         term: Term,
         /// Transaction that can commit.
         transaction: Transaction,
@@ -47,12 +47,13 @@ pub enum Message {
         /// Transaction whose decision is acknowledged.
         transaction: Transaction,
     },
-    /// The new leader asks what the receiver knows of transactions.
+    /// A new leader asks for the state of all transactions that the receiver knows.
     Inquire {
         /// Term of the new leader.
         term: Term,
     },
-    /// Reports the known transactions; the sender follows no older term from then on.
+    /// Reports all transactions that the sender knows. From then on, the sender follows no older
+    /// term.
     Report {
         /// Term of the inquiry.
         term: Term,

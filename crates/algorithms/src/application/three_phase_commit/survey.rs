@@ -25,10 +25,10 @@ pub enum Entry {
     Aborted,
 }
 
-/// Known transactions and their states.
+/// All transactions that a process knows, with their states.
 pub type Log = BTreeMap<Transaction, Entry>;
 
-/// An inquiry and its responses.
+/// An inquiry of a new leader, with the reports that have arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Survey {
     /// Processes that have not responded.
@@ -36,14 +36,14 @@ pub(super) struct Survey {
     reports: BTreeMap<ProcessId, Log>,
 }
 
-/// Conclusion from all reports about a transaction.
+/// Conclusion about a transaction, from the reports of all processes that are not suspected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// Decided, or certain not to have been decided differently.
+    /// The transaction is decided, or no process can have decided otherwise.
     Decided { commits: bool },
     /// All have voted yes, but not all have learned this.
     Ready,
-    /// The processes that were up at the decision are down.
+    /// No process that reported knows the outcome, and a process that is down may have decided.
     Unknown,
 }
 
@@ -57,7 +57,7 @@ impl Survey {
         self.reports.insert(from, log);
     }
 
-    /// Returns the transactions of terms before this one that some process has not decided.
+    /// Returns the transactions of terms before `before` that at least one process has not decided.
     fn undecided(&self, before: Term) -> BTreeSet<Transaction> {
         let all = self.reports.values().flatten();
         let undecided = all.filter(|(transaction, entry)| {
@@ -85,9 +85,9 @@ impl Survey {
     }
 }
 
-/// The new leader and the reports it receives.
+/// The inquiry of a new leader.
 impl ThreePhaseCommit {
-    /// Returns the local state of all transactions.
+    /// Returns all transactions that this process knows, with their states.
     pub(super) fn log(&self) -> Log {
         let entry = |progress: &Progress| match progress {
             Progress::Collecting { .. } => Entry::Begun,
@@ -100,7 +100,8 @@ impl ThreePhaseCommit {
         self.transactions.iter().map(|(transaction, it)| (*transaction, entry(it))).collect()
     }
 
-    /// Asks all processes about older transactions.
+    /// Starts an inquiry: asks all processes that are not suspected for the transactions that they
+    /// know.
     pub(super) fn inquire(&mut self, fx: &mut impl Effects<Self>) {
         let Some(term) = self.leadership.leading_term() else { return };
         let awaited = self.trusted();
@@ -116,7 +117,8 @@ impl ThreePhaseCommit {
         }
     }
 
-    /// Decides all transactions for which the reports are sufficient.
+    /// Ends the inquiry when all reports have arrived, and decides each transaction for which they
+    /// suffice.
     pub(super) fn finish_survey(&mut self, fx: &mut impl Effects<Self>) {
         let Some(mut survey) = self.survey.take_if(|survey| survey.awaited.is_empty()) else {
             return;

@@ -22,10 +22,10 @@ pub enum Entry {
     Aborted,
 }
 
-/// Known transactions and their states.
+/// All transactions that a process knows, with their states.
 pub type Log = BTreeMap<Transaction, Entry>;
 
-/// An inquiry and its responses.
+/// An inquiry of a new leader, with the reports that have arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Survey {
     /// Processes that have not responded.
@@ -43,8 +43,9 @@ impl Survey {
         self.reports.insert(from, log);
     }
 
-    /// Returns the uncertain processes and transactions of terms before this one, with the decision
-    /// if it is known or follows.
+    /// Returns each process that has voted yes on a transaction of a term before `before` and knows
+    /// no outcome. The last element is true to commit and false to abort. It is `None` if the
+    /// reports do not tell.
     pub(super) fn uncertain(&self, before: Term) -> Vec<(ProcessId, Transaction, Option<bool>)> {
         let mut uncertain = Vec::new();
         for (process, log) in &self.reports {
@@ -68,9 +69,9 @@ impl Survey {
     }
 }
 
-/// The new leader and the reports it receives.
+/// The inquiry of a new leader.
 impl TwoPhaseCommit {
-    /// Returns the local state of all transactions.
+    /// Returns all transactions that this process knows, with their states.
     pub(super) fn log(&self) -> Log {
         let entry = |progress: &Progress| match progress {
             Progress::Collecting { .. } => Entry::Begun,
@@ -81,7 +82,8 @@ impl TwoPhaseCommit {
         self.transactions.iter().map(|(transaction, it)| (*transaction, entry(it))).collect()
     }
 
-    /// Asks all processes about older transactions.
+    /// Starts an inquiry: asks all processes that are not suspected for the transactions that they
+    /// know.
     pub(super) fn inquire(&mut self, fx: &mut impl Effects<Self>) {
         let Some(term) = self.leadership.leading_term() else { return };
         let awaited: ProcessSet =
@@ -98,7 +100,8 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Sends the decisions that follow from the reports to uncertain processes.
+    /// Ends the inquiry when all reports have arrived. Sends each uncertain process the decision,
+    /// if it follows from the reports.
     pub(super) fn finish_survey(&mut self, fx: &mut impl Effects<Self>) {
         let Some(mut survey) = self.survey.take_if(|survey| survey.awaited.is_empty()) else {
             return;

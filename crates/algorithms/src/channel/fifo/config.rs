@@ -10,7 +10,7 @@ use crate::parameters::{Configured, Parameters};
 pub struct Config<C> {
     /// Upper bound on messages in flight to one peer.
     pub window: u32,
-    /// Time to wait for an acknowledgement.
+    /// Time after which unacknowledged messages are sent again.
     pub resend: Delay,
     /// Configuration of the inner protocol.
     pub inner: C,

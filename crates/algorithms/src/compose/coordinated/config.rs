@@ -11,7 +11,7 @@ use crate::variants::{UnknownVariant, Variants, switches};
 pub struct Config<C> {
     /// Configuration of the election.
     pub election: C,
-    /// Durations of entries that expire; `None` if they do not.
+    /// Durations that limit an entry to the critical section; `None` if entries do not expire.
     pub times: Option<EntryTimes>,
 }
 
@@ -41,7 +41,8 @@ switches! {
 ///
 /// # Errors
 ///
-/// Returns an error for a variant if the leader has no lease: the variants concern the expiry.
+/// Returns an error if a variant is given and the leader has no lease, because the variants concern
+/// the expiry of entries.
 pub(crate) fn configured<E: Election + Algorithm>(
     election: E::Config,
     variants: Variants<Switch>,

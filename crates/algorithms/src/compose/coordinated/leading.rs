@@ -8,7 +8,8 @@ use crate::mutex::Claim;
 
 /// Behaviour of the leader.
 impl<E: Election> Coordinated<E> {
-    /// Starts coordinating: inquires of all processes before it grants.
+    /// Makes this leader the coordinator of the lock. It inquires of all trusted processes before
+    /// it grants the lock.
     pub(super) fn start_coordinating(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         if self.coordinator.is_some() {
             return;
@@ -24,7 +25,7 @@ impl<E: Election> Coordinated<E> {
         self.update_coordinator(|coordinator| coordinator.record(me, status, round), fx);
     }
 
-    /// Records a verdict, before the election reacts to it.
+    /// Records a verdict of the failure detector, before the election reacts to it.
     pub(super) fn record_verdict(&mut self, peer: ProcessId, verdict: Verdict) {
         match verdict {
             Verdict::Suspect => self.suspected.insert(peer),
@@ -32,7 +33,8 @@ impl<E: Election> Coordinated<E> {
         };
     }
 
-    /// Reacts to a verdict as the leader.
+    /// Makes the coordinator react to a verdict of the failure detector. Has no effect unless this
+    /// process leads.
     pub(super) fn on_leader_verdict(
         &mut self,
         peer: ProcessId,
@@ -48,7 +50,8 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Handles a suspected peer. Its claims are dropped, immediately or when it must have left.
+    /// Handles the suspicion of a peer. Its claims to the lock are dropped immediately, or when it
+    /// must have left the critical section.
     pub(super) fn on_suspect(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         let Some(coordinator) = &mut self.coordinator else { return };
         match *self.times {
@@ -60,7 +63,7 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Answers the renewal of a process inside.
+    /// Confirms the entry of a process that is inside and has sent a renewal request.
     pub(super) fn answer_renewal(&mut self, claim: Claim, round: u64, fx: &mut impl Effects<Self>) {
         let (Some(coordinator), Some(term)) = (&self.coordinator, self.term) else { return };
         if self.times.is_some()
@@ -96,9 +99,9 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Returns true if this process leads in this term and accepts messages of `from`. Messages of
-    /// a suspect are ignored, since a crashed process never releases. It is asked again when it is
-    /// trusted.
+    /// Returns true if this process leads in `term` and does not suspect `from`. A leader ignores
+    /// messages of a suspect, because a crashed process never releases the lock. The leader asks it
+    /// again when it is trusted.
     pub(super) fn accepts_request(&self, from: ProcessId, term: Term) -> bool {
         self.coordinator.is_some() && self.term == Some(term) && !self.suspected.contains(from)
     }

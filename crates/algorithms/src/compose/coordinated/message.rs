@@ -17,7 +17,7 @@ pub enum Message<E> {
         term: Term,
         /// Identifier of the request.
         ticket: Ticket,
-        /// Number of the renewal request.
+        /// Number of the renewal request; 0 if entries do not expire.
         round: u64,
     },
     /// Grants entry to the critical section.
@@ -26,16 +26,16 @@ pub enum Message<E> {
         term: Term,
         /// Identifier of the granted request.
         ticket: Ticket,
-        /// Number of the answered renewal request.
+        /// Number of the renewal request that is answered; 0 if entries do not expire.
         round: u64,
-        /// Fence of the entry.
+        /// Fencing token of the entry.
         fence: Fence,
     },
     /// The sender has left the critical section.
     Release {
         /// Term in which the sender believes that the receiver leads.
         term: Term,
-        /// The request that ended.
+        /// Identifier of the request that has ended.
         ticket: Ticket,
     },
     /// The new leader asks whether the receiver is idle, waiting, or inside.
@@ -49,7 +49,7 @@ pub enum Message<E> {
         term: Term,
         /// State of the sender's request.
         status: ClientStatus,
-        /// Number of the renewal request, or 0.
+        /// Number of the latest renewal request; 0 if there is none.
         round: u64,
     },
 }

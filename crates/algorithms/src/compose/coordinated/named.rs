@@ -43,7 +43,7 @@ pub struct Named<E: Election> {
     locks: BTreeMap<LockName, Coordinated<ExternalElection>>,
 }
 
-/// An external election, whose results its owner reports.
+/// An election that another component runs. The owner of the lock reports its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ExternalElection;
 
@@ -163,7 +163,8 @@ impl<E: Election> Protocol for Named<E> {
         }
     }
 
-    /// In the same order as for one lock: a new leader must know the suspected processes first.
+    /// Informs the locks before the election, as for one lock: a new leader must know the suspected
+    /// processes first.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
             Verdict::Suspect => self.suspected.insert(peer),
@@ -178,7 +179,7 @@ impl<E: Election> Protocol for Named<E> {
 }
 
 impl<E: Election> Named<E> {
-    /// Returns the lock of a name, booting it if necessary.
+    /// Returns the lock with this name, and boots it first if it does not exist.
     fn lock(
         &mut self,
         name: &LockName,
@@ -242,7 +243,7 @@ impl<E: Election> Named<E> {
 }
 
 impl Coordinated<ExternalElection> {
-    /// Sends a waiting request to a new leader, which may not know this lock.
+    /// Sends the request of a waiting process to a new leader, which may not know this lock.
     fn request_again(&mut self, fx: &mut impl Effects<Self>) {
         if let Some(term) = self.term
             && term.leader != self.group.me()
@@ -253,7 +254,8 @@ impl Coordinated<ExternalElection> {
     }
 }
 
-/// Returns the effects for the lock of a name. Elections are reported once, not by every lock.
+/// Returns the effects for the lock with this name. They omit events of the election, which is
+/// reported once for all locks.
 fn lock_effects<'a, E: Election>(
     name: &'a LockName,
     fx: &'a mut impl Effects<Named<E>>,

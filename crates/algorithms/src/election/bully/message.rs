@@ -8,11 +8,12 @@ use tenure_core::labelled;
 pub enum Message {
     /// Starts an election; sent to higher processes.
     Election {
-        /// Lower bound for the number of the new term; 0 from a restarted sender that knows none.
+        /// Lower bound for the number of the new term. 0 from a restarted sender that knows no
+        /// number.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
-    /// The sender is alive and will take over, or there were later elections.
+    /// The sender is alive and will take over, or it knows of later elections.
     Answer {
         /// Highest number known to the sender.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]

@@ -1,4 +1,4 @@
-//! Configuration of Raft's election: timeouts and mistakes.
+//! Configuration of Raft's election: timeouts, and variants with mistakes.
 
 use tenure_core::{Delay, Term};
 
@@ -25,11 +25,11 @@ pub struct Config {
     pub election: Delay,
     /// Interval between heartbeats: longer than a message and its response take.
     pub heartbeat: Delay,
-    /// How long a leader leads after a majority has responded. Together with a heartbeat interval
-    /// it is shorter than the election timeout, by more than clocks drift.
+    /// Time for which a leader may lead after a majority has responded. The sum of this time and a
+    /// heartbeat interval is shorter than the election timeout, by more than clocks drift.
     pub lease: Delay,
-    /// Number of distinct heartbeat numbers. A response delayed by that many heartbeats would be
-    /// mistaken for a new one.
+    /// Modulus of the heartbeat numbers. A response that is delayed by that many heartbeats would
+    /// be mistaken for a response to the current one.
     pub rounds: u64,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
@@ -53,8 +53,8 @@ impl Config {
 }
 
 impl Config {
-    /// Returns the timeouts for the parameters. The election timeout on the fastest clock is longer
-    /// than lease and heartbeat together on the slowest.
+    /// Returns the configuration for the parameters. The shortest election timeout, on the fastest
+    /// clock, is longer than lease and heartbeat interval together on the slowest clock.
     pub(crate) fn timed(parameters: &Parameters) -> Self {
         let plain = Config::plain(parameters.size, parameters.delay);
         let heartbeat = parameters.timeout(HEARTBEAT, plain.heartbeat);

@@ -39,10 +39,10 @@ pub enum Message {
         /// Term of the sender.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// Number of the heartbeat.
+        /// Number of the heartbeat, which distinguishes it from earlier heartbeats of the term.
         round: u64,
     },
-    /// Response to a heartbeat: the sender votes for no other process for a while.
+    /// Response to a heartbeat. The sender votes for no other process before its election timeout.
     Heard {
         /// Term of the heartbeat.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
@@ -50,13 +50,14 @@ pub enum Message {
         /// Number of the heartbeat.
         round: u64,
     },
-    /// Response to a message of an old term.
+    /// Response to a message of an old term, so that the receiver learns of the newer term.
     Overtaken {
-        /// Term of the sender.
+        /// Current term of the sender.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
     },
-    /// The leader of this term has resigned; the receiver shall stand immediately.
+    /// The leader of this term has resigned, and nominates the receiver, which shall start an
+    /// election immediately.
     HandOver {
         /// Term in which the sender led.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]

@@ -12,15 +12,16 @@ pub struct Attempt {
     pub number: u64,
 }
 
-/// Initiator of a probe: the process, and the number of probes it had started before, including
-/// this one. As in the paper, a process starts one probe for each of its edges.
+/// Initiator of a probe: the process, and the sequence number of its probe, from 1. As in the
+/// paper, a process starts one probe for each of its edges.
 pub type Initiator = (ProcessId, u64);
 
-/// Candidate victim: its number of entries, and the attempt that it would abandon. The largest is
-/// chosen.
+/// Candidate for the victim of a cycle: the process's number of entries, and the attempt that it
+/// would abandon. The largest candidate is chosen.
 pub type Candidate = (u64, Attempt);
 
-/// Messages between processes. The lock is that of the manager that sends or receives.
+/// Messages between processes. Each message concerns the lock of the manager that sends or receives
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
@@ -28,44 +29,45 @@ pub enum Message {
     Request {
         /// Number of the sender's attempt.
         number: u64,
-        /// Largest count that the sender has seen.
+        /// Largest grant number that the sender has seen.
         fence: u64,
     },
     /// Grants the lock.
     Grant {
         /// The attempt that is granted.
         number: u64,
-        /// Number of the grant, above all counts that its requesters have seen.
+        /// Number of the grant, above all numbers that the requesters have seen.
         count: u64,
     },
-    /// Informs a waiter of the holder: an edge of the wait-for graph.
+    /// Informs a waiting process of the holder of the lock: an edge of the wait-for graph.
     Wait {
         /// The waiting attempt.
         number: u64,
         /// Attempt that holds the lock.
         holder: Attempt,
-        /// Number of its grant.
+        /// Number of the grant by which that attempt holds the lock.
         count: u64,
     },
     /// Releases the lock, or withdraws the request.
     Release {
         /// The attempt that ended.
         number: u64,
-        /// Largest count that the sender has seen.
+        /// Largest grant number that the sender has seen.
         fence: u64,
     },
-    /// `probe(i, j, k)`: the initiator waits, directly or indirectly, for the receiver.
+    /// `probe(i, j, k)`: the initiator *i* waits for the receiver *k*, directly or through other
+    /// processes.
     Probe {
         /// Initiator of the probe.
         initiator: Initiator,
-        /// The receiver's attempt that is waited for.
+        /// Number of the receiver's attempt for which the sender waits.
         number: u64,
-        /// The victim so far.
+        /// Largest candidate for the victim on the path of the probe so far.
         victim: Candidate,
     },
-    /// The receiver is the victim of a cycle.
+    /// The receiver is the victim of a cycle and must abandon its attempt.
     Abort {
-        /// The attempt to abandon.
+        /// Number of the attempt to abandon.
         number: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! Configuration of the lease: the grantor, durations and mistakes.
+//! Configuration of the lease: the grantor, durations, and variants with mistakes.
 
 use tenure_core::{Delay, ProcessId};
 
@@ -12,9 +12,9 @@ use crate::variants::switches;
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The process that grants.
+    /// The process that grants the leases.
     pub grantor: ProcessId,
-    /// Durations of entries.
+    /// Durations of leases and grants, and the renewal interval.
     pub times: EntryTimes,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
@@ -28,21 +28,21 @@ impl Config {
         Config { grantor, times, variants: Variants::none() }
     }
 
-    /// Returns how long a process considers itself inside.
+    /// Returns the time for which a process considers itself inside, from its request.
     pub(super) fn lease_duration(&self) -> Delay {
         let EntryTimes { lease, expiry, .. } = self.times;
         if self.variants.has(NoMargin) { expiry } else { lease }
     }
 
-    /// Returns how long the grantor reserves the lock for a grant.
+    /// Returns the time for which the grantor reserves the lock, from its grant.
     pub(super) fn grant_duration(&self) -> Delay {
         let EntryTimes { expiry, renewal, .. } = self.times;
         if self.variants.has(Impatient) { renewal } else { expiry }
     }
 }
 
-/// A response may arrive after the next request, because a process that can be granted the lock
-/// sends its next request immediately.
+/// Number of later requests that a process may have sent when the response to a request arrives. A
+/// process that is notified of its turn sends its next request immediately.
 const MAX_LATE_ROUNDS: u64 = 1;
 
 impl Configured for Config {

@@ -13,8 +13,8 @@ use super::{
 };
 use crate::support::p;
 
-/// Returns a cluster in which P1 leads two others and P3 has received nothing. Three more entries
-/// are committed and compacted.
+/// Returns a cluster that P1 leads. Three more entries are committed and compacted, and P3, one of
+/// the two followers, has received none of them.
 fn compacted(switches: &[Switch], piece: usize) -> TestCluster<RaftLog> {
     let config = Config { trailing_entries: 0, snapshot_piece_bytes: piece, ..config(3, switches) };
     let mut cluster = TestCluster::<RaftLog>::uniform(3, Order::Reordered, config);
@@ -30,8 +30,8 @@ fn compacted(switches: &[Switch], piece: usize) -> TestCluster<RaftLog> {
     cluster
 }
 
-/// A process that compacts late is notified at the next multiple nevertheless: processes stay
-/// staggered.
+/// A process that compacts its log late is still notified at the next multiple. So the processes do
+/// not all take snapshots at the same time.
 #[test]
 fn snapshot_requests_are_staggered() {
     let mut cluster = TestCluster::<RaftLog>::new(3, Order::Reordered, |group| Config {
@@ -129,7 +129,8 @@ fn restarted_process_receives_the_snapshot() {
     assert_eq!(events(&mut cluster).iter().filter(|event| is_restored(event)).count(), 1);
 }
 
-/// Entries after the last one of a snapshot were acknowledged and counted.
+/// A follower keeps the entries after the last one of a snapshot: it has acknowledged them, and the
+/// leader has counted them.
 #[test]
 fn snapshot_keeps_matching_entries() {
     for (switches, kept) in [(&[][..], 5), (&[Switch::SnapshotCutsTail], 4)] {

@@ -1,4 +1,5 @@
-//! Processes that must take no further part: removed ones, and ones that lost acknowledged entries.
+//! Processes that must no longer take part: those that were removed, and those that lost
+//! acknowledged entries.
 
 use tenure_algorithms::agreement::RaftLog;
 use tenure_algorithms::agreement::raft_log::{Switch, Timer};
@@ -21,7 +22,8 @@ fn exchange_losing(cluster: &mut TestCluster<RaftLog>, other: u32) {
     }
 }
 
-/// Removes P3 from a group of three. All messages to P3 are lost meanwhile, so it does not notice.
+/// Removes P3 from a group of three. All messages to P3 are lost, so it does not learn of its
+/// removal.
 fn remove_unnoticed(switches: &[Switch]) -> TestCluster<RaftLog> {
     let mut cluster = newcomer(4, switches);
     change(&mut cluster, 1, "1,2");

@@ -9,7 +9,7 @@ use tenure_trace::{SplitMix64, TestCluster};
 use super::{append, compact, config, events, heartbeat, lose_messages, of_terms, terms};
 use crate::support::p;
 
-/// Returns a group of `size` processes in which P1 leads. The last process is not a member.
+/// Returns a group of `size` processes that P1 leads. The last process is not yet a member.
 pub(super) fn newcomer(size: u32, switches: &[Switch]) -> TestCluster<RaftLog> {
     let members = Some(Members::of(ProcessSet::first(size - 1)));
     let config = Config { initial_members: members, trailing_entries: 0, ..config(size, switches) };
@@ -170,14 +170,15 @@ fn snapshot_contains_the_members() {
     }
 }
 
-/// Members change, processes crash, messages are lost and duplicated, logs are compacted: all
-/// remaining logs are equal.
+/// Members change, processes crash, messages are lost and duplicated, and logs are compacted. In
+/// the end the logs of all members are equal.
 #[test]
 fn logs_converge_with_changes_crashes_and_snapshots() {
     (0..60).for_each(|seed| check_convergence(seed, &[]));
 }
 
-/// Despite losses, duplicates and delays, no process is considered to have lost entries.
+/// Despite losses, duplicates and delays, the leader never concludes that a process has lost
+/// entries.
 #[test]
 fn logs_converge_with_reported_acknowledgements() {
     (0..60).for_each(|seed| check_convergence(seed, &[Switch::Noticing]));
@@ -233,7 +234,7 @@ pub(super) fn leads(cluster: &TestCluster<RaftLog>, at: u32) -> bool {
     cluster.armed_timers().contains(&(p(at), Timer::Heartbeat))
 }
 
-/// Lets processes start elections one after the other until one of them leads.
+/// Lets one process after the other start an election, until one leads.
 fn settle(cluster: &mut TestCluster<RaftLog>, rng: &mut SplitMix64) {
     for round in 0..40 {
         cluster.drain(rng);

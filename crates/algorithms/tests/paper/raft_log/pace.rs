@@ -1,4 +1,5 @@
-//! Timing of a leader's sends, writes and announcements: ahead (10.2.1), together, and immediately.
+//! When a leader sends, writes and announces: before its own write (10.2.1), several entries
+//! together, and immediately.
 
 use tenure_algorithms::agreement::RaftLog;
 use tenure_algorithms::agreement::raft_log::{EntryId, Message, Switch, Timer};
@@ -17,7 +18,7 @@ fn announcement_spares_waiting_for_next_message() {
     assert_eq!(commits(&events(&mut cluster)), [(1, 2), (2, 2), (3, 2)]);
 }
 
-/// An announcement is sent to every follower once, and needs no response.
+/// A leader sends each commit announcement once to every follower. Followers do not respond to it.
 #[test]
 fn an_announcement_is_not_answered() {
     let sent = |switches: &[Switch]| {
@@ -49,7 +50,7 @@ fn announcement_commits_only_matching_entries() {
     assert_eq!(announce(&mut cluster, 2, 1, 1), 2, "the commit index does not decrease");
 }
 
-/// 10.2.1: disks write in parallel, and only persisted copies count.
+/// Section 10.2.1: leader and followers write in parallel, and only persisted copies count.
 #[test]
 fn own_copy_counts_once_persisted() {
     for (switches, at_once) in
@@ -86,7 +87,8 @@ fn crash_loses_only_unpersisted_entries() {
     assert_eq!(terms(&cluster, 1), [1; 2]);
 }
 
-/// As many messages as for one entry, whether the leader persists before or after sending.
+/// Several concurrent proposals need as many messages as one, whether the leader persists before or
+/// after sending.
 #[test]
 fn concurrent_proposals_share_one_message() {
     for (switches, ahead) in
@@ -120,7 +122,7 @@ fn deposed_leader_keeps_unsent_entries() {
     assert!(events(&mut cluster).contains(&(1, Event::Unknown { ticket: 1 })));
 }
 
-/// If entries are proposed meanwhile, they carry the commit index.
+/// If new entries are proposed before the announcement, their messages carry the commit index.
 #[test]
 fn announces_commit_together_with_proposals() {
     let mut cluster = led_by_p1(3, &[Switch::Together, Switch::Announcing]);
@@ -143,7 +145,8 @@ fn announces_commit_together_with_proposals() {
     assert!(!cluster.armed_timers().contains(&(p(1), Timer::Send)), "it is announced once");
 }
 
-/// Disks are slow at P1 and P2: no messages about the log arrive.
+/// The disks of P1 and P2 are slow, so no message about the log arrives. Heartbeats keep the
+/// leader.
 #[test]
 fn heartbeats_keep_a_leader_with_slow_disks() {
     let mut cluster = led_by_p1(3, &[Switch::Heartbeats]);
@@ -167,7 +170,8 @@ fn heartbeats_keep_a_leader_with_slow_disks() {
     assert_eq!(events(&mut cluster), [(1, Event::Following { term: 1, leader: None })]);
 }
 
-/// Until an entry of its term is acknowledged, its vote may not be saved.
+/// A leader sends no heartbeats before a response in its term, because its vote may not yet be
+/// saved.
 #[test]
 fn no_heartbeat_before_response_in_term() {
     let mut cluster = cluster(3, &[Switch::Heartbeats]);

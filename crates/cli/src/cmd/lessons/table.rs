@@ -1,4 +1,4 @@
-//! The results of experiments as tables: actions, expected and observed results.
+//! Formats the results of experiments as a table: actions, expected results and observed results.
 
 use std::fmt::Write;
 
@@ -8,15 +8,15 @@ use crate::cmd::output::{width, wrapped};
 use crate::cmd::simulate::rows::figure;
 use crate::lessons::{CompletedExperiment, Finding, Results};
 
-/// Start of the second, third and last column, at a width of 100.
+/// Positions at which the second, third and last column begin, at a width of 100 characters.
 const COLUMNS: [usize; 3] = [36, 64, 92];
 
-/// Scales the columns to the terminal width.
+/// Returns the positions of the columns, scaled to the width of the terminal.
 fn columns() -> [usize; 3] {
     COLUMNS.map(|column| column * width() / 100)
 }
 
-/// Formats all results.
+/// Formats the results of all experiments.
 pub(super) fn text(results: &Results) -> String {
     results.0.iter().map(result_table).collect::<Vec<_>>().join("\n")
 }
@@ -42,7 +42,7 @@ fn result_table(made: &CompletedExperiment) -> String {
     text
 }
 
-/// Formats an action. A wrapped command line can still be copied.
+/// Formats an action in lines of the first column. A wrapped command line can still be copied.
 fn action_lines(act: &str) -> Vec<String> {
     let (mark, joint) = if act.starts_with("tenure ") { ("$", " \\") } else { ("·", "") };
     // Keeps an option and its value on one line.
@@ -58,7 +58,7 @@ fn action_lines(act: &str) -> Vec<String> {
     lines
 }
 
-/// Adds the row of a finding, wrapped to its columns.
+/// Adds the row for one expected and observed result. The text is wrapped to the columns.
 fn finding_rows(finding: &Finding, line: &mut impl FnMut(&str)) {
     let [first, second, last] = columns();
     let name = wrapped(&finding.name, first - 6);
@@ -87,7 +87,7 @@ fn cells([name, expected, observed, mark]: [&str; 4]) -> String {
     line
 }
 
-/// Formats an expectation.
+/// Formats an expected result.
 fn format_expectation(expected: &Value) -> String {
     let number = |key: &str| expected.get(key).and_then(Value::as_f64).map(figure);
     match (number("at_least"), number("at_most"), expected.get("mentions")) {
@@ -99,7 +99,7 @@ fn format_expectation(expected: &Value) -> String {
     }
 }
 
-/// Formats a value.
+/// Formats an observed value.
 fn format_value(value: &Value) -> String {
     match value {
         Value::Null => "nothing".to_owned(),

@@ -1,23 +1,23 @@
-//! Figures that the verification does not compute.
+//! Figures of a run that the verification of its traces does not compute.
 
 use serde::Serialize;
 use tenure_core::{Card, Layer, ProcessId, Service, Strategy};
 use tenure_trace::{Condition, Kind, ProcessStates, Record, StateChange};
 
-/// The process that grants a lock, and so enters without messages.
+/// The process that grants a lock. It enters without sending messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coordinator {
-    /// None: every entry has the same cost.
+    /// No process grants the lock, and every entry has the same cost.
     None,
-    /// A fixed process.
+    /// The same process grants the lock during the whole run.
     Fixed(ProcessId),
-    /// The current leader.
+    /// The current leader grants the lock.
     Leader,
 }
 
 impl Coordinator {
-    /// Derives the coordinator from the card of the lock: the first process of a centralised lock,
-    /// or the leader of a lock that is composed with an election.
+    /// Returns the coordinator of a lock, according to the lock's card. It is the first process of
+    /// a centralised lock, or the leader if the lock is composed with an election.
     pub(super) fn of(lock: &Card) -> Self {
         match (lock.strategy, lock.service) {
             (Strategy::Centralised, _) => Coordinator::Fixed(ProcessId(0)),
@@ -27,21 +27,21 @@ impl Coordinator {
     }
 }
 
-/// Injected faults.
+/// Numbers of faults that the nodes injected into their messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Injected {
-    /// Lost messages of the lock and the election.
+    /// Number of lost messages of the lock and the election.
     pub(super) lost: u64,
-    /// Lost repeats and acknowledgements.
+    /// Number of lost repetitions and acknowledgements of the reliable channel.
     pub(super) lost_repairs: u64,
-    /// Duplicated messages.
+    /// Number of duplicated messages.
     pub(super) duplicated: u64,
 }
 
-/// Figures from a pass over all records.
+/// Figures that are computed in one pass over all records of the traces.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Analysis {
-    /// Entries of processes other than the coordinator.
+    /// Number of entries of all processes except the coordinator.
     pub(super) entries_away: u64,
     pub(super) injected: Injected,
     first_access: Option<u64>,
@@ -50,7 +50,7 @@ pub(super) struct Analysis {
 }
 
 impl Analysis {
-    /// Returns the time from the first access of the resource to the last, in seconds.
+    /// Returns the time between the first and the last access of the resource, in seconds.
     pub(super) fn seconds(&self) -> f64 {
         let first = self.first_access.unwrap_or(self.last_access);
         self.last_access.saturating_sub(first) as f64 / 1e9

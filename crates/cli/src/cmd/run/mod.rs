@@ -35,9 +35,10 @@ use summary::Summary;
 use verifier::Verifier;
 use workspace::Workspace;
 
-/// Runs the cluster with its faults, verifies the traces and prints the result.
+/// Runs the cluster with its faults, verifies the traces, and prints the result.
 ///
-/// Runs on one thread: the system ties the life of a child process to the thread that started it.
+/// Everything runs on one thread, because the system ends a child process together with the thread
+/// that started it.
 pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     #[cfg(feature = "service")]
     if options.service.is_some() {
@@ -85,7 +86,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     })
 }
 
-/// Opens the page of the run, if requested.
+/// Opens the live page of the run if the options ask for it.
 fn open_page(plan: &Plan, workspace: &Workspace) -> Result<Option<LivePage>, Failure> {
     let Some(listen) = plan.watch else { return Ok(None) };
     let about = PageInfo {
@@ -102,7 +103,7 @@ fn open_page(plan: &Plan, workspace: &Workspace) -> Result<Option<LivePage>, Fai
     Ok(Some(page))
 }
 
-/// Runs the cluster and verifies its traces concurrently.
+/// Runs the cluster, and verifies its traces at the same time.
 async fn run_and_verify(plan: &Plan, workspace: &Workspace) -> Result<Summary, Failure> {
     let mut interrupts = TerminationSignals::new()?;
     let verifier = Verifier::begin(plan, workspace);

@@ -1,4 +1,4 @@
-//! The trace of the parent: the faults that it injected.
+//! The trace of the parent process, with the faults that it injected.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use tenure_trace::{
 
 use super::plan::Plan;
 
-/// The trace of the parent process. Every record is flushed at once: there are few.
+/// Writer of the parent's trace. It flushes every record at once, because there are few records.
 #[derive(Debug)]
 pub(super) struct ParentTrace(Writer);
 
@@ -19,7 +19,7 @@ impl ParentTrace {
         Writer::create(path, &Header { promises, ..header(plan, Source::Parent) }).map(ParentTrace)
     }
 
-    /// Writes an event of a process in a session.
+    /// Writes an event of a process. `session` is the number of the process's start.
     pub(super) fn process_event(
         &mut self,
         process: ProcessId,
@@ -30,7 +30,7 @@ impl ParentTrace {
         self.0.flush()
     }
 
-    /// Writes an event of the network.
+    /// Writes an event that concerns the network and no single process.
     pub(super) fn network_event(&mut self, kind: Kind) -> Result<(), WriteError> {
         self.0.write(Record::new(now(), Subject::Parent, kind))?;
         self.0.flush()
@@ -43,7 +43,7 @@ impl ParentTrace {
     }
 }
 
-/// Returns the header of a trace that is not from a node.
+/// Returns the header of a trace that no node writes, but the parent or the resource.
 pub(super) fn header(plan: &Plan, source: Source) -> Header {
     Header {
         clock: ClockUnit::Nanosecond,

@@ -1,4 +1,4 @@
-//! Progress of a run, at a terminal only.
+//! Shows the progress of a run on a terminal.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use tenure_core::ProcessId;
 
 use super::plan::Plan;
 
-/// A progress line on standard error, which is removed when this is dropped.
+/// A progress line on standard error. It is removed when this value is dropped.
 #[derive(Debug)]
 pub(super) struct Progress {
     bar: ProgressBar,
-    /// True if the bar shows time; otherwise it shows entries.
+    /// True if the progress line shows the time, false if it shows the entries.
     timed: bool,
     total: u64,
 }
@@ -48,13 +48,13 @@ impl Progress {
         Progress { bar, timed, total }
     }
 
-    /// Starts the clock: all nodes are ready.
+    /// Starts the clock of the progress line, because all nodes are ready.
     pub(super) fn started(&self) {
         self.bar.reset();
         self.bar.enable_steady_tick(Duration::from_millis(100));
     }
 
-    /// Prints a fault.
+    /// Prints a line about a fault above the progress line.
     pub(super) fn event(&self, text: &str) {
         self.bar.println(format!("{:>6.2} s  {text}", self.bar.elapsed().as_secs_f64()));
     }

@@ -10,21 +10,21 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// Buffer size of a proxy connection, in bytes.
+/// Size of the buffer of a connection, in bytes.
 const BUFFER_SIZE: usize = 16 << 10;
 
-/// The processes of one side of each current partition.
+/// Current partitions. Each is given by the processes of one side.
 type Cuts = Vec<Vec<ProcessId>>;
 
-/// A proxy from each node to each other node. In a partition nothing passes, and connections stay
-/// open, as if a cable were unplugged.
+/// TCP proxies, one from each node to each other node. In a partition, the proxies forward nothing
+/// and keep connections open, as if a cable were unplugged.
 ///
-/// Data in transit waits, as TCP retransmits it after a partition. Dropping this closes every
-/// connection.
+/// Data in transit is forwarded after the partition, as TCP would send it again. Dropping this
+/// value closes every connection.
 #[derive(Debug)]
 pub(super) struct Proxies {
     cuts: watch::Sender<Cuts>,
-    /// Addresses at which each node reaches each process.
+    /// For each node, the addresses at which it reaches each process.
     ends: Vec<Vec<SocketAddr>>,
     _passing: JoinSet<()>,
 }
@@ -48,18 +48,19 @@ impl Proxies {
         Ok(Proxies { cuts, ends, _passing: passing })
     }
 
-    /// Returns the addresses at which a node reaches each process.
+    /// Returns the addresses at which this process reaches each of the others.
     pub(super) fn of(&self, process: ProcessId) -> &[SocketAddr] {
         &self.ends[process.index()]
     }
 
-    /// Sets the current partitions: data passes only within the sides of each.
+    /// Sets the current partitions. Data then passes only between nodes that are on the same side
+    /// of each partition.
     pub(super) fn cut(&self, cuts: Cuts) {
         self.cuts.send_replace(cuts);
     }
 }
 
-/// A path between two nodes.
+/// The connection from one node to another, and the partitions that may interrupt it.
 #[derive(Clone, Debug)]
 struct Path {
     between: [ProcessId; 2],
@@ -67,7 +68,7 @@ struct Path {
 }
 
 impl Path {
-    /// Waits until no partition separates the two nodes; returns false if the proxies are being
+    /// Waits until no partition separates the two nodes. Returns false if the proxies are being
     /// dropped.
     async fn wait_open(&mut self) -> bool {
         let between = self.between;
@@ -77,7 +78,7 @@ impl Path {
     }
 }
 
-/// Accepts and forwards connections.
+/// Accepts connections at one proxy, and forwards their data.
 async fn serve(end: TcpListener, to: SocketAddr, mut path: Path) {
     let mut passing = JoinSet::new();
     while path.wait_open().await {
@@ -87,7 +88,7 @@ async fn serve(end: TcpListener, to: SocketAddr, mut path: Path) {
     }
 }
 
-/// Forwards data between two nodes in both directions, until both ends are closed.
+/// Forwards data in both directions between two nodes, until both sides have ended.
 async fn join(near: TcpStream, to: SocketAddr, mut path: Path) {
     if !path.wait_open().await {
         return;
@@ -102,7 +103,7 @@ async fn join(near: TcpStream, to: SocketAddr, mut path: Path) {
     tokio::join!(pass(from_near, to_far, path.clone()), pass(from_far, to_near, path));
 }
 
-/// Forwards data in one direction, and finally the end of the stream.
+/// Forwards data in one direction until it ends, and then forwards the end of the stream.
 async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut path: Path) {
     let mut bytes = vec![0; BUFFER_SIZE];
     while let Ok(read @ 1..) = from.read(&mut bytes).await {

@@ -1,5 +1,5 @@
-//! Measures whether the machine is responsive enough for the nodes. Progress is promised only if it
-//! is.
+//! Measures whether the machine responds fast enough for the nodes. Only then does the run expect
+//! progress.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -9,24 +9,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Delay from which the machine counts as late, for waking a task and flushing a few bytes: a
-/// quarter of the shortest election timeout, which covers several such operations.
+/// Delay from which on the machine counts as late. It is the time for waking a task and flushing a
+/// few bytes.
+///
+/// It is a quarter of the shortest election timeout, because a node needs several such operations
+/// in that time.
 const MAX_DELAY: Duration = Duration::from_millis(40);
 
 /// Interval between probes.
 const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Delays measured so far.
+/// Delays of the machine that were measured so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Delays {
-    /// Time of the last delay.
+    /// Time at which the machine was late for the last time.
     last: Option<Instant>,
     /// Longest delay so far.
     most: Duration,
 }
 
 impl Delays {
-    /// Records the duration of a probe that has ended.
+    /// Records how long a finished probe took.
     fn record(&mut self, now: Instant, took: Duration) {
         if took > MAX_DELAY {
             self.last = Some(now);
@@ -34,7 +37,7 @@ impl Delays {
         }
     }
 
-    /// Returns the longest delay, if there was a delay within `span` before now.
+    /// Returns the longest delay of all, if the machine was late within `span` before `now`.
     fn late_within(&self, now: Instant, span: Duration) -> Option<Duration> {
         let last = self.last?;
         (now.duration_since(last) < span).then_some(self.most)
@@ -48,7 +51,7 @@ struct Shared {
     delays: Mutex<Delays>,
 }
 
-/// Probes the machine in a background thread, while enabled.
+/// Background thread that measures the responsiveness of the machine while it is enabled.
 #[derive(Debug)]
 pub(super) struct ResponsivenessProbe(Arc<Shared>);
 
@@ -61,12 +64,13 @@ impl ResponsivenessProbe {
         ResponsivenessProbe(shared)
     }
 
-    /// Enables or disables the probe. It is disabled while no delay matters, to spare the disk.
+    /// Enables or disables the probe. It is disabled while delays do not matter, because it writes
+    /// to the disk.
     pub(super) fn set_enabled(&self, is_enabled: bool) {
         self.0.is_enabled.store(is_enabled, Ordering::Relaxed);
     }
 
-    /// Returns the longest delay, if there was a delay within `span` before now.
+    /// Returns the longest delay of all, if the machine was late within `span` before now.
     pub(super) fn late_within(&self, span: Duration) -> Option<Duration> {
         self.0.delays().late_within(Instant::now(), span)
     }
@@ -79,7 +83,7 @@ impl Drop for ResponsivenessProbe {
 }
 
 impl Shared {
-    /// Ignores a poisoned mutex: the value is always consistent.
+    /// Locks the delays. Ignores poison, because their value is always consistent.
     fn delays(&self) -> std::sync::MutexGuard<'_, Delays> {
         self.delays.lock().unwrap_or_else(PoisonError::into_inner)
     }

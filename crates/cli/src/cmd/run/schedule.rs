@@ -11,10 +11,10 @@ use crate::cmd::duration;
 /// Target of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// The leader at that time; for a restart, the process that was killed as the leader.
+    /// The leader at that time. For a restart: the process that was killed as the leader.
     Leader,
-    /// The holder of the lock at that time or, if there is none, the next process that enters; for
-    /// a restart, the process that was killed as the holder.
+    /// The holder of the lock at that time. If no process holds the lock, the next process that
+    /// enters. For a restart: the process that was killed as the holder.
     Inside,
     /// A process by number.
     Process(ProcessId),
@@ -47,7 +47,7 @@ impl FromStr for Target {
     }
 }
 
-/// A target at a time: `leader@2s`.
+/// A target and the time of the fault: `leader@2s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TargetAt {
     pub(super) target: Target,
@@ -76,7 +76,7 @@ impl FromStr for TargetAt {
     }
 }
 
-/// A target in an interval: `2@1s..3s`.
+/// A target and the interval of the fault: `2@1s..3s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pause {
     pub(super) target: Target,
@@ -100,7 +100,7 @@ impl FromStr for Pause {
     }
 }
 
-/// A partition of some processes from all others in an interval: `1,2@1s..3s`, `leader@2s..5s`.
+/// A partition of some processes from all others, and its interval: `1,2@1s..3s`, `leader@2s..5s`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PartitionSpec {
     /// One side; all other processes are on the other side.
@@ -128,7 +128,7 @@ impl FromStr for PartitionSpec {
     }
 }
 
-/// Splits a text into targets, start and end, with the example for error messages.
+/// Splits a text into targets, start and end. `example` is a valid text for error messages.
 fn parse_interval<'a>(
     text: &'a str,
     example: &str,
@@ -149,13 +149,13 @@ fn parse_interval<'a>(
 /// Kind of an action on a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ActionKind {
-    /// SIGKILL.
+    /// Kill the process by SIGKILL.
     Kill,
-    /// SIGTERM: the process transfers leadership and leaves.
+    /// Send SIGTERM. The process transfers leadership and leaves the cluster.
     Leave,
-    /// SIGSTOP, and SIGCONT after this time.
+    /// Suspend the process by SIGSTOP, and resume it by SIGCONT after this time.
     Pause(Duration),
-    /// Restart with the saved state.
+    /// Restart the process with its saved state.
     Restart,
 }
 
@@ -165,7 +165,8 @@ pub(super) struct Action {
     pub(super) at: Duration,
     pub(super) target: Target,
     pub(super) kind: ActionKind,
-    /// True for a default action, which is skipped if the work is complete earlier.
+    /// True for an action that the user did not ask for. It is skipped if all work is complete
+    /// before its time.
     pub(super) by_default: bool,
 }
 

@@ -12,12 +12,13 @@ use super::drive::{Partition, RunRecord};
 use super::plan::Plan;
 use super::verifier::VerifiedRun;
 
-/// Note on false suspicions under a card that needs a perfect failure detector.
+/// Note for a run with false suspicions, if the card of the algorithm needs a perfect failure
+/// detector.
 const FALSE_SUSPICION_NOTE: &str = "a live process was suspended or partitioned, and the card \
                                     needs a perfect failure detector: two processes may hold the \
                                     lock, and only accesses to the resource count";
 
-/// Note on partitions.
+/// Note for a run with partitions.
 const PARTITION_NOTE: &str = "the nodes were connected through proxies of this command: entries \
                               take longer than without --partition, and both sides could reach \
                               the resource";
@@ -29,9 +30,9 @@ pub(super) struct Summary {
     pub(super) mutex: String,
     pub(super) election: String,
     pub(super) seed: u64,
-    /// True if the run had a lock.
+    /// True if the workload takes the lock.
     pub(super) lock: bool,
-    /// Time from the first access of the resource to the last, in seconds.
+    /// Time between the first and the last access of the resource, in seconds.
     pub(super) seconds: f64,
     pub(super) entries: u64,
     pub(super) entries_per_second: f64,
@@ -44,13 +45,14 @@ pub(super) struct Summary {
     pub(super) counter: Counter,
     pub(super) refused: u64,
     pub(super) overlaps: u64,
-    /// Number of violations.
+    /// Number of violations in the traces.
     pub(super) violations: usize,
     pub(super) violated: Vec<Violated>,
     pub(super) verdicts: BTreeMap<Property, Judgement>,
-    /// Properties of the verdicts that are not promised, and so do not count.
+    /// Properties among the verdicts that the card does not promise. A violation of them is no
+    /// failure.
     pub(super) not_promised: Vec<Property>,
-    /// True if progress is undecided, as the machine was too slow.
+    /// True if progress is undecided, because the machine was too slow.
     #[serde(skip)]
     pub(super) undecided: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,12 +61,12 @@ pub(super) struct Summary {
     pub(super) interrupted: bool,
     pub(super) notes: Vec<String>,
     pub(super) records: u64,
-    /// Directory of the files, if they were kept.
+    /// Directory of the run's files; `None` if they were removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) directory: Option<String>,
 }
 
-/// Latency of an entry, from request to entry, in milliseconds.
+/// Time from the request of a process to its entry, in milliseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Latency {
     pub(super) p50: f64,
@@ -72,20 +74,21 @@ pub(super) struct Latency {
     pub(super) max: f64,
 }
 
-/// Messages of the lock itself, without elections, heartbeats and retransmissions.
+/// Number of messages of the lock per entry, without those of elections, heartbeats and
+/// repetitions.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct MessagesPerEntry {
     pub(super) measured: f64,
-    /// Upper bound of the card.
+    /// Upper bound that the card of the lock states; `None` if it states none.
     pub(super) card: Option<u64>,
-    /// Formula of the card.
+    /// Formula of the upper bound, as on the card of the lock.
     pub(super) formula: &'static str,
-    /// Messages per entry of processes other than the coordinator.
+    /// Messages per entry of all processes except the coordinator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) away_from_coordinator: Option<f64>,
 }
 
-/// The counter that the processes increment.
+/// Result of the counter that the processes increment under the lock.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct Counter {
     pub(super) expected: u64,
@@ -93,14 +96,14 @@ pub(super) struct Counter {
     pub(super) lost: i64,
 }
 
-/// Faults that were injected into the reliable channel, and its recovery.
+/// Faults that were injected into the reliable channel, and the messages by which it recovered.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Channel {
     pub(super) injected: Injected,
     pub(super) recovered: Recovered,
 }
 
-/// Messages of the reliable channel for recovery.
+/// Numbers of messages by which the reliable channel recovered from faults.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Recovered {
     pub(super) repeats: u64,
@@ -108,7 +111,7 @@ pub(super) struct Recovered {
 }
 
 impl Summary {
-    /// Builds the summary from the record of a run and its verification.
+    /// Computes the figures from the record of a run and its verification.
     pub(super) fn new(plan: &Plan, verified: VerifiedRun, record: RunRecord) -> Summary {
         let VerifiedRun { verification, analysis } = verified;
         let mut violated = violated(&record, &verification);
@@ -164,14 +167,14 @@ impl Summary {
         }
     }
 
-    /// True if overlapping entries had no effect at the resource.
+    /// Returns true if entries that overlapped had no effect at the resource.
     pub(super) fn is_protected(&self) -> bool {
         let holds = |property| self.verdicts.get(&property) == Some(&Judgement::Holds);
         holds(Property::MutualExclusion) && holds(Property::FencedAccess)
     }
 
-    /// Returns the label of a verdict. If entries overlapped, mutual exclusion held only at the
-    /// resource.
+    /// Returns the label of a property in the table. If entries overlapped, the label says that
+    /// mutual exclusion holds only at the resource.
     pub(super) fn label_of(&self, property: Property) -> &'static str {
         match property {
             Property::MutualExclusion if self.overlaps > 0 && self.is_protected() => {
@@ -181,13 +184,13 @@ impl Summary {
         }
     }
 
-    /// True if no property was violated and no update was lost.
+    /// Returns true if no promised property was violated and no update was lost.
     pub(super) fn succeeded(&self) -> bool {
         self.violations == 0 && self.counter.lost == 0
     }
 }
 
-/// Returns the violations that count, including processes that did not finish.
+/// Returns the violations that make the run fail, including processes that did not finish.
 fn violated(record: &RunRecord, verification: &Verification) -> Vec<Violated> {
     let counting = verification.violations.iter().filter(|violated| violated.counts);
     let mut violated: Vec<_> = counting.cloned().collect();
@@ -201,7 +204,8 @@ fn violated(record: &RunRecord, verification: &Verification) -> Vec<Violated> {
     violated
 }
 
-/// Removes violations of liveness, as the machine was too slow, and returns a note on it.
+/// Removes violations of liveness because the machine was too slow. Returns a note about it if
+/// there were any.
 fn undecided(violated: &mut Vec<Violated>, late: Duration) -> Option<String> {
     let waits = |it: &mut Violated| it.property.is_liveness();
     let description = violated.extract_if(.., waits).last()?.description;
@@ -209,8 +213,8 @@ fn undecided(violated: &mut Vec<Violated>, late: Duration) -> Option<String> {
     Some(format!("{description}, but the machine was late by up to {late} ms: undecided"))
 }
 
-/// Combines the verdicts of the traces with violations and unknown results that are not in the
-/// traces.
+/// Combines the verdicts on the traces with violations and unknown results that do not appear in
+/// the traces.
 fn verdicts(
     mut verified: BTreeMap<Property, Judgement>,
     violated: &[Violated],
@@ -268,7 +272,7 @@ fn round_election(election: Election) -> Election {
     }
 }
 
-/// Rounds to three digits after the decimal point; the rest is noise.
+/// Rounds a number to three digits after the decimal point. Further digits would be noise.
 pub(super) fn round_to_thousandths(number: f64) -> f64 {
     (number * 1e3).round() / 1e3
 }

@@ -1,4 +1,4 @@
-//! The result of a run as a table.
+//! Formats the result of a run as a table.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use super::drive::Partition;
 use super::summary::{Channel, Counter, Latency, MessagesPerEntry, Recovered, Summary};
 use crate::cmd::output::{width, wrapped};
 
-/// Column at which the text of a row begins.
+/// Column at which the text of a row begins, in characters.
 const INDENT: usize = 28;
 
 /// Formats the result as a table.
@@ -63,7 +63,7 @@ fn verdicts(
     rows
 }
 
-/// A table of labelled rows.
+/// A table of rows that have a label and a text.
 #[derive(Debug, Default)]
 pub(super) struct Table(String);
 
@@ -78,7 +78,7 @@ impl Table {
         }
     }
 
-    /// Adds the headline.
+    /// Adds the first line of the table.
     pub(super) fn head(&mut self, text: &str) {
         self.0.push_str(&wrapped(text, width()).join("\n"));
         self.0.push_str("\n\n");
@@ -132,7 +132,7 @@ impl Table {
         self.row("recovery", &text);
     }
 
-    /// Adds the changes of the leader. A re-election of the same leader shows only in its terms.
+    /// Adds the elections of the run. If the same leader is elected again, only its terms show it.
     fn elections(&mut self, elections: &[Election]) {
         if elections.is_empty() {
             self.row("leader elections", "none");
@@ -169,7 +169,7 @@ impl Table {
         }
     }
 
-    /// Adds the lost updates of the counter.
+    /// Adds the expected and the found value of the counter, and the number of lost updates.
     pub(super) fn counter(&mut self, Counter { expected, found, lost }: Counter) {
         let (expected, found) = (grouped(expected), grouped(found));
         let lost = match lost {
@@ -219,7 +219,7 @@ impl Table {
         self.verdict(&notes, &summary.violated);
     }
 
-    /// Adds notes and violations.
+    /// Adds the notes and the violations.
     fn verdict(&mut self, notes: &[String], violated: &[Violated]) {
         for note in notes {
             self.row("note", note);
@@ -233,7 +233,7 @@ impl Table {
     }
 }
 
-/// Formats a number with groups of three digits.
+/// Formats a number with a separator after each group of three digits.
 pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
@@ -246,7 +246,7 @@ pub(super) fn grouped(number: u64) -> String {
     grouped
 }
 
-/// Formats milliseconds with as many digits as are significant.
+/// Formats milliseconds with few significant digits.
 pub(super) fn millis(ms: f64) -> String {
     match ms {
         _ if ms < 10.0 => format!("{ms:.2} ms"),

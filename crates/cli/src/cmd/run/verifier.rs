@@ -1,4 +1,4 @@
-//! Verifies the traces while the run continues.
+//! Verifies the traces of a run while the run continues.
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,10 +18,10 @@ use super::plan::Plan;
 use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
 
-/// Pause when no new records are available.
+/// Pause before the verification looks for new records again.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Number of records between checks for cancellation.
+/// Number of records after which the verification checks whether it was cancelled.
 const RECORDS_PER_CHECK: u64 = 4096;
 
 /// The result of the verification.
@@ -31,19 +31,19 @@ pub(super) struct VerifiedRun {
     pub(super) analysis: Analysis,
 }
 
-/// A verification in progress. Dropping it cancels the verification.
+/// A verification in progress. Dropping this value cancels it.
 #[derive(Debug)]
 pub(super) struct Verifier {
-    /// Set when no more records will be written.
+    /// True once the nodes will write no more records.
     run_ended: Arc<AtomicBool>,
-    /// Set when the result is no longer needed.
+    /// True once the result is no longer needed.
     abandoned: Arc<AtomicBool>,
     task: JoinHandle<Result<VerifiedRun, Failure>>,
 }
 
 impl Verifier {
-    /// Starts the verification. It begins when a trace has a second file or the run has ended, so
-    /// that short runs do not share the processors.
+    /// Starts the verification in another thread. It begins to read when a trace has a second file,
+    /// or when the run has ended. Short runs therefore do not share the processors with it.
     pub(super) fn begin(plan: &Plan, workspace: &Workspace) -> Verifier {
         let (run_ended, abandoned) = (Arc::default(), Arc::default());
         let task = Task {
@@ -58,7 +58,7 @@ impl Verifier {
         Verifier { run_ended, abandoned, task: handle }
     }
 
-    /// Waits for the result, after the run has ended.
+    /// Waits for the result of the verification. Call it after the run has ended.
     pub(super) async fn end(mut self) -> Result<VerifiedRun, Failure> {
         self.run_ended.store(true, Ordering::Release);
         match (&mut self.task).await {
@@ -132,7 +132,7 @@ impl Task {
         self.check_cancelled()
     }
 
-    /// Fails if the verification was cancelled.
+    /// Returns an error if the verification was cancelled.
     fn check_cancelled(&self) -> Result<(), Failure> {
         if self.abandoned.load(Ordering::Acquire) {
             return Err(Failure::incomplete("the verification was cancelled"));
@@ -141,8 +141,8 @@ impl Task {
     }
 }
 
-/// Verified trace files that still exist: the last one of each trace, and all that existed when a
-/// violation was found.
+/// Verified trace files that are not deleted: the last file of each trace, and all files that
+/// existed at the first violation.
 #[derive(Debug, Default)]
 struct SegmentStore {
     last: HashMap<usize, PathBuf>,
@@ -156,8 +156,8 @@ impl SegmentStore {
         }
     }
 
-    /// Deletes the file before this one of the same trace. This one was verified and is complete.
-    /// Files that exist at the first violation are kept.
+    /// Records that a trace file is complete and verified, and deletes the file before it of the
+    /// same trace. Does not delete files that existed at the first violation.
     fn finish_segment(&mut self, trace: usize, file: PathBuf, judge: &TraceVerifier) {
         if !self.violated && judge.clone().finish().verdict == Judgement::Violated {
             self.violated = true;

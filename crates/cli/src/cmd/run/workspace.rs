@@ -1,4 +1,4 @@
-//! The directory of a run: states, keys, configurations, traces and logs.
+//! The directory of a run. It contains states, keys, configurations, traces and logs.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use tenure_core::ProcessId;
 
 use crate::cmd::failure::Failure;
 
-/// The directory of a run. A temporary one is removed at the end unless it is kept.
+/// The directory of a run. A temporary directory is removed at the end unless the run keeps it.
 #[derive(Debug)]
 pub(super) struct Workspace {
     path: PathBuf,
@@ -18,7 +18,7 @@ pub(super) struct Workspace {
 }
 
 impl Workspace {
-    /// Creates the requested directory, or a temporary one.
+    /// Creates the directory that the user requested, or a temporary one.
     pub(super) fn new(requested: Option<&Path>, size: u32) -> Result<Workspace, Failure> {
         let Some(requested) = requested else {
             // Contains the process ID, so that concurrent runs have different prefixes.
@@ -55,19 +55,19 @@ impl Workspace {
         &self.path
     }
 
-    /// True if the files are kept after the command.
+    /// Returns true if the directory still exists after the command.
     pub(super) fn is_kept(&self) -> bool {
         self.temporary.is_none()
     }
 
-    /// Keeps the files for inspection.
+    /// Keeps the directory, so that the user can inspect its files.
     pub(super) fn keep(&mut self) {
         if let Some(temporary) = self.temporary.take() {
             self.path = temporary.keep();
         }
     }
 
-    /// Returns the directory of the nodes' keys.
+    /// Returns the directory with the keys of the nodes.
     pub(super) fn keys(&self) -> PathBuf {
         self.path.join("keys")
     }
@@ -96,7 +96,7 @@ impl Workspace {
         self.path.join("parent.ndjson")
     }
 
-    /// Returns the paths of all traces, those of the nodes first.
+    /// Returns the paths of all traces. The traces of the nodes come first.
     pub(super) fn trace_paths(&self) -> Vec<PathBuf> {
         let nodes = (0..self.size).map(|process| self.trace(ProcessId(process)));
         nodes.chain([self.resource_trace(), self.parent_trace()]).collect()

@@ -26,7 +26,7 @@ pub(crate) struct Endpoints {
 }
 
 impl Endpoints {
-    /// Creates a client. It connects with the first call.
+    /// Creates a client of the service. The first call opens the connection.
     pub(crate) fn service(&self) -> Result<Service, Failure> {
         let mut access = ConnectOptions::default();
         if let Some(User { name, password }) = user::or_from_environment(self.user.as_ref())? {
@@ -38,13 +38,13 @@ impl Endpoints {
         Service::new(&self.endpoints, access)
     }
 
-    /// Returns the endpoints as given.
+    /// Returns the endpoints as the user gave them.
     pub(crate) fn urls(&self) -> &[String] {
         &self.endpoints
     }
 }
 
-/// A client of a service, with the runtime on which its calls are made.
+/// A blocking client of a service, with the runtime on which its calls run.
 #[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) admin: Admin,
@@ -62,7 +62,7 @@ impl Service {
         Ok(Service { admin, runtime: machine::current_thread_runtime()? })
     }
 
-    /// Makes a call and waits for its response.
+    /// Makes a call and waits for its response. Converts an error to a failure of the command.
     pub(crate) fn call<T>(
         &self,
         call: impl Future<Output = Result<T, ClientError>>,
@@ -70,7 +70,7 @@ impl Service {
         self.runtime.block_on(call).map_err(request_failure)
     }
 
-    /// Makes several calls and waits for them. The caller handles failures.
+    /// Makes several calls and waits for all of them. The caller handles errors.
     pub(crate) fn run<T>(&self, calls: impl Future<Output = T>) -> T {
         self.runtime.block_on(calls)
     }

@@ -136,14 +136,14 @@ pub(crate) struct Options {
     etcd: EtcdFlags,
 }
 
-/// The configuration of the server and of its log.
+/// Settings of the server and of its log, after all sources were combined.
 struct Settings {
     config: Config,
     log_level: LevelFilter,
     log_format: LogFormat,
-    /// Options without effect, with the reason.
+    /// Options that have no effect, each with the reason.
     ignored: Vec<(&'static str, &'static str)>,
-    /// Environment variables without effect.
+    /// Names of environment variables that have no effect.
     variables: Vec<String>,
 }
 
@@ -177,7 +177,7 @@ impl Options {
         Ok(Settings { config, log_level, log_format, ignored, variables })
     }
 
-    /// Returns `of_file` with these options applied.
+    /// Returns `base` with these options applied to it.
     fn apply_to(self, base: Config) -> Config {
         Config {
             name: self.name.unwrap_or(base.name),
@@ -218,7 +218,7 @@ impl Options {
     }
 }
 
-/// Parses the arguments that stand for environment variables.
+/// Parses arguments that were made from environment variables.
 fn options_from(arguments: Vec<String>) -> Result<Options, Failure> {
     let command = Options::augment_args(clap::Command::new("ETCD_…").no_binary_name(true));
     let read = command.try_get_matches_from(arguments);
@@ -239,7 +239,7 @@ fn log_level(text: &str) -> Result<LevelFilter, String> {
     }
 }
 
-/// Remedy for a member that its peers have evicted.
+/// Advice to the operator of a member that its peers have evicted.
 const EVICTION_REMEDY: &str = "if its data directory was lost, remove the member and add it again \
                                with an empty one (see `tenure member --help`)";
 
@@ -277,9 +277,10 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     })
 }
 
-/// Returns the number of worker threads: half the number of processors. Requests pass between tasks
-/// that wake each other, which costs more than their work. Disk access and long tasks have threads
-/// of their own.
+/// Returns the number of worker threads: half the number of processors.
+///
+/// Requests pass between tasks that wake each other, and with many threads this costs more than the
+/// work itself. Disk accesses and long tasks have their own threads.
 fn worker_threads() -> usize {
     std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2))
 }
@@ -325,15 +326,15 @@ fn notify(manager: Option<&ServiceManager>, state: &str) {
     }
 }
 
-/// Raises the limit on file descriptors to the maximum. The usual limit is for programs with few
-/// connections.
+/// Raises the limit on file descriptors of this process to the allowed maximum. The usual limit is
+/// too low for many connections.
 fn raise_descriptor_limit() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     // If this fails, the server runs with fewer descriptors.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
-/// Prints a line to standard output. Write errors are ignored: the reader may have gone.
+/// Prints a line to standard output. Ignores write errors, because the reader may have ended.
 fn print_line(line: &str) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());

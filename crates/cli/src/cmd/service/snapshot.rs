@@ -14,7 +14,8 @@ use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{Format, print, print_json};
 use crate::cmd::size::size;
 
-/// Default increase of the revision at a restore: more than a cluster creates in weeks.
+/// Default increase of the revision when a backup is restored. It exceeds the number of revisions
+/// that a cluster creates in weeks.
 const DEFAULT_BUMP: u64 = 1_000_000_000;
 
 /// Save, inspect and restore backups of a lock service

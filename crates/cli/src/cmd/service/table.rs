@@ -1,6 +1,6 @@
-//! Plain-text tables.
+//! Tables in plain text.
 
-/// Formats rows, each column as wide as its longest cell.
+/// Formats rows as columns. Each column is as wide as its longest cell.
 pub(super) fn columns<const N: usize>(rows: &[[String; N]]) -> String {
     let longest = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
     let widths: Vec<usize> = (0..N).map(|column| longest(column).unwrap_or(0)).collect();

@@ -28,8 +28,8 @@ pub(crate) fn parse(text: &str) -> Result<User, String> {
     }
 }
 
-/// Returns the given user, or else that of `TENURE_USER`, which keeps the password out of the
-/// process list.
+/// Returns the given user, or else the user in the environment variable `TENURE_USER`. With the
+/// variable, the list of processes does not show the password.
 pub(crate) fn or_from_environment(given: Option<&User>) -> Result<Option<User>, Failure> {
     let variable = env::var_os("TENURE_USER").filter(|variable| !variable.is_empty());
     match (given, variable) {
@@ -44,7 +44,7 @@ pub(crate) fn or_from_environment(given: Option<&User>) -> Result<Option<User>, 
     }
 }
 
-/// Adds the remedy to the error of a service that requires a user.
+/// Adds advice to the error of a service that requires a user.
 pub(crate) fn with_remedy(message: String) -> String {
     let remedy =
         if message.ends_with("user name is empty") { "; use --user NAME:PASSWORD" } else { "" };

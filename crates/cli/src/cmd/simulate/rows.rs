@@ -1,13 +1,13 @@
-//! A table of labelled rows.
+//! A table of rows that have a label and a text.
 
 use std::fmt::Write;
 
 use crate::cmd::output::{width, wrapped};
 
-/// Column at which the text of a row begins.
+/// Column at which the text of a row begins, in characters.
 const INDENT: usize = 22;
 
-/// Upper bound on the items of a list.
+/// Upper bound on the number of items that a list shows.
 const MAX_LISTED: usize = 24;
 
 /// A table under construction.
@@ -30,7 +30,7 @@ impl Rows {
         }
     }
 
-    /// Adds a line without wrapping: a command to copy, or text with its own layout.
+    /// Adds a line that is never wrapped: a command to copy, or text with its own layout.
     pub(crate) fn line(&mut self, line: &str) {
         self.0.push_str(line.trim_end());
         self.0.push('\n');
@@ -42,7 +42,7 @@ impl Rows {
     }
 }
 
-/// Formats a number with as many digits as are significant.
+/// Formats a number with few significant digits.
 pub(crate) fn figure(value: f64) -> String {
     let digits = match value.abs() {
         _ if value.fract() == 0.0 => 0,
@@ -57,7 +57,7 @@ pub(crate) fn figure(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Joins the first items and the number of the others.
+/// Joins the first items of a list, and adds the number of omitted items.
 pub(crate) fn listed(items: impl ExactSizeIterator<Item = String>, joint: &str) -> String {
     let count = items.len();
     let shown: Vec<String> = items.take(MAX_LISTED).collect();

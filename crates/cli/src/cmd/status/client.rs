@@ -1,4 +1,4 @@
-//! Queries the status pages of nodes.
+//! Requests the status of nodes from their status pages.
 
 use std::io::{Error, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -9,13 +9,13 @@ use tenure_daemon::status::NodeStatus;
 
 use super::{Response, Target};
 
-/// Time limit for connecting to a page, and for each read and write.
+/// Longest time for connecting to a page, and for each read and write.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Upper bound on a response, in bytes.
 const MAX_RESPONSE_BYTES: u64 = 16 << 20;
 
-/// Queries all targets at the same time.
+/// Requests the status of all targets at the same time.
 pub(super) fn query_all(targets: &[Target]) -> Vec<Response> {
     thread::scope(|scope| {
         let queries: Vec<_> = targets.iter().map(|target| scope.spawn(|| query(target))).collect();
@@ -35,7 +35,8 @@ fn query(target: &Target) -> Response {
     Response { node, page: target.page.clone(), status, error }
 }
 
-/// Sends an HTTP/1.0 request: the response is not chunked, and ends with the connection.
+/// Requests the status from one page. The request uses HTTP/1.0, so that the response is not
+/// chunked and ends with the connection.
 fn request(page: &str, query: &str) -> Result<NodeStatus, String> {
     let response = exchange(page, query).map_err(|error| describe_io_error(&error))?;
     let (head, body) = response.split_once("\r\n\r\n").ok_or("the response is not HTTP")?;
@@ -51,7 +52,7 @@ fn request(page: &str, query: &str) -> Result<NodeStatus, String> {
     }
 }
 
-/// Describes an I/O error. The system's message for a timeout is not helpful.
+/// Describes an I/O error. For a timeout it does not use the system's message, which does not help.
 fn describe_io_error(error: &Error) -> String {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => {

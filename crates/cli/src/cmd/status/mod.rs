@@ -36,15 +36,15 @@ pub(crate) struct Options {
 /// A status page to query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Target {
-    /// Number of the node's process, if it is known.
+    /// Number of the node, if it is known.
     node: Option<u32>,
-    /// `host:port` of the page; `None` if it is unknown.
+    /// Address of the page, as `host:port`; `None` if it is not known.
     page: Option<String>,
-    /// Query string with the token, as `?token=…`.
+    /// Query part of the URL, with the token: `?token=…`. Empty if there is no token.
     query: String,
 }
 
-/// The response of a node, or an error.
+/// The status of one node, or the error of the request.
 #[derive(Debug, Serialize)]
 struct Response {
     node: Option<u32>,
@@ -58,7 +58,7 @@ struct Response {
 /// The responses of all nodes.
 #[derive(Debug, Serialize)]
 struct ClusterStatus {
-    /// The leader, if all nodes that responded agree on it.
+    /// The leader; `None` unless all nodes that responded agree on it.
     leader: Option<LeaderInfo>,
     nodes: Vec<Response>,
 }
@@ -84,14 +84,14 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 }
 
 impl Target {
-    /// True if both are the same node.
+    /// Returns true if both targets are the same node.
     fn is_same(&self, other: &Target) -> bool {
         let same = self.node.is_some() && self.node == other.node;
         if other.page.is_none() { same } else { self.page == other.page }
     }
 }
 
-/// Removes the nodes whose page one argument does not know if another argument does.
+/// Removes a node without a known page if the same node is present with its page.
 fn deduplicate(mut cluster: Vec<Response>) -> Vec<Response> {
     let responding = cluster.iter().filter(|response| response.page.is_some());
     let responding: BTreeSet<Option<u32>> = responding.map(|response| response.node).collect();
@@ -99,7 +99,7 @@ fn deduplicate(mut cluster: Vec<Response>) -> Vec<Response> {
     cluster
 }
 
-/// Returns the targets of an argument.
+/// Returns the targets for an argument: the URL of a page, or a configuration file.
 fn targets_of(argument: &str) -> Result<Vec<Target>, Failure> {
     match argument.strip_prefix("http://") {
         Some(rest) => Ok(vec![address(rest)]),
@@ -136,8 +136,8 @@ fn configured(path: &Path) -> Result<Vec<Target>, Failure> {
     Ok((1..=config.size()).map(target).collect())
 }
 
-/// Returns the leader on which all responses agree; as the leader itself reports it, if it
-/// responded.
+/// Returns the leader on which all responses agree; `None` if they do not. The details are those
+/// that the leader itself reports, if it responded.
 fn agreed_leader(cluster: &[Response]) -> Option<LeaderInfo> {
     let all = || cluster.iter().filter_map(|response| response.status.as_ref());
     let first = all().next()?.leader.clone()?;

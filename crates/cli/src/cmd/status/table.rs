@@ -1,11 +1,11 @@
-//! The status of a cluster as a table.
+//! Formats the status of a cluster as a table.
 
 use tenure_daemon::status::{LeaderInfo, NodeStatus};
 
 use super::{ClusterStatus, Response};
 use crate::cmd::output::{width, wrapped};
 
-/// Widths of the columns.
+/// Widths of the columns, in characters.
 const COLUMNS: [usize; 6] = [6, 8, 8, 10, 9, 7];
 
 /// Formats the status of a cluster.
@@ -34,7 +34,7 @@ pub(super) fn table(cluster: &ClusterStatus) -> String {
     lines.map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// Wraps a line; continuation lines have the same indentation.
+/// Wraps a line. The rest of the line has the same indentation.
 fn wrap_line(line: &str) -> Vec<String> {
     if line.chars().count() <= width() {
         return vec![line.to_owned()];
@@ -94,7 +94,7 @@ fn row(cells: [String; 6]) -> String {
     line
 }
 
-/// Returns the problems that a node reports.
+/// Returns warnings for the problems that a node reports.
 fn warnings(status: &NodeStatus) -> Vec<String> {
     let me = status.process;
     let apart = status.links.iter().filter(|link| !link.connected).map(|link| {
@@ -113,7 +113,7 @@ fn warnings(status: &NodeStatus) -> Vec<String> {
     warnings
 }
 
-/// Formats an age with about two digits.
+/// Formats a duration with about two significant digits.
 fn format_age(millis: u64) -> String {
     let seconds = millis / 1000;
     match seconds {

@@ -10,7 +10,7 @@ use super::{check_process, input_failure, parse_process, warn_torn};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{Format, print, print_file, print_json, width, wrapped};
 
-/// Number of common events shown before and after a difference.
+/// Number of common events that are shown before and after each difference.
 const CONTEXT_EVENTS: usize = 3;
 
 /// Compare two runs side by side: the first difference, and events of one run only
@@ -66,7 +66,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(Status::Success)
 }
 
-/// Reads the run of a file or of a directory of traces.
+/// Reads the run in a trace file, or in a directory of traces.
 fn of(path: &Path) -> Result<Merged, Failure> {
     let merged = merged(path)?;
     warn_torn(&merged.torn, &merged.empty);
@@ -89,7 +89,7 @@ fn merged(path: &Path) -> Result<Merged, Failure> {
     merge_files(&files).map_err(input_failure)
 }
 
-/// Formats two columns. Long common parts are abbreviated.
+/// Formats the two runs side by side. Long common parts are abbreviated.
 fn text(contrast: &TraceDiff, names: &[String; 2], width: usize) -> String {
     let column = (width - 3) / 2;
     let mut text = String::new();
@@ -122,7 +122,7 @@ fn is_same(event: &DiffEvent) -> bool {
     event.run == Run::Both
 }
 
-/// Adds the common events near a difference, and the number of omitted ones.
+/// Adds the common events near a difference, and the number of omitted events.
 fn add_common(part: &[DiffEvent], all: &[DiffEvent], row: &mut impl FnMut(&str, &str, &str)) {
     let begins = part.as_ptr_range().start == all.as_ptr_range().start;
     let ends = part.as_ptr_range().end == all.as_ptr_range().end;
@@ -139,7 +139,7 @@ fn add_common(part: &[DiffEvent], all: &[DiffEvent], row: &mut impl FnMut(&str, 
     }
 }
 
-/// Adds events that occur in one run only, with the two runs side by side.
+/// Adds the events that occur in only one of the two runs.
 fn add_different(part: &[DiffEvent], row: &mut impl FnMut(&str, &str, &str)) {
     let of = |run: Run| -> Vec<&str> {
         part.iter().filter(|event| event.run == run).map(|event| &*event.description).collect()

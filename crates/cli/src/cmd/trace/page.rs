@@ -31,7 +31,8 @@ pub(super) fn run(
     Ok(Status::Success)
 }
 
-/// Returns the card of the algorithm of a trace, if this release has the algorithm.
+/// Returns the card of the algorithm that a trace names; `None` if this release does not have the
+/// algorithm.
 fn card(header: &Header) -> Option<Card> {
     let parameters = if header.options.is_empty() {
         Parameters::plain(header.n)

@@ -50,7 +50,8 @@ impl Monitor<Command, Event> for AnsweredOnce {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CommittedWasAppended {
     payloads: BTreeSet<Payload>,
-    /// States of the state machine that users provided, by index.
+    /// Snapshots that users provided: the index of the last entry that a snapshot covers, and the
+    /// state of the state machine after that entry.
     states: BTreeSet<(u64, Payload)>,
 }
 

@@ -9,9 +9,9 @@ use crate::service::log::{Command, Content, Event, Payload};
 /// An appended entry is committed at most once, and a declined one never.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CommittedOnce {
-    /// Appends that may still be declined.
+    /// Appends that may still be declined, by process and ticket.
     pending: BTreeMap<(ProcessId, u64), Payload>,
-    /// State of each payload.
+    /// Number of appends and the commits of each payload.
     known: BTreeMap<Payload, PayloadState>,
 }
 

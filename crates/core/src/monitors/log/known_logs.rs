@@ -19,7 +19,7 @@ struct KnownLog {
 }
 
 impl KnownLogs {
-    /// Records an observation at a process.
+    /// Updates the log of the process `at` after an observation.
     pub(super) fn note(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) {
         match seen {
             Observation::Event(Event::Stored { index, entry }) => {
@@ -48,18 +48,18 @@ impl KnownLogs {
         }
     }
 
-    /// Returns the entry of a process at an index.
+    /// Returns the entry at `index` in the log of the process `at`.
     pub(super) fn entry(&self, at: ProcessId, index: u64) -> Option<&Entry> {
         self.0.get(&at)?.entries.get(&index)
     }
 
-    /// Returns true if a snapshot of a process covers an index.
+    /// Returns true if a snapshot of the process `at` covers `index`.
     pub(super) fn is_compacted(&self, at: ProcessId, index: u64) -> bool {
         self.0.get(&at).is_some_and(|known_log| index <= known_log.compacted.0)
     }
 
-    /// Returns the term of the entry of a process at an index; 0 if there is none, and `None` if a
-    /// snapshot covers it.
+    /// Returns the term of the entry at `index` in the log of the process `at`. Returns 0 if there
+    /// is no entry, and `None` if a snapshot covers it.
     pub(super) fn term(&self, at: ProcessId, index: u64) -> Option<u64> {
         let Some(known_log) = self.0.get(&at) else { return Some(0) };
         match known_log.entries.get(&index) {
@@ -69,7 +69,7 @@ impl KnownLogs {
         }
     }
 
-    /// Returns the entries of all processes except `at` at an index.
+    /// Returns the entries at `index` in the logs of all processes except `at`.
     pub(super) fn others_at(
         &self,
         at: ProcessId,

@@ -12,12 +12,12 @@ use crate::service::log::{Command, Entry, Event};
 /// counts as all entries that it covers, and *state machine safety* judges its content.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LeaderCompleteness {
-    /// True if only acknowledged entries count.
+    /// True if the monitor considers only acknowledged entries.
     acknowledged: bool,
     known_logs: KnownLogs,
-    /// Known term of each live process.
+    /// Latest term that each live process has reported.
     terms: BTreeMap<ProcessId, u64>,
-    /// Term of each leader.
+    /// Term in which each leading process leads.
     leading: BTreeMap<ProcessId, u64>,
     /// Committed entry at each index, with the earliest term in which its commit was known.
     committed: BTreeMap<u64, (Entry, u64)>,

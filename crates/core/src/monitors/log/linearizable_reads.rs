@@ -6,8 +6,9 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::log::{Command, Event};
 
-/// Reads are linearizable: a process that receives an answer has applied all entries that any
-/// process knew to be committed when the read was issued, from an acknowledgement or an answer.
+/// Reads are linearizable. When a process issues a read, some entries are known to be committed,
+/// because a process has received an acknowledgement or an answer for them. The process that
+/// receives the answer to the read has applied all these entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LinearizableReads {
     /// Highest index in any acknowledgement or answer.

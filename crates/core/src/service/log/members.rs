@@ -31,22 +31,23 @@ impl Members {
         !self.outgoing.is_empty()
     }
 
-    /// Returns true if a process votes, before or after a change.
+    /// Returns true if a process votes, before or after a membership change.
     pub fn count(&self, process: ProcessId) -> bool {
         self.voters.contains(process) || self.outgoing.contains(process)
     }
 
-    /// Returns all voters, before and after a change.
+    /// Returns all voters, including those that a membership change removes.
     pub fn all_voters(&self) -> ProcessSet {
         self.voters.iter().chain(&self.outgoing).collect()
     }
 
-    /// Returns all processes that receive the log.
+    /// Returns all voters and learners, including those that a membership change removes.
     pub fn all(&self) -> ProcessSet {
         self.voters.iter().chain(&self.outgoing).chain(&self.learners).collect()
     }
 
-    /// Returns true if `processes` contains a majority. During a change it needs one of both sides.
+    /// Returns true if `processes` contains a majority. During a membership change, a majority of
+    /// the former voters and a majority of the new voters are needed.
     pub fn is_majority(&self, processes: &ProcessSet) -> bool {
         let of = |side: &ProcessSet| {
             let there = side.iter().filter(|process| processes.contains(*process)).count() as u64;
@@ -61,7 +62,8 @@ impl Members {
         Some(Members { learners: processes(learners)?, ..Members::of(processes(voters)?) })
     }
 
-    /// Returns the form that [`Members::of_text`] parses, without a change in progress.
+    /// Formats the voters and learners for [`Members::of_text`]. The text omits the outgoing voters
+    /// of a membership change.
     pub fn text(&self) -> String {
         let mut text = String::new();
         list(&mut text, &self.voters, "");

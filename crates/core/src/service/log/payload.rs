@@ -23,8 +23,8 @@ impl Payload {
         &self.0
     }
 
-    /// Parses a word as it is, or bytes as hexadecimal digits after `0x`. Returns `None` if the
-    /// digits are invalid.
+    /// Parses a payload. Text after `0x` is read as hexadecimal digits, and any other text as its
+    /// own bytes. Returns `None` if the digits are invalid.
     pub fn of_text(text: &str) -> Option<Self> {
         let Some(digits) = text.strip_prefix("0x") else {
             return Some(Payload::new(text.as_bytes()));
@@ -37,7 +37,8 @@ impl Payload {
         pairs.map(byte).collect::<Option<Vec<u8>>>().map(Payload::new)
     }
 
-    /// Returns the payload as a word, if it is one.
+    /// Returns the payload as text if it consists of ASCII letters, digits and `._-=`. Returns
+    /// `None` for other payloads, for an empty one, and for text that begins with `0x`.
     fn word(&self) -> Option<&str> {
         let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-=".contains(byte);
         let word = core::str::from_utf8(&self.0).ok()?;
@@ -45,7 +46,8 @@ impl Payload {
     }
 }
 
-/// Displays a word as it is, and other bytes as hexadecimal digits.
+/// Displays a payload of letters, digits and `._-=` as text, and any other payload as hexadecimal
+/// digits.
 impl fmt::Display for Payload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(word) = self.word() {

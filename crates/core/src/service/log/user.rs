@@ -19,7 +19,7 @@ pub struct User {
     /// Number of appends and reads.
     issued: u64,
     limit: u64,
-    /// True if the last ticket has no answer yet.
+    /// True if the user waits for the answer to its last command.
     is_waiting: bool,
     /// True if a snapshot is needed.
     needs_snapshot: bool,
@@ -32,7 +32,7 @@ pub struct User {
 /// Leader that the user knows of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Belief {
-    /// The user has received no event in this life.
+    /// The user has received no event since the last boot.
     Unknown,
     NoLeader,
     Me,
@@ -57,7 +57,7 @@ impl User {
         }
     }
 
-    /// Returns true if its process executes or relays commands.
+    /// Returns true if the user's process executes commands or relays them to the leader.
     fn is_served(&self) -> bool {
         matches!(self.belief, Belief::Me | Belief::Relayed)
     }

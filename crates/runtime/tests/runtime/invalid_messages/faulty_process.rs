@@ -1,4 +1,5 @@
-//! A faulty member that follows its algorithm but also sends invalid variants of its messages.
+//! A faulty member of a group. It follows its algorithm, but also sends invalid variants of its
+//! messages.
 
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
@@ -13,7 +14,7 @@ use tenure_runtime::Validator;
 use super::SIZE;
 use super::mutation::variants;
 
-/// Maximum number of invalid messages per correct one.
+/// Maximum number of invalid messages that the faulty process sends per correct one.
 const MAX_FAULTS_PER_MESSAGE: usize = 3;
 
 /// Invalid messages that were sent so far, and their limit.
@@ -24,7 +25,8 @@ pub(super) struct FaultSource(Arc<Mutex<SentFaults>>);
 struct SentFaults {
     rng: Rng,
     max_messages: usize,
-    /// Kind of message, position in it, and index of the variant.
+    /// Invalid messages: kind of the message, position of the change in it, and index of the
+    /// variant.
     sent: BTreeSet<(&'static str, usize, usize)>,
 }
 
@@ -38,12 +40,13 @@ impl FaultSource {
         with(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the number of invalid messages.
+    /// Returns the number of invalid messages that were sent so far.
     pub(super) fn count(&self) -> usize {
         self.with_state(|state| state.sent.len())
     }
 
-    /// Returns the number of kinds of messages, and of positions in them, that were altered.
+    /// Returns the number of kinds of messages that were altered, and the number of altered
+    /// positions.
     pub(super) fn coverage(&self) -> (usize, usize) {
         self.with_state(|state| {
             let kinds: BTreeSet<_> = state.sent.iter().map(|(kind, ..)| kind).collect();
@@ -54,8 +57,8 @@ impl FaultSource {
 }
 
 impl SentFaults {
-    /// Returns new invalid variants of a message. Variants that pass validation are rare, because
-    /// one of them may block the group until a restart.
+    /// Returns variants of a message that were not sent yet. Few of them pass validation, because
+    /// one such variant may block the group until a restart.
     fn variants_of<P: Protocol>(&mut self, message: &P::Message) -> Vec<P::Message> {
         let kind = message.label().kind;
         let mut all = variants(message);
@@ -145,7 +148,7 @@ impl<P: Protocol> Protocol for FaultyProcess<P> {
     }
 }
 
-/// Effects of the correct process, with invalid messages added.
+/// Effects of the correct process, which also send invalid variants of its messages.
 struct FaultyEffects<'a, E>(&'a mut E, FaultSource);
 
 impl<P: Protocol, E: Effects<FaultyProcess<P>>> Effects<P> for FaultyEffects<'_, E> {

@@ -1,6 +1,6 @@
-//! Invalid messages over real sockets: one of three nodes, with its own keys, alters every field of
-//! its messages. The other nodes continue. After a restart of all nodes with a correct third one,
-//! every user enters.
+//! Invalid messages over real sockets. One of three nodes, with its own keys, alters every field of
+//! its messages, and the other nodes continue. Then all nodes restart with a correct third node,
+//! and every user enters.
 
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
@@ -29,16 +29,16 @@ use super::faulty_process::{FaultSource, FaultyProcess};
 /// Time limit for correct nodes to serve all users, on a busy machine.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Time after which a faulty node without new variants counts as finished.
+/// Time after which the faulty node has finished if it sends no new variant.
 const MAX_IDLE_TIME: Duration = Duration::from_millis(1_500);
 
-/// Maximum duration of the faults.
+/// Maximum time for which the faulty node sends invalid messages.
 const MAX_DURATION: Duration = Duration::from_secs(12);
 
-/// Names of a lock and of the election that it is combined with.
+/// Names of a lock algorithm and of an election algorithm that are combined.
 type Name = (String, &'static str);
 
-/// Returns each lock with an election, and each election with a lock.
+/// Returns combinations that contain each lock with some election and each election with some lock.
 fn offices() -> Vec<Name> {
     let locks = MUTEXES.iter().map(|lock| ((*lock).to_owned(), "raft"));
     let below = ["raft", "bully"].map(|election| (format!("coordinated:{election}"), election));
@@ -110,8 +110,8 @@ impl ClusterFiles {
     }
 }
 
-/// Acquires and releases the lock repeatedly, and starts an election if there is no leader. The
-/// highest process starts first.
+/// User that acquires and releases the lock repeatedly, and starts an election if there is no
+/// leader. The user of the highest process starts first.
 async fn user(lock: Lock, leadership: Leadership, view: MeshView, me: ProcessId) {
     let started = Instant::now();
     while !view.peers().iter().all(|it| it.is_connected)
@@ -140,13 +140,13 @@ impl Node {
     }
 }
 
-/// Test of one combination with one faulty node.
+/// Test of one combination of a lock and an election, with one faulty node.
 struct Trial {
     seed: u64,
     /// Maximum number of invalid messages.
     max_messages: usize,
-    /// True if the nodes keep their saved state. A lock whose card excludes recovery starts with
-    /// empty directories when all nodes restart.
+    /// True if the nodes keep their saved state when they restart. If the card of the lock
+    /// algorithm excludes recovery, all nodes start with empty directories.
     survives: bool,
 }
 
@@ -203,7 +203,7 @@ impl Trial {
         ))
     }
 
-    /// Waits until all variants are sent.
+    /// Waits until the faulty node has sent all variants.
     async fn wait_for_faults(&self, faults: &FaultSource) {
         let (started, mut sent, mut last) = (Instant::now(), 0, Instant::now());
         while sent < self.max_messages
@@ -220,7 +220,7 @@ impl Trial {
         sleep(Duration::from_millis(100)).await;
     }
 
-    /// Restarts all nodes as correct ones, and checks that each user enters.
+    /// Restarts all nodes as correct ones, and checks that every user enters.
     async fn start_again<P: Office>(
         &self,
         files: &ClusterFiles,
@@ -254,7 +254,8 @@ impl Trial {
     }
 }
 
-/// Runs the test for one combination and returns its failure.
+/// Runs the test for one combination of a lock and an election. Returns an error that describes its
+/// failure.
 fn run_trial((mutex, election): &Name, seed: u64, max_messages: usize) -> Result<(), String> {
     let card = office_card(mutex, election, &parameters()).map_err(|it| it.to_string())?;
     let survives = card.faults.crashes == Crashes::Recovery;

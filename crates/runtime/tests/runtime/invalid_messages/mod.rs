@@ -1,5 +1,5 @@
-//! Messages that can be decoded but are impossible. Those that pass validation make no process
-//! panic, and after a restart of all processes every user is served.
+//! Messages that can be decoded but that no correct process sends. If they pass validation, they
+//! make no process panic. After a restart of all processes, every user is served.
 
 mod faulty_process;
 mod live;
@@ -16,13 +16,14 @@ use self::world::{Due, Service, SplitMix64, World};
 
 const SIZE: u32 = 3;
 
-/// Returns all names of the catalogue, and some with the adapter for ordered channels.
+/// Returns the names of all algorithms in the catalogue, and some of them with the adapter for
+/// ordered channels.
 fn algorithms() -> impl Iterator<Item = String> {
     let over = ["lamport", "suzuki-kasami", "raft", "coordinated:bully"];
     names().map(String::from).chain(over.map(|name| format!("fifo:{name}")))
 }
 
-/// Test of a group of one algorithm, which returns the failures.
+/// Test of a group that runs one algorithm. It returns the failures.
 trait Attack {
     fn attack<P: Algorithm>(&self, config: P::Config, service: Service<P>) -> Vec<String>;
 }
@@ -60,7 +61,7 @@ fn booted<P: Protocol>(config: P::Config, service: Service<P>, seed: u64) -> Wor
     World::boot(SIZE, config, service, vec![None; SIZE as usize], seed)
 }
 
-/// Sends each invalid variant of each message to a copy of its receiver.
+/// Test that sends each invalid variant of each message to a copy of its receiver.
 #[derive(Clone, Copy)]
 struct SendVariants {
     is_validated: bool,
@@ -117,7 +118,7 @@ fn accepted_messages_cause_no_panic() {
     attack_all(SendVariants { is_validated: true });
 }
 
-/// Control experiment: without the validator the same messages cause panics.
+/// Control experiment: without the validator, the same messages cause panics.
 #[test]
 fn unvalidated_messages_cause_panics() {
     for name in ["nishio-li-manning", "repaired-ring"] {
@@ -128,7 +129,7 @@ fn unvalidated_messages_cause_panics() {
     }
 }
 
-/// Sends invalid messages for a while, and then restarts all processes as correct ones.
+/// Test that sends invalid messages for a while, and then restarts all processes as correct ones.
 #[derive(Clone, Copy)]
 struct SendAndRestart {
     seed: u64,

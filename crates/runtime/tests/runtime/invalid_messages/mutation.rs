@@ -1,9 +1,10 @@
-//! Variants of a message that differ in one place of its encoding and can still be decoded.
+//! Variants of a message. Each differs from the message in one place of its encoding, and can still
+//! be decoded.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Replacement values for a number, in addition to its neighbours.
+/// Values that replace a number, besides the number minus one and plus one.
 const NUMBERS: [u64; 19] = [
     0,
     1,
@@ -29,13 +30,14 @@ const NUMBERS: [u64; 19] = [
 /// A message that differs from the original in one place of its encoding.
 #[derive(Clone, Debug)]
 pub(super) struct Variant<M> {
-    /// Position of the first different byte, and index of the variant.
+    /// Position of the first byte that differs, and index of the variant at that position.
     pub(super) place: (usize, usize),
     pub(super) message: M,
 }
 
-/// Returns variants in which each number is replaced, including lengths and tags, and in which
-/// lists are shorter or longer. The encoding itself reveals the fields.
+/// Returns variants of a message. In each, one number is replaced (also the length of a list or the
+/// tag of an enum), or one list is shorter or longer. The encoding alone shows where the fields
+/// are.
 pub(super) fn variants<M: Serialize + DeserializeOwned>(message: &M) -> Vec<Variant<M>> {
     let bytes = postcard::to_stdvec(message).expect("a message is serializable");
     let mut variants = Vec::new();
@@ -51,7 +53,7 @@ pub(super) fn variants<M: Serialize + DeserializeOwned>(message: &M) -> Vec<Vari
     variants
 }
 
-/// Returns variants of the bytes that differ from one position on.
+/// Returns variants of the bytes that differ from position `place` on.
 fn copies(bytes: &[u8], place: usize) -> Vec<Vec<u8>> {
     let (before, rest) = bytes.split_at(place);
     let Ok((number, after)) = postcard::take_from_bytes::<u64>(rest) else { return Vec::new() };

@@ -1,4 +1,5 @@
-//! A group in virtual time whose messages may be altered. The validator rejects invalid ones.
+//! A group of processes in virtual time. Tests may alter its messages, and the validator rejects
+//! invalid ones.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use tenure_core::{
 };
 use tenure_runtime::Validator;
 
-/// Random numbers that are the same on every machine.
+/// Random numbers that are the same on every machine for the same seed.
 #[derive(Clone, Debug)]
 pub(crate) struct SplitMix64(pub(crate) fastrand::Rng);
 
@@ -28,7 +29,7 @@ impl Environment for SplitMix64 {
 #[derive(Clone, Debug)]
 pub(crate) struct Service<P: Protocol> {
     pub(crate) ask: P::Command,
-    /// Command of a user that has been served, if there is one.
+    /// Command with which a user ends what `ask` began. `None` if the service needs none.
     pub(crate) leave: Option<P::Command>,
     pub(crate) serves: fn(&P::Event) -> bool,
 }
@@ -48,7 +49,7 @@ impl<P: Election> Service<P> {
 }
 
 impl<P: Agreement + Algorithm> Service<P> {
-    /// Returns `None` if users of this service have no command.
+    /// Returns the service of an agreement algorithm. `None` if its users have no command.
     pub(crate) fn agreement(config: &P::Config, size: u32) -> Option<Self> {
         let service = P::card(config, size).service;
         let ask = User::first_command(&UserConfig { service, at: ProcessId(0), size, times: 1 })?;
@@ -65,13 +66,13 @@ pub(crate) enum Due<P: Protocol> {
     Leave(ProcessId),
 }
 
-/// A process with the state of its runner.
+/// A process, with the state of the code that runs it.
 #[derive(Clone, Debug)]
 pub(crate) struct Member<P: Protocol> {
     pub(crate) process: P,
     pub(crate) validator: Validator,
     saved: Option<P::Stable>,
-    /// True if the process reached a state that must not be saved.
+    /// True if the process has stopped, because its state must not be saved.
     pub(crate) stopped: bool,
     served: u32,
 }
@@ -89,7 +90,8 @@ pub(crate) struct World<P: Protocol> {
 }
 
 impl<P: Protocol> World<P> {
-    /// Boots all processes with their saved states. Each user issues its first command.
+    /// Boots all processes with their saved states. The user of each process issues its first
+    /// command.
     pub(crate) fn boot(
         size: u32,
         config: P::Config,
@@ -126,7 +128,8 @@ impl<P: Protocol> World<P> {
         world
     }
 
-    /// Crashes and boots all processes, with their saved states if the algorithm supports recovery.
+    /// Crashes all processes and boots them again. They keep their saved states if `survives` is
+    /// true.
     pub(crate) fn restarted(self, survives: bool, seed: u64) -> Self {
         let saved = self.members.into_iter().map(|member| member.saved.filter(|_| survives));
         let saved = saved.collect::<Vec<_>>();
@@ -134,7 +137,7 @@ impl<P: Protocol> World<P> {
         World::boot(size, self.config, self.service, saved, seed)
     }
 
-    /// Removes the next event.
+    /// Removes and returns the next event of the group.
     pub(crate) fn next(&mut self) -> Option<Due<P>> {
         let ((time, _), due) = self.due.pop_first()?;
         self.now = time;
@@ -163,12 +166,13 @@ impl<P: Protocol> World<P> {
         }
     }
 
-    /// Returns true if each user was served `times` times.
+    /// Returns true if each user was served at least `times` times.
     pub(crate) fn is_served(&self, times: u32) -> bool {
         self.members.iter().all(|member| member.served >= times)
     }
 
-    /// Runs until each user was served `times` times, or for at most `steps` steps.
+    /// Runs until each user was served `times` times, but for at most `steps` steps. Returns true
+    /// if they were.
     pub(crate) fn serves(&mut self, times: u32, steps: usize) -> bool {
         for _ in 0..steps {
             if self.is_served(times) {
@@ -180,7 +184,8 @@ impl<P: Protocol> World<P> {
         self.is_served(times)
     }
 
-    /// Lets all processes suspect each other for a moment, as when nodes start one after the other.
+    /// Lets all processes suspect each other for a moment, as happens when nodes start one after
+    /// another.
     pub(crate) fn suspect_all(&mut self) {
         let all: Vec<ProcessId> = (0..self.members.len()).map(ProcessId::at).collect();
         for verdict in [Verdict::Suspect, Verdict::Trust] {
@@ -201,7 +206,7 @@ impl<P: Protocol> World<P> {
         self.release(at);
     }
 
-    /// Saves and releases the effects of a step, as a runner does.
+    /// Saves the state and releases the effects of a step, as a real node does.
     fn release(&mut self, at: ProcessId) {
         let member = &mut self.members[at.index()];
         let stable = member.process.stable();

@@ -1,4 +1,4 @@
-//! The decoder accepts arbitrary bytes in arbitrary pieces.
+//! The decoder accepts arbitrary bytes, in pieces of any size.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -66,7 +66,7 @@ fn owned_frame() -> impl Strategy<Value = OwnedFrame> {
     ]
 }
 
-/// Decodes all frames until the input ends or is malformed.
+/// Takes frames from the decoder until it needs more input or the input is malformed.
 fn take_all(decoder: &mut Decoder) -> Result<Vec<String>, FrameError> {
     let mut frames = Vec::new();
     while let Some(frame) = decoder.take()? {
@@ -91,7 +91,7 @@ proptest! {
         }
     }
 
-    /// These bytes have a valid length and tag more often than random ones.
+    /// Such bytes have a valid length and tag more often than random ones.
     #[test]
     fn survives_random_bodies(tag in 0_u8..8, mut body in vec(any::<u8>(), 0..200)) {
         body.insert(0, tag);
@@ -158,7 +158,7 @@ fn rejects_body_with_trailing_bytes() {
     assert_eq!(decoder.take(), Err(FrameError::Trailing { extra: 1 }));
 }
 
-/// These bytes are in `docs/wire.md`, and nodes of other builds depend on them.
+/// `docs/wire.md` contains these bytes, and nodes of other builds depend on them.
 #[test]
 fn encoding_matches_specification() {
     let bytes = |frame: Frame<'_>| {

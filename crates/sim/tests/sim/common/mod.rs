@@ -10,7 +10,7 @@ use tenure_core::{
     labelled,
 };
 
-/// The algorithm of Ricart and Agrawala, or a version of it with a mistake.
+/// The algorithm of Ricart and Agrawala. Its rule may contain a mistake.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Permission {
     group: Group,
@@ -135,7 +135,8 @@ impl Protocol for Permission {
     }
 }
 
-/// A token that circulates forever. A holder that does not need the token keeps it for a moment.
+/// Protocol in which a token circulates forever. A process that does not need the token still keeps
+/// it for a moment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ring {
     group: Group,
@@ -245,7 +246,7 @@ impl Extrema {
 }
 
 impl Protocol for Extrema {
-    /// Ids by position on the ring.
+    /// Ids of the processes, by position on the ring.
     type Config = u32;
     type Command = election::Command;
     type Event = election::Event;
@@ -296,8 +297,8 @@ impl Protocol for Extrema {
     }
 }
 
-/// An election in which each process believes in the highest process that it does not suspect.
-/// Stable storage holds the number of changes.
+/// An election in which each process believes in the highest process that it does not suspect. Its
+/// stable state is the number of leaders that it has announced.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Highest {
     group: Group,

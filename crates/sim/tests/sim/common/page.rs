@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-/// A file in memory that outlives its writer.
+/// A file in memory. It can be read after its writer has been dropped.
 #[derive(Clone, Default)]
 pub(crate) struct Page(pub(crate) Arc<Mutex<Vec<u8>>>);
 

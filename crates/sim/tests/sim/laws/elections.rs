@@ -1,4 +1,4 @@
-//! Cost and winner of elections.
+//! Laws about the messages and the winner of elections.
 
 use tenure_algorithms::catalogue::{Parameters, expected};
 use tenure_algorithms::election::chang_roberts::messages;
@@ -96,8 +96,8 @@ fn bully_replaces_and_restores_leader() {
     }
 }
 
-/// Returns the number of messages of an election that were sent by a time given in tenths of a
-/// unit. Every message takes one unit.
+/// Returns the number of messages that an election has sent by a certain time, in tenths of a unit.
+/// Every message takes one unit.
 fn sent_by(name: &str, ids: &[u32], tenths: u64) -> u64 {
     let mut settings = ring(ids);
     settings.limits.until = Some(tenths * 100_000);
@@ -108,7 +108,7 @@ fn decreasing(size: u32) -> Vec<u32> {
     (1..=size).rev().collect()
 }
 
-/// Sum after each round of a ring whose ids decrease in the direction of messages.
+/// Checks the sum of messages after each round. The ids decrease in the direction of the messages.
 #[test]
 fn worst_ring_of_five_matches_lecture_counts() {
     let rounds = [0, 1, 2, 3, 4].map(|round| sent_by("chang-roberts", &decreasing(5), 10 * round));
@@ -116,7 +116,7 @@ fn worst_ring_of_five_matches_lecture_counts() {
     assert_eq!(run("chang-roberts", ring(&decreasing(5))).metrics.sent, 20);
 }
 
-/// The worst ring and the best, each with its announcement.
+/// Runs the worst ring and the best ring. Both counts include the announcement.
 #[test]
 fn chang_roberts_reaches_worst_and_best_case() {
     for size in 2..60 {
@@ -140,7 +140,7 @@ fn owner_of_returned_id_announces() {
     }
 }
 
-/// For any initiators and any ring.
+/// Holds for any initiators on any ring.
 #[test]
 fn any_initiators_agree_on_the_largest() {
     for seed in 0..2000 {
@@ -181,7 +181,8 @@ fn single_initiator_mean_cost_matches_theory() {
     assert_eq!((mean.min(), mean.max()), (2.0 * n, 3.0 * n - 1.0));
 }
 
-/// Returns the bound on messages as the lecture sums it, and its rounded value.
+/// Returns the bound on messages as a sum over the phases, as the lecture computes it, and the
+/// closed form of the lecture.
 fn slide_bounds(n: f64) -> (f64, f64) {
     let phases = (n - 1.0).log2().ceil() as i32 + 1;
     let later = (1..=phases).map(|k| 4.0 * 2f64.powi(k) * n / (2f64.powi(k - 1) + 1.0));
@@ -206,8 +207,8 @@ fn hirschberg_sinclair_stays_below_lecture_bounds() {
     }
 }
 
-/// Phase 0 takes two probes of every process and one reply on each edge. The last remaining process
-/// takes two laps of probes.
+/// In phase 0, every process sends two probes, and one reply is sent on each edge. At the end, the
+/// probes of the last remaining process travel two laps.
 #[test]
 fn first_phase_takes_3n_and_last_2n() {
     for seed in 0..1000 {
@@ -232,8 +233,8 @@ fn last_phase(size: u32) -> (u64, u64) {
     (begins, begins + u64::from(size))
 }
 
-/// In every arrangement of eight, 8 leads after phase 3 (2 + 4 + 8 units for the phases before, a
-/// lap for the last and a lap for the announcement).
+/// In every order of eight processes, process 8 leads after phase 3. The earlier phases take 2 + 4
+/// + 8 units, the last one a lap, and the announcement another lap.
 #[test]
 fn largest_of_eight_leads_in_phase_three() {
     let mut rest: Vec<u32> = (1..8).collect();
@@ -275,8 +276,8 @@ fn bully(size: u32, initiators: &[u32], down: &[u32]) -> Report {
     run("bully", settings)
 }
 
-/// The cost by kind if the lowest starts: most while the highest is up, less if it is down. If all
-/// live processes start at the same time, the cost is the same.
+/// Messages by kind if the lowest process starts. It takes most messages if the highest process is
+/// up, and fewer if it is down. If all live processes start at the same time, the cost is the same.
 #[test]
 fn bully_cost_ranges_from_n_to_square() {
     for size in 3..12 {
@@ -295,8 +296,8 @@ fn bully_cost_ranges_from_n_to_square() {
     }
 }
 
-/// P4 leads; it crashes together with P1; P1 recovers, then P4. The first election, P4's, is not
-/// part of the story.
+/// P4 leads and crashes together with P1. Then P1 recovers, and P4 after it. The first election,
+/// which P4 won, does not count.
 #[test]
 fn lecture_example_takes_22_messages() {
     let story = |variant: &str| {

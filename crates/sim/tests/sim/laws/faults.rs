@@ -1,5 +1,4 @@
-//! The fault matrix of locks (5.6): the effect of one fault on each lock that does not tolerate it,
-//! over many seeds.
+//! Effect of one fault on each lock that does not tolerate it (5.6), over many seeds.
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::quorum::Kind;
@@ -12,7 +11,7 @@ use tenure_sim::{
 
 use super::{LOCKS, busy, parameters, run, run_with};
 
-/// Expected result of a cell of the matrix.
+/// Expected effect of a fault on a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cell {
     /// Every run is safe and live.
@@ -35,8 +34,8 @@ fn hurried(seed: u64) -> Settings {
     settings
 }
 
-/// Splits a name into the lock and, after a colon, its variant, kind of quorums or tree. Returns
-/// the name of the lock and its parameters.
+/// Splits a name such as `lock:variant` at the colon. The second part is a variant, a kind of
+/// quorums or a tree. Returns the name of the lock and its parameters.
 fn configured(name: &str, settings: &Settings) -> (String, Parameters) {
     let mut parameters = parameters(settings);
     let (name, option) = name.split_once(':').unwrap_or((name, ""));
@@ -49,7 +48,7 @@ fn configured(name: &str, settings: &Settings) -> (String, Parameters) {
     (name.to_owned(), parameters)
 }
 
-/// Runs a lock with a fault, by seed.
+/// Runs a lock with a fault, once for each seed. Returns the reports.
 fn runs(name: &str, fault: &dyn Fn(&mut Settings)) -> Vec<Report> {
     let run = |seed| {
         let mut settings = hurried(seed);
@@ -64,8 +63,8 @@ fn is_violated(report: &Report, property: &str) -> bool {
     report.judgement(property) == Some(Judgement::Violated)
 }
 
-/// Asserts the results of several locks under one fault. Fails if the fault did not occur in any
-/// run, because such runs prove nothing.
+/// Asserts the effects that one fault has on several locks. Fails if the fault occurred in no run,
+/// because then the runs prove nothing.
 #[track_caller]
 fn row(fault: &dyn Fn(&mut Settings), cells: &[(&str, Cell)]) {
     for (name, expected) in cells {
@@ -125,7 +124,7 @@ fn reordering_breaks_only_lamport() {
     }
 }
 
-/// No lock tolerates it, and none becomes unsafe by it.
+/// No lock tolerates the loss, but none becomes unsafe.
 #[test]
 fn lost_message_blocks_but_keeps_exclusion() {
     let lose = |settings: &mut Settings| settings.network.loss = Chance::at_most(0.2, 1);
@@ -163,7 +162,7 @@ fn duplicates_break_locks_without_request_ids() {
     row(&in_order, &cells);
 }
 
-/// With reordering channels as well.
+/// If channels also reorder messages, only locks that allow any order stay safe.
 #[test]
 fn late_duplicates_spare_locks_for_any_order() {
     let reordered = |settings: &mut Settings| {
@@ -175,7 +174,7 @@ fn late_duplicates_spare_locks_for_any_order() {
     row(&reordered, &cells);
 }
 
-/// Only clients of the coordinator may crash.
+/// Only processes that are clients of the coordinator may crash.
 #[test]
 fn idle_crash_blocks_dependents() {
     let idle = |settings: &mut Settings| {
@@ -244,8 +243,8 @@ fn partition(until: Option<u64>) -> impl Fn(&mut Settings) {
     }
 }
 
-/// Central serves only the side of its coordinator. The side with the token, or with mutual
-/// permissions, continues as long as it needs no other process.
+/// With the central lock, only the side of the coordinator is served. In other locks, the side with
+/// the token or the permissions continues as long as it needs no other process.
 #[test]
 fn partition_serves_side_of_coordinator() {
     row(&partition(None), &LOCKS.map(|name| (name, Blocked)));
@@ -271,7 +270,7 @@ fn partition_serves_side_of_coordinator() {
     }
 }
 
-/// Maekawa serves a side that contains a quorum.
+/// Maekawa's lock serves a side that contains a quorum.
 #[test]
 fn partition_serves_maekawa_side_with_quorum() {
     let alone = |process| {
@@ -289,7 +288,8 @@ fn partition_serves_maekawa_side_with_quorum() {
     row(&alone(2), &[("maekawa:pairs", Blocked)]);
 }
 
-/// 5.6, a partition that heals: the stopped messages are lost unless a channel repeats them.
+/// 5.6: after a partition heals, the messages that it stopped stay lost, unless a channel repeats
+/// them.
 #[test]
 fn healed_partition_blocks_locks_without_retransmission() {
     let healing = |settings: &mut Settings| {
@@ -313,7 +313,7 @@ fn healed_partition_blocks_locks_without_retransmission() {
     }
 }
 
-/// A process that forgets a promise to others admits two.
+/// A process that forgets its promise to one process may admit another.
 #[test]
 fn amnesia_breaks_locks_that_rely_on_memory() {
     let forget = |settings: &mut Settings| {
@@ -330,7 +330,7 @@ fn amnesia_breaks_locks_that_rely_on_memory() {
     let locks = ["central", "token-ring", "lamport", "ricart-agrawala", "maekawa:pairs"];
     row(&forget, &locks.map(|name| (name, Unsafe)));
     row(&forget, &[("carvalho-roucairol", Unsafe)]);
-    // The first process creates a token at what it believes to be its first boot.
+    // The first process creates a token at a restart that it mistakes for its first boot.
     let tokens = ["suzuki-kasami", "raymond", "naimi-trehel"];
     row(&forget, &tokens.map(|name| (name, Unsafe)));
     let remember = |settings: &mut Settings| {
@@ -351,7 +351,7 @@ fn amnesia_breaks_locks_that_rely_on_memory() {
     row(&coordinator, &[("central", Unsafe)]);
 }
 
-/// 3.1: over the reliable channel the rows of loss, duplication and reordering are fine.
+/// 3.1: over the reliable channel, loss, duplication and reordering have no effect.
 #[test]
 fn fifo_masks_loss_duplication_and_reordering() {
     for name in LOCKS {

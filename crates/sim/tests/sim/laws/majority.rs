@@ -1,4 +1,4 @@
-//! Votes among live processes: 3.6 (iii) and 3.7 over many seeds.
+//! Laws of locks that need votes of live processes (3.6 iii and 3.7), over many seeds.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +19,8 @@ fn run(kind: Kind, settings: Settings) -> Report {
     Simulation::<Majority>::for_algorithm(config, settings).unwrap().run().unwrap()
 }
 
-/// Returns faults in which `crashes` processes crash and stay down: at a random time, while inside,
-/// or at a message.
+/// Returns faults in which `crashes` processes crash and stay down. They crash at a random time,
+/// while they are inside, or when a message arrives.
 fn crashes(size: u32, crashes: u32, seed: u64) -> Vec<Fault> {
     let mut random = Random::new(seed);
     let processes = random.permutation(size);
@@ -67,8 +67,8 @@ fn entry_cost_matches_card_without_crash() {
     }
 }
 
-/// 3.6 (iii): with majorities ⌊(N−1)/2⌋ crashes; 3.7: with others as long as one of their quorums
-/// is up.
+/// 3.6 (iii): with majorities, ⌊(N−1)/2⌋ processes may crash. 3.7: with other quorums, processes
+/// may crash as long as one quorum is up.
 #[test]
 fn survives_crashes_while_quorum_remains() {
     for (kind, size, most) in [
@@ -126,7 +126,8 @@ fn no_entry_without_majority() {
     assert!(blocked > 200, "{blocked} of 300");
 }
 
-/// 3.7: without its root the quorum is a path below each child: 4 of 7, including oneself.
+/// 3.7: without the root, a quorum is a path below each child of the root. It has 4 of 7 processes,
+/// including the requester.
 #[test]
 fn tree_without_root_costs_additional_path() {
     for seed in 0..100 {
@@ -145,7 +146,7 @@ fn tree_without_root_costs_additional_path() {
     }
 }
 
-/// Monitor: no two entries have the same fence.
+/// Monitor that checks that no two entries have the same fence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct DifferentFences(BTreeSet<Fence>);
 
@@ -169,7 +170,7 @@ impl Monitor<Command, Event> for DifferentFences {
     }
 }
 
-/// Returns up to eight false suspicions of random processes. Each lasts for a while.
+/// Returns up to eight false suspicions of random processes, each for a limited time.
 fn suspicions(size: u32, random: &mut Random) -> Vec<Fault> {
     let suspicion = |_| {
         let pair = random.permutation(size);
@@ -181,8 +182,8 @@ fn suspicions(size: u32, random: &mut Random) -> Vec<Fault> {
     (0..8).map(suspicion).collect()
 }
 
-/// 3.6: if the detector is wrong two may be inside, but the resource can distinguish them by their
-/// fences, and all are served.
+/// 3.6: if the failure detector is wrong, two processes may be inside. The resource can distinguish
+/// them by their fences, and every process is served.
 #[test]
 fn false_suspicions_admit_two_with_different_fences() {
     for (kind, size) in

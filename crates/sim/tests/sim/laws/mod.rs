@@ -1,4 +1,4 @@
-//! The catalogue's numbers as laws over many seeds, with the real algorithms.
+//! Figures of the catalogue as laws over many seeds, with the real algorithms.
 
 mod costs;
 mod dynamic;
@@ -22,7 +22,7 @@ use tenure_sim::{Distribution, Report, Settings, SettingsError, Simulation, Work
 /// Visitor that simulates the protocol with a given name.
 struct Run {
     settings: Settings,
-    /// Elections that are started later: the time, and the process that starts the election.
+    /// Elections that start later: the time, and the process that requests the election.
     late: Vec<(u64, ProcessId)>,
 }
 
@@ -46,7 +46,7 @@ impl Visitor for Run {
     }
 }
 
-/// Returns parameters of an algorithm's configuration that fit these settings.
+/// Returns parameters that fit these settings, for the configuration of an algorithm.
 fn parameters(settings: &Settings) -> Parameters {
     let delay = settings.network.latency.most().unwrap_or(5_000_000);
     let ranks: Arc<[Rank]> =
@@ -69,7 +69,7 @@ fn run_with(name: &str, parameters: &Parameters, settings: Settings) -> Report {
     run_late(name, parameters, settings, Vec::new())
 }
 
-/// Like `run_with`, with later elections.
+/// Runs an algorithm like `run_with`. Some processes request an election later.
 fn run_late(
     name: &str,
     parameters: &Parameters,
@@ -82,8 +82,8 @@ fn run_late(
     ran.unwrap_or_else(|error| panic!("{name}, seed {seed}: {error}"))
 }
 
-/// Returns settings in which all processes request at the same time, again and again, with random
-/// delays.
+/// Returns settings in which all processes request the lock at the same time and again after each
+/// exit, with random delays.
 fn busy(size: u32, entries: u32, seed: u64) -> Settings {
     let mut settings = Settings::new(size);
     settings.seed = seed;

@@ -1,4 +1,4 @@
-//! The cards' promises and their limits.
+//! Promises on the cards of the algorithms, and the limits of these promises.
 
 use tenure_algorithms::catalogue::{self, ELECTIONS, Parameters};
 use tenure_core::{Order, ProcessId, Property, Timing};

@@ -85,7 +85,8 @@ fn crashed_leader_is_replaced_and_follows_after_recovery() {
     assert!(deposed > 0);
 }
 
-/// In its n-th step that saves, before or after the save; the step has no other effect.
+/// The crash comes in the n-th step that saves, before or after the save. The step has no other
+/// effect.
 #[test]
 fn raft_survives_crash_during_any_save() {
     let mut crashes = 0;
@@ -104,7 +105,7 @@ fn raft_survives_crash_during_any_save() {
     assert!(crashes > 60, "{crashes}");
 }
 
-/// 2.12: safe with any delays, and live once they are bounded.
+/// 2.12: the election is safe with any delays, and ends once delays are bounded.
 #[test]
 fn raft_elects_after_stabilisation() {
     for seed in 0..100 {

@@ -1,4 +1,4 @@
-//! Cost of elections on rings, over seeds.
+//! Laws about the messages of elections on rings, over many seeds.
 
 use tenure_algorithms::catalogue::{Parameters, expected};
 use tenure_core::theory::WorkloadKind;
@@ -49,7 +49,8 @@ fn lelann_costs_n_squared_for_any_initiators() {
     }
 }
 
-/// 2.8: N if all start at the same time, at most 2N − 1 if one does.
+/// 2.8: if each message takes one unit, an election takes N units if all processes start, and 2N −
+/// 1 units if one does.
 #[test]
 fn lelann_takes_one_to_two_laps() {
     for size in 2..12_u32 {
@@ -68,7 +69,7 @@ fn bound(name: &str, size: u32) -> u64 {
     expected.expect("theory has a bound").messages.numerator
 }
 
-/// 2.13: complete phases, and no more of them than there are halvings.
+/// 2.13: the algorithms run only complete phases, and at most as many as N can be halved.
 #[test]
 fn number_of_phases_is_logarithmic() {
     for (seed, size) in (0..400).map(|seed| (seed, 2 + (seed % 30) as u32)) {
@@ -96,8 +97,8 @@ fn phase_cost_depends_only_on_ring() {
 }
 
 /// Returns the mean number of rounds if all processes start at the same time on FIFO channels. In
-/// each round every process draws from 1 … n. All processes with the highest number take part in
-/// another round, unless there is only one.
+/// each round, every active process draws a number from 1 … n. If several processes draw the
+/// highest number, they run another round.
 fn mean_rounds(n: u32) -> f64 {
     let mut means = vec![0.0, 0.0];
     for active in 2..=n {
@@ -108,8 +109,8 @@ fn mean_rounds(n: u32) -> f64 {
     means[n as usize]
 }
 
-/// Returns the probability that exactly `tied` of `active` processes, which draw from 1 … n, draw
-/// the highest number.
+/// Returns the probability that exactly `tied` of `active` processes draw the highest number. Each
+/// draws a number from 1 … n.
 fn highest_drawn_by(tied: u32, active: u32, n: u32) -> f64 {
     let ways = (0..tied).fold(1.0, |ways, i| ways * f64::from(active - i) / f64::from(i + 1));
     let lower = |highest: u32| (f64::from(highest - 1) / f64::from(n)).powi((active - tied) as i32);
@@ -117,7 +118,8 @@ fn highest_drawn_by(tied: u32, active: u32, n: u32) -> f64 {
     ways * all / f64::from(n).powi(tied as i32)
 }
 
-/// By hand: of two, half the draws tie; of three, 15 of 27 do not, 9 tie two, 3 tie three.
+/// Computed by hand. With two processes, half of the draws tie. With three, 15 of 27 draws have one
+/// winner, 9 have two, and 3 have three.
 #[test]
 fn mean_rounds_formula_matches_hand_calculation() {
     assert!((highest_drawn_by(1, 3, 3) + highest_drawn_by(2, 3, 3) - 24.0 / 27.0).abs() < 1e-9);
@@ -127,7 +129,7 @@ fn mean_rounds_formula_matches_hand_calculation() {
     assert!((mean_rounds(3) - three).abs() < 1e-9);
 }
 
-/// With unit delays a round is a lap, and the announcement takes one more.
+/// With delays of one unit, a round takes one lap, and the announcement takes another lap.
 #[test]
 fn itai_rodeh_rounds_match_theory() {
     for size in [2, 3, 5, 12] {

@@ -1,4 +1,5 @@
-//! Several locks for one entry: deadlocks counted over many seeds, detected and prevented.
+//! Users that need several locks at the same time: deadlocks over many seeds, which are detected or
+//! prevented.
 
 use std::sync::Arc;
 
@@ -17,13 +18,13 @@ fn edge_chasing(size: u32, seed: u64, variants: &[&str]) -> Report {
     run_with("edge-chasing", &parameters, settings)
 }
 
-/// Returns the number of messages of a kind.
+/// Returns the number of messages of a kind that were sent in a run.
 fn sent(report: &Report, kind: &str) -> u64 {
     let kinds = report.metrics.kinds.iter();
     kinds.filter(|count| count.label.kind == kind).map(|count| count.sent).sum()
 }
 
-/// A changed count means a changed algorithm.
+/// Compares counts with fixed numbers. If a count changes, the algorithm has changed.
 #[test]
 fn every_deadlock_is_broken() {
     let totals = [2, 3, 5].map(|size| {
@@ -66,7 +67,8 @@ fn ordered_requests_avoid_deadlock() {
     assert_eq!(deadlocks, [1000; 3], "of 1000 runs");
 }
 
-/// Runs a group in which all processes use the same locks, whose names are in several scripts.
+/// Runs a group in which all processes use the same locks. The names of the locks use several
+/// scripts.
 fn named(size: u32, seed: u64, opposite: bool) -> Report {
     let sorted = ["büro", "办公室", "🔒"].map(|name| LockName::new(name).unwrap()).to_vec();
     let list = |process| {

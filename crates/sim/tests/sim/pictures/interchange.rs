@@ -1,4 +1,4 @@
-//! Properties of the pictures and exports of many simulated runs.
+//! Laws about pictures and exported logs of many simulated runs.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,7 +18,7 @@ use tenure_trace::{Kind, Record, Recorded, Subject, Trace};
 
 use super::Page;
 
-/// Returns the trace of a run with many faults.
+/// Returns the trace of a run in which many faults occur.
 fn eventful<P>(config: P::Config, seed: u64) -> Trace
 where
     P: Algorithm + Recorded,
@@ -59,8 +59,8 @@ fn every_run(check: impl Fn(&Trace, &str)) {
     }
 }
 
-/// Returns, for each record, the records that happened before it, found by following processes and
-/// messages.
+/// Returns for each record which records happened before it. The result is computed by following
+/// processes and messages.
 fn pasts(records: &[Record]) -> Vec<Vec<bool>> {
     let mut latest: BTreeMap<Subject, usize> = BTreeMap::new();
     let mut sent: HashMap<(ProcessId, u64, ProcessId, u64), usize> = HashMap::new();
@@ -90,7 +90,7 @@ fn pasts(records: &[Record]) -> Vec<Vec<bool>> {
     pasts
 }
 
-/// Returns the hosts and clocks of a log.
+/// Returns the host and the vector clock of each event in an exported log.
 fn clocks(log: &str) -> Vec<(String, BTreeMap<String, u64>)> {
     let lines: Vec<&str> = log.lines().skip(3).collect();
     let clock = |event: &[&str]| {

@@ -1,4 +1,4 @@
-//! Pictures of the worked examples, and properties of the pictures and exports of any run.
+//! Pictures of the worked examples, and laws about pictures and exports of any run.
 
 mod interchange;
 #[path = "../../../../cli/src/cmd/lessons/calls/preset_clocks.rs"]

@@ -1,13 +1,13 @@
-//! Escaping of text within HTML.
+//! Escaping of text that is embedded in HTML.
 
 use std::io::{self, Write};
 
 use crate::plain::is_plain;
 
-/// Writes JSON that is safe within a script element. Characters that could end the script or begin
-/// a comment are escaped, as are invisible ones.
+/// Writer that makes JSON safe within a script element. It escapes characters that could end the
+/// script or begin a comment, and invisible characters.
 ///
-/// In JSON all of these occur in strings only, where an escape has the same meaning.
+/// In JSON, all of these occur in strings only, where an escape has the same meaning.
 pub(super) struct Safe<W>(pub(super) W);
 
 impl<W: Write> Write for Safe<W> {

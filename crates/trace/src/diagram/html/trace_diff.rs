@@ -6,7 +6,7 @@ use super::PALETTE;
 use super::safe::escaped;
 use crate::trace_diff::{DiffEvent, Run, TraceDiff};
 
-/// Number of common events shown before and after a difference; others are folded.
+/// Number of common events shown before and after a difference. Further ones are folded.
 const CONTEXT_EVENTS: usize = 3;
 
 const STYLE: &str = "\
@@ -30,7 +30,8 @@ font-weight:bold;
 ";
 
 impl TraceDiff {
-    /// Renders the comparison as an HTML page that marks the first difference.
+    /// Renders the comparison as an HTML page that marks the first difference. `first` and `second`
+    /// are the names of the runs.
     pub fn to_html(&self, [first, second]: [&str; 2]) -> String {
         let mut rows = String::new();
         let mut place = 0;
@@ -67,7 +68,7 @@ impl TraceDiff {
         self.same_until < self.events.len()
     }
 
-    /// Summarizes how much the runs have in common.
+    /// Describes in a sentence how many events the runs have in common.
     pub fn summary(&self) -> String {
         let TraceDiff { same_until, both, .. } = self;
         if !self.differs() {
@@ -85,7 +86,7 @@ fn in_both(event: &DiffEvent) -> bool {
     event.run == Run::Both
 }
 
-/// Renders the common events near a difference, and folds the rest.
+/// Renders common events. Shows those near a difference, and folds the others.
 fn same(rows: &mut String, part: &[DiffEvent], begins: bool, ends: bool) {
     let head = if begins { 0 } else { CONTEXT_EVENTS };
     let tail = if ends { 0 } else { CONTEXT_EVENTS };

@@ -11,31 +11,31 @@ use crate::diagram::svg::style::{CROWN, escaped, width};
 use crate::fold::logs::LogState;
 use crate::plain::plain;
 
-/// Width of a box.
+/// Width of an entry's box, in pixels, as all lengths here.
 const BOX_WIDTH: i64 = 36;
-/// Distance of two rows.
+/// Distance between the rows of two processes.
 const ROW_HEIGHT: i64 = 46;
 /// Height of a box.
 const BOX_HEIGHT: i64 = 34;
 /// Width of the process names, including the marks for a leader or a process that is down.
 const NAMES_WIDTH: i64 = 78;
-/// Width of the sign for omitted entries.
+/// Width of the sign that represents omitted entries.
 const ELLIPSIS_WIDTH: i64 = 20;
 /// Height of the caption and the indexes above the boxes.
 const HEADER_HEIGHT: i64 = 44;
-/// Distance of two moments.
+/// Distance between the logs of two moments.
 const PANEL_GAP: i64 = 34;
-/// Maximum width of moments side by side.
+/// Maximum width of the logs of several moments side by side.
 const MAX_WIDTH: i64 = 960;
 /// Outer margin.
 const MARGIN: i64 = 14;
-/// Maximum number of letters below the term in a box.
+/// Maximum number of letters of the content below the term in a box.
 const MAX_LETTERS: usize = 4;
 /// Maximum number of digits of a term in normal size.
 const FULL_SIZE_DIGITS: usize = 3;
-/// Maximum number of digits of a term in a box; longer terms show their end.
+/// Maximum number of digits of a term in a box. A longer term shows its last digits.
 const MAX_DIGITS: usize = 4;
-/// Number of colors that terms cycle through; the term is also written in the box.
+/// Number of colors, which repeat for later terms. The box also contains the number of the term.
 const COLOR_COUNT: u64 = 6;
 
 const STYLE: &str = "\
@@ -67,7 +67,7 @@ text,.says{fill:#f2f4f6}
 ";
 
 impl LogPicture {
-    /// Renders the logs as an SVG file; of long logs, the last `most` entries.
+    /// Renders the logs as an SVG file. Of each log, it shows at most the last `most` entries.
     pub fn to_svg(&self, most: u64) -> String {
         let (first, last) = self.shown(most);
         let mut drawing =
@@ -124,7 +124,7 @@ struct Drawing<'p> {
     picture: &'p LogPicture,
     first: u64,
     last: u64,
-    /// Left edge of the current moment.
+    /// Left edge of the logs of the current moment.
     left: i64,
     top: i64,
     drawn: String,
@@ -214,7 +214,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Draws the box that stands for all entries up to an index.
+    /// Draws the box that represents a snapshot: all entries up to an index.
     fn snapshot(&mut self, index: u64, top: i64) {
         let (left, right) = (self.left_of(self.first), self.left_of(index) + BOX_WIDTH);
         let _ = writeln!(
@@ -314,7 +314,7 @@ impl Drawing<'_> {
     }
 }
 
-/// Shortens a number to its last digits.
+/// Shortens a number to its last `most` digits, with a sign for the omitted ones.
 fn shortened(number: &str, most: usize) -> Cow<'_, str> {
     match number.len().checked_sub(most) {
         None | Some(0) => number.into(),

@@ -1,4 +1,4 @@
-//! Arrows of messages.
+//! Arrows that represent messages.
 
 use std::fmt::Write;
 
@@ -11,13 +11,14 @@ use super::{Drawing, LINE_HEIGHT, path, shape};
 use crate::diagram::layout::{Crossing, MessageOutcome};
 use crate::diagram::view::Direction;
 
-/// Radius of the dot of a step, plus a margin.
+/// Radius of the dot of a step with a margin, in pixels.
 const DOT_RADIUS: i64 = 7;
-/// A line closer than this to the dot of another step is bent.
+/// Minimum distance of a message's line from the dot of another step, in pixels. A line that would
+/// be closer is bent.
 const MIN_CLEARANCE: i64 = 12;
 
 impl Drawing<'_> {
-    /// Draws all messages, and then their labels.
+    /// Draws the arrows of all messages, and then their labels.
     pub(super) fn arrows(&mut self) {
         for step in 0..self.layout.steps.len() {
             if let Some(dot) = self.dot(step).filter(|_| self.layout.steps[step].is_own()) {
@@ -84,7 +85,7 @@ impl Drawing<'_> {
         Some(Line { from: start, past: line.past, to: end })
     }
 
-    /// Returns the loop of a message from a process to itself.
+    /// Returns the line of a message that a process sends to itself: a loop.
     fn bow(&self, line: Line) -> Line {
         let middle = line.at(50);
         let past = match self.direction {
@@ -145,7 +146,8 @@ impl Drawing<'_> {
         self.lines.push_str("</g>\n");
     }
 
-    /// Draws the name of a message, on its line and between the lines of processes.
+    /// Draws the label of a message. It is on the message's line, and between the lifelines of
+    /// processes.
     fn label(&mut self, crossing: &Crossing, line: &Line, own: Option<usize>) {
         let description = crossing.label();
         let wide = width(&description);
@@ -181,8 +183,8 @@ impl Drawing<'_> {
         self.write_over(center, &description, "halo");
     }
 
-    /// Returns label positions along a line, in hundredths. The middle of each gap between two
-    /// processes comes first, from the receiver's side.
+    /// Returns candidate positions for a label along a line, in hundredths. The middle of each gap
+    /// between two lifelines comes first, from the receiver's side.
     fn spots(&self, crossing: &Crossing, line: &Line) -> Vec<i64> {
         let across = |point: Point| match self.direction {
             Direction::Right => point.y,

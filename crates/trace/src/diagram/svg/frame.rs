@@ -1,4 +1,4 @@
-//! Background of a diagram: names, lifelines, axis, partitions, legend.
+//! Frame of a diagram: process names, lifelines, axis, partitions and legend.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use super::{Drawing, END_MARGIN, LINE_HEIGHT, START_MARGIN, path, shape, text};
 use crate::diagram::layout::{Condition, Crossing, MessageOutcome};
 use crate::diagram::view::{Direction, Scale};
 
-/// Entry of the legend.
+/// Entry of the legend, with its sign.
 enum Sign<'l> {
     /// A condition or the fate of a message, by its CSS class.
     Named(&'static str),
@@ -19,11 +19,11 @@ enum Sign<'l> {
     Message(&'l Crossing),
 }
 
-/// Minimum distance of numbers on the axis.
+/// Minimum distance of two numbers on the axis, in pixels.
 const MIN_NUMBER_GAP: i64 = 14;
 
 impl Drawing<'_> {
-    /// Draws everything below steps and messages.
+    /// Draws everything that lies below the steps and messages.
     pub(super) fn frame(&mut self) {
         self.regions();
         for at in (0..self.layout.size()).map(ProcessId::at) {
@@ -73,13 +73,13 @@ impl Drawing<'_> {
         self.extent = self.extent.with(area);
     }
 
-    /// Returns the extent of an interval on the axis.
+    /// Returns the start and the end of an interval along the axis, in pixels.
     pub(super) fn extent_of(&self, from: Option<usize>, until: Option<usize>) -> (i64, i64) {
         let from = from.map_or(START_MARGIN / 2, |step| self.step_along(step));
         (from, until.map_or_else(|| self.end(), |step| self.step_along(step)))
     }
 
-    /// Draws partitions as a shade behind the lines of each side.
+    /// Draws each partition as shaded bands behind the lifelines of its sides.
     fn regions(&mut self) {
         for region in &self.layout.regions {
             let extent = self.extent_of(region.from, region.until);
@@ -98,12 +98,12 @@ impl Drawing<'_> {
         }
     }
 
-    /// Returns the point this many pixels beyond the last lifeline.
+    /// Returns the point that is `pixels` beyond the last lifeline, at this position of the axis.
     fn below(&self, along: i64, pixels: i64) -> Point {
         self.point(along, self.last_process(), pixels)
     }
 
-    /// Returns the distance of the scale from the last lifeline, beyond all notes.
+    /// Returns the distance between the last lifeline and the axis, which leaves room for notes.
     fn beyond(&self) -> i64 {
         let least = self.lane / 2 + 14;
         if self.direction == Direction::Right {
@@ -112,7 +112,7 @@ impl Drawing<'_> {
         least.max(self.lane / 2 + self.room_aside() + 10)
     }
 
-    /// Draws the numbers of the scale, as many as fit.
+    /// Draws the numbers of the axis, as many as there is room for.
     fn axis(&mut self) {
         let layout = self.layout;
         let mut columns: Vec<(i64, String)> = Vec::new();

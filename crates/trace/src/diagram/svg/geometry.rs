@@ -14,7 +14,7 @@ impl Point {
         Point { x: part(self.x, to.x), y: part(self.y, to.y) }
     }
 
-    /// Returns the point at this many pixels of the way to another.
+    /// Returns the point that is this many pixels closer to another point.
     pub(super) fn nearer(self, to: Point, pixels: i64) -> Point {
         let length = self.distance(to).max(1);
         let part = |from: i64, to: i64| from + (to - from) * pixels / length;
@@ -46,14 +46,14 @@ impl Line {
         Line { from, past: None, to }
     }
 
-    /// Returns the point at this many hundredths of the line.
+    /// Returns the point at this many hundredths of the length of the line.
     pub(super) fn at(&self, hundredths: i64) -> Point {
         let Some(past) = self.past else { return self.from.towards(self.to, hundredths) };
         let first = self.from.towards(past, hundredths);
         first.towards(past.towards(self.to, hundredths), hundredths)
     }
 
-    /// Returns the data of an SVG path.
+    /// Returns the line as the data of an SVG path.
     pub(super) fn path(&self) -> String {
         let Line { from, past, to } = self;
         let bend = past.map_or_else(|| "L".to_owned(), |past| format!("Q{} {} ", past.x, past.y));
@@ -66,7 +66,7 @@ impl Line {
         self.past.map_or(ends, |past| ends.with(Area::around(past, 0, 0)))
     }
 
-    /// True if the line intersects a box.
+    /// Returns true if the line intersects a rectangle.
     pub(super) fn meets(&self, area: Area) -> bool {
         match self.past {
             None => area.is_met(self.from, self.to),
@@ -94,7 +94,7 @@ impl Area {
         }
     }
 
-    /// Returns the box enlarged by this many pixels on each side.
+    /// Returns the rectangle enlarged by this many pixels on each side.
     pub(super) fn grown(self, by: i64) -> Area {
         let Area { left, top, right, bottom } = self;
         Area { left: left - by, top: top - by, right: right + by, bottom: bottom + by }

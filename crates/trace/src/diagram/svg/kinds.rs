@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use super::Drawing;
 use crate::diagram::layout::Crossing;
 
-/// Number of colors, and of dash patterns. Each further group of kinds repeats the colors with the
-/// next pattern, until all combinations are used.
+/// Number of colors, and number of dash patterns. The first kinds have distinct colors. Further
+/// kinds repeat the colors with the next pattern, until all combinations are used.
 const STYLE_COUNT: usize = 6;
 
-/// Returns the class of an arrow's line and the name of its head.
+/// Returns the CSS class of an arrow's line, and the name of its head.
 pub(super) fn arrow_style(crossing: &Crossing) -> (String, String) {
     let head = |name: &str| format!(" marker-end=\"url(#{name})\"");
     if crossing.token {
@@ -25,7 +25,7 @@ pub(super) fn arrow_style(crossing: &Crossing) -> (String, String) {
 }
 
 impl<'l> Drawing<'l> {
-    /// Returns one message of each kind in the picture, if there are several kinds.
+    /// Returns one message of each kind in the picture. Returns none if there is only one kind.
     pub(super) fn kinds(&self) -> Vec<&'l Crossing> {
         let mut kinds = BTreeMap::new();
         for crossing in &self.layout.crossings {
@@ -34,7 +34,7 @@ impl<'l> Drawing<'l> {
         if kinds.len() > 1 { kinds.into_values().collect() } else { Vec::new() }
     }
 
-    /// Defines the arrow heads, in the color of their kind.
+    /// Returns the definitions of the arrow heads, which have the color of their kind.
     pub(super) fn heads(&self) -> String {
         let most = self.layout.crossings.iter().map(|crossing| crossing.kind).max();
         let looks = 1..STYLE_COUNT.min(most.map_or(1, |most| most + 1));

@@ -21,7 +21,7 @@ use self::style::{DEFINITIONS, STYLE, escaped, ink, width};
 use super::layout::{Condition, Layout, Mark, Step};
 use super::view::Direction;
 
-/// Height of a line of text.
+/// Height of a line of text, in pixels, as all lengths here.
 const LINE_HEIGHT: i64 = 16;
 /// Distance from the process names to the first step.
 const START_MARGIN: i64 = 44;
@@ -40,14 +40,14 @@ impl Layout {
 struct Drawing<'l> {
     layout: &'l Layout,
     direction: Direction,
-    /// Minimum distance of two steps, in pixels.
+    /// Minimum distance of two steps of one process, in pixels.
     step: i64,
-    /// Distance of two lifelines.
+    /// Distance of two neighbouring lifelines, in pixels.
     lane: i64,
-    /// Layer below everything else.
+    /// Lowest layer of the picture: shades and bars.
     ground: String,
     lines: String,
-    /// Layer between lines and their labels.
+    /// Layer of the boxes behind labels, which hide parts of lines.
     papers: String,
     dots: String,
     texts: String,
@@ -56,7 +56,7 @@ struct Drawing<'l> {
     extent: Area,
 }
 
-/// Canvas of one or several pictures.
+/// Area and texts of an SVG file with one or several pictures.
 struct Canvas {
     /// Bounding box of the content.
     area: Area,
@@ -67,7 +67,7 @@ struct Canvas {
 }
 
 impl Canvas {
-    /// Wraps the content in an SVG file.
+    /// Returns an SVG file with this content.
     fn around(&self, body: &str) -> String {
         let Area { left, top, right, bottom } = self.area;
         let (wide, high) = (right - left, bottom - top);
@@ -120,7 +120,7 @@ impl<'l> Drawing<'l> {
         }
     }
 
-    /// Returns the point at a position on the time axis, at this offset in pixels from a lifeline.
+    /// Returns the point at position `along` of the axis, `beside` pixels away from a lifeline.
     fn point(&self, along: i64, process: ProcessId, beside: i64) -> Point {
         let across = process.index() as i64 * self.lane + beside;
         match self.direction {
@@ -129,7 +129,7 @@ impl<'l> Drawing<'l> {
         }
     }
 
-    /// Returns the pixel position of a place in hundredths of a step.
+    /// Converts a position in hundredths of a step to pixels along the axis.
     fn along(&self, place: u32) -> i64 {
         START_MARGIN + i64::from(place) * self.step / 100
     }
@@ -138,7 +138,7 @@ impl<'l> Drawing<'l> {
         self.along(self.layout.place(step))
     }
 
-    /// Returns the end of the axis.
+    /// Returns the end of the axis, in pixels.
     fn end(&self) -> i64 {
         self.along(self.layout.end()) + END_MARGIN
     }
@@ -152,7 +152,7 @@ impl<'l> Drawing<'l> {
         ProcessId::at(self.layout.size().saturating_sub(1))
     }
 
-    /// Draws a bar along a lifeline, or parallel to it.
+    /// Returns a bar along a lifeline, or parallel to it, as SVG.
     fn bar(&self, (from, to): (i64, i64), at: ProcessId, thick: i64, class: &str) -> String {
         let (start, end) = (self.point(from, at, -thick / 2), self.point(to, at, thick / 2));
         let (width, height) = (end.x - start.x, end.y - start.y);
@@ -171,8 +171,8 @@ impl<'l> Drawing<'l> {
         text(&mut self.texts, center, "middle", label, class);
     }
 
-    /// Writes a text centered at a point, possibly over lines. A background box hides lines between
-    /// words, where the halo of the letters does not.
+    /// Writes a text centered at a point, possibly over lines. A box behind the text hides lines
+    /// between its words, which the halo of the letters would not hide.
     fn write_over(&mut self, center: Point, label: &str, class: &str) {
         if label.is_empty() {
             return;
@@ -187,7 +187,7 @@ impl<'l> Drawing<'l> {
         text(&mut self.texts, center, "middle", label, class);
     }
 
-    /// Returns the canvas and the content.
+    /// Returns the canvas of the picture, and its content as SVG.
     fn finish(self) -> (Canvas, String) {
         let pad = 14;
         let Area { left, top, right, bottom } = self.extent;

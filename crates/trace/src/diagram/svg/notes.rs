@@ -1,5 +1,5 @@
-//! Notes and network events: a line across all processes, with the text outside, where no message
-//! passes.
+//! Notes and network events. Each has a line across all lifelines, and its text outside of them,
+//! where there are no messages.
 
 use tenure_core::ProcessId;
 
@@ -10,10 +10,10 @@ use super::{Drawing, LINE_HEIGHT, path, text};
 use crate::diagram::layout::Mark;
 use crate::diagram::view::Direction;
 
-/// Minimum number of letters per line of a note at the side; more if there is not enough room for
-/// the lines.
+/// Minimum number of letters in a line of a note beside the lifelines. A line is longer if there is
+/// not enough room for more lines.
 const MIN_LETTERS: i64 = 30;
-/// Distance between a line across all processes and its text.
+/// Distance between the line of a note and its text, in pixels.
 const TEXT_GAP: i64 = 8;
 
 impl<'l> Drawing<'l> {
@@ -30,13 +30,13 @@ impl<'l> Drawing<'l> {
         }
     }
 
-    /// Returns the room that notes need beside the lifelines.
+    /// Returns the width that notes need beside the lifelines, in pixels.
     pub(super) fn room_aside(&self) -> i64 {
         let lines = self.wrapped_notes().into_iter().flat_map(|(_, lines)| lines);
         lines.map(|line| TEXT_GAP + width(&line)).max().unwrap_or(0)
     }
 
-    /// Returns the position and text of each note, in order.
+    /// Returns the position along the axis and the text of each note, in order.
     fn notes_in_order(&self) -> Vec<(i64, &'l str)> {
         let layout = self.layout;
         let mut notes = Vec::new();
@@ -51,7 +51,7 @@ impl<'l> Drawing<'l> {
         notes
     }
 
-    /// Breaks the notes into lines, so that each ends above the next note.
+    /// Breaks the texts of the notes into lines, so that each text ends above the next note.
     fn wrapped_notes(&self) -> Vec<(i64, Vec<String>)> {
         let notes = self.notes_in_order();
         let next = notes.iter().skip(1).map(|(along, _)| *along).chain([i64::MAX]);
@@ -69,7 +69,7 @@ impl<'l> Drawing<'l> {
         notes.iter().map(|(along, description)| (*along, broken(description, letters))).collect()
     }
 
-    /// Draws the notes in rows above the first process, the lowest free row first.
+    /// Writes the notes in rows above the first lifeline, each in the lowest row that has room.
     fn notes_above(&mut self) {
         let mut ends: Vec<i64> = Vec::new();
         for (along, description) in self.notes_in_order() {
@@ -86,7 +86,7 @@ impl<'l> Drawing<'l> {
         }
     }
 
-    /// Draws the notes after the line across all processes.
+    /// Writes each note beside the lifelines, at the end of its line.
     fn notes_aside(&mut self) {
         for (along, lines) in self.wrapped_notes() {
             let mut start = self.point(along, self.last_process(), self.lane / 2 + TEXT_GAP);
@@ -98,7 +98,7 @@ impl<'l> Drawing<'l> {
         }
     }
 
-    /// Reserves the area of a text that starts here.
+    /// Reserves the area of a text that starts at this point, so that no label covers it.
     fn keep_clear(&mut self, start: Point, description: &str) {
         let (left, right) = (start.x - 2, start.x + width(description));
         let (top, bottom) = (start.y - LINE_HEIGHT / 2, start.y + LINE_HEIGHT / 2);

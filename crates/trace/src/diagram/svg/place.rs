@@ -1,21 +1,21 @@
-//! Label placement: avoid other labels and marks, and lines if possible.
+//! Placement of labels: they avoid other labels and marks and, if possible, lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::geometry::{Area, Line};
 
-/// Cost of covering a text or a mark.
+/// Cost of a place in which a label covers a text or a mark.
 const TEXT_COST: usize = 100;
-/// Cost of covering a lifeline or a bar.
+/// Cost of a place in which a label covers a lifeline or a bar.
 const LIFELINE_COST: usize = 12;
-/// Cost of covering the line of a message.
+/// Cost of a place in which a label covers the line of a message.
 const ARROW_COST: usize = 3;
-/// Cost of a distance at which the label may be attributed to another line.
+/// Cost of a place in which a reader might attribute the label to another line.
 const AMBIGUITY_COST: usize = 4;
 /// Side of a cell of the spatial index, in pixels.
 const CELL_SIZE: i64 = 160;
 
-/// Areas and lines drawn so far.
+/// Areas and lines that are already drawn, with a spatial index.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     taken: Vec<Area>,
@@ -24,7 +24,7 @@ pub(super) struct Places {
     cells: BTreeMap<(i64, i64), Cell>,
 }
 
-/// Contents of one cell, by index.
+/// Indices of the areas and lines in one cell of the spatial index.
 #[derive(Debug, Default)]
 struct Cell {
     taken: Vec<usize>,
@@ -57,9 +57,10 @@ impl Places {
         number
     }
 
-    /// Returns the best of several places, the first among equals. The label may cover line `own`.
-    /// Each place has its distance in pixels from the labelled item, and no other line may be
-    /// closer.
+    /// Returns the candidate place with the least cost, the first one of several.
+    ///
+    /// Each candidate has its distance in pixels from the labelled item. If another line is closer,
+    /// the place costs more. The label may cover the line `own`.
     pub(super) fn best<T: Copy>(
         &self,
         candidates: impl IntoIterator<Item = (Area, i64, T)>,
@@ -96,7 +97,7 @@ impl Places {
     }
 }
 
-/// Returns the cells that a box intersects.
+/// Returns the cells of the spatial index that a rectangle intersects.
 fn cells(area: Area) -> impl Iterator<Item = (i64, i64)> {
     let rows = area.top.div_euclid(CELL_SIZE)..=area.bottom.div_euclid(CELL_SIZE);
     let columns = area.left.div_euclid(CELL_SIZE)..=area.right.div_euclid(CELL_SIZE);

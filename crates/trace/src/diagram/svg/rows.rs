@@ -1,4 +1,4 @@
-//! Long runs as several rows.
+//! Drawing of a long run as several rows.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

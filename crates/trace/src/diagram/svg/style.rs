@@ -1,7 +1,9 @@
-//! Appearance in light and dark; shapes repeat the meaning of colors.
+//! Appearance of diagrams in light and dark. Shapes have the same meaning as colors.
 
-/// The colors are those of Okabe and Ito, which color-blind people can distinguish; the dark ones
-/// are brighter. Each meaning also has a shape of its own, so grey suffices.
+/// Style sheet of a diagram.
+///
+/// The colors are those of Okabe and Ito, which color-blind people can distinguish. Those for dark
+/// mode are brighter. Each meaning also has its own shape, so that the picture is readable in grey.
 pub(super) const STYLE: &str = "\
 text{font:12px Helvetica,Arial,'Liberation Sans',sans-serif;fill:#1b1f24}
 .name{font-weight:bold;font-size:14px}
@@ -101,11 +103,11 @@ markerHeight=\"11\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">\
 <path class=\"gemhead\" d=\"M0 0L10 5L0 10L3 5Z\"/></marker>
 ";
 
-/// Crown, about the origin.
+/// Path of a crown around the origin, the mark of a leader.
 pub(in crate::diagram) const CROWN: &str = "M-7 5L-8 -4L-3 0L0 -6L3 0L8 -4L7 5Z";
-/// Cut gem, about the origin.
+/// Path of a cut gem around the origin, the mark of a token.
 pub(super) const GEM: &str = "M0 -6L6 0L0 6L-6 0Z";
-/// Cross, about the origin.
+/// Path of a cross around the origin, the mark of a crash or a loss.
 pub(super) const CROSS: &str = "M-5 -5L5 5M-5 5L5 -5";
 
 /// Escapes text for XML.
@@ -127,8 +129,8 @@ pub(in crate::diagram) fn width(text: &str) -> i64 {
     text.chars().count() as i64 * 7
 }
 
-/// Returns an upper bound on the width of a text in Helvetica, which most viewers use. Backgrounds
-/// of texts have this width.
+/// Returns an upper bound on the width of a text in Helvetica, in pixels. Most viewers use this
+/// font. The boxes behind texts have this width.
 pub(super) fn ink(text: &str) -> i64 {
     let thousandths = |letter: char| match letter {
         'i' | 'j' | 'l' | '\'' | '|' => 222,

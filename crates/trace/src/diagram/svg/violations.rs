@@ -1,5 +1,5 @@
-//! Violations: a band over the interval, a ring around the step, and a sentence above. The headline
-//! states the content of the picture and the command that reproduces it.
+//! Violations: each has a band over its interval, a ring around its step, and a sentence above. The
+//! headline states what the picture shows, and the command that reproduces the run.
 
 use std::fmt::Write;
 
@@ -8,11 +8,11 @@ use super::style::width;
 use super::{Drawing, LINE_HEIGHT, text};
 use crate::plain;
 
-/// Minimum number of letters per line of a command; more if the picture is wider.
+/// Minimum number of letters in a line of the command. Lines are longer if the picture is wider.
 const MIN_LETTERS: i64 = 60;
 
 impl Drawing<'_> {
-    /// Draws the violations.
+    /// Draws the marks of all violations.
     pub(super) fn violation_marks(&mut self) {
         let layout = self.layout;
         for mark in &layout.violation_marks {
@@ -34,7 +34,8 @@ impl Drawing<'_> {
         }
     }
 
-    /// Writes the content of the picture, and the command that reproduces the run, if there is one.
+    /// Writes the headline: what the picture shows, and the command that reproduces the run, if
+    /// there is one.
     pub(super) fn headline(&mut self) {
         let Some(command) = &self.layout.header.replay else { return };
         let letters = (self.extent.right / width("m")).max(MIN_LETTERS);
@@ -44,7 +45,7 @@ impl Drawing<'_> {
         self.above(&self.layout.caption(), "name");
     }
 
-    /// Writes a line above everything else.
+    /// Writes a line of text above everything that is drawn so far.
     fn above(&mut self, description: &str, class: &str) {
         let start = Point { x: 0, y: self.extent.top - LINE_HEIGHT };
         let (top, bottom) = (start.y - LINE_HEIGHT / 2, start.y + LINE_HEIGHT / 2);
@@ -58,7 +59,7 @@ impl Drawing<'_> {
     }
 }
 
-/// Breaks words into lines of at most `letters` letters, unless a word is longer.
+/// Breaks words into lines of at most `letters` letters. A line is longer if a single word is.
 pub(super) fn broken(words: &str, letters: i64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words.split_whitespace() {

@@ -1,5 +1,5 @@
-//! Text diagrams with time running to the right: a line per process, a column per step, and the
-//! descriptions of the steps below.
+//! Text diagrams in which time runs to the right. Each process has a line, and each step has a
+//! column. The descriptions of the steps follow below.
 
 use std::collections::BTreeSet;
 
@@ -10,16 +10,16 @@ use crate::diagram::layout::{Layout, Mark};
 use crate::diagram::view::{Direction, Margin};
 use crate::fold::process_state::Condition;
 
-/// Maximum number of steps side by side.
+/// Maximum number of steps in one panel.
 const PER_PANEL: usize = 22;
-/// Width of a step; numbers have up to three digits.
+/// Width of a step's column, in letters. Numbers of steps have up to three digits.
 const STEP_WIDTH: usize = 4;
-/// Width of the process names.
+/// Width of the process names, in letters.
 const NAMES_WIDTH: usize = 6;
 /// Maximum number of processes to draw.
 const MAX_PROCESSES: usize = 40;
 
-/// Draws panels below each other, each with as many steps as fit.
+/// Draws the steps in panels below each other. Each panel has as many steps as there is room for.
 pub(super) fn draw(layout: &Layout, margin: Margin, columns: usize) -> String {
     let per_panel = ((columns - NAMES_WIDTH) / STEP_WIDTH).min(PER_PANEL);
     let (order, rows) = layout.in_rows();
@@ -47,7 +47,7 @@ pub(super) fn draw(layout: &Layout, margin: Margin, columns: usize) -> String {
     text + &layout.foot(lanes.len(), signs, columns)
 }
 
-/// Describes a step on a line of its own.
+/// Returns the line that describes a step.
 fn description(layout: &Layout, place: usize) -> String {
     let step = &layout.steps[place];
     let about = match (&step.mark, step.received) {
@@ -69,7 +69,7 @@ struct Panel<'l> {
     lanes: &'l [ProcessId],
     steps: &'l [usize],
     first: usize,
-    /// Two lines per process except the last: its lifeline and the gap below it.
+    /// Two lines per process, except for the last: its lifeline, and the gap below the lifeline.
     lines: Vec<Vec<char>>,
 }
 
@@ -80,7 +80,7 @@ impl<'l> Panel<'l> {
         Panel { layout, lanes, steps, first, lines }
     }
 
-    /// Draws the lifelines with the condition from each step to the next.
+    /// Draws the lifelines. Between two steps, a lifeline shows the condition of its process.
     fn lines(&mut self, conditions: &[Vec<Option<Condition>>], signs: &mut BTreeSet<Sign>) {
         for (lane, process) in self.lanes.iter().enumerate() {
             for letter in 0..self.steps.len() * STEP_WIDTH {

@@ -1,5 +1,5 @@
-//! Text diagrams with time running down: a column per process, a row per step. A message is drawn
-//! at its arrival.
+//! Text diagrams in which time runs down. Each process has a column, and each step has a row. A
+//! message is drawn in the row of its arrival.
 
 use std::collections::BTreeSet;
 
@@ -11,20 +11,20 @@ use crate::diagram::layout::{Layout, Mark};
 use crate::diagram::view::{Direction, Margin};
 use crate::fold::process_state::Condition;
 
-/// Maximum width of a column.
+/// Maximum width of a process's column, in letters.
 const MAX_COLUMN: usize = 26;
-/// Minimum width of a column.
+/// Minimum width of a process's column, in letters.
 const MIN_COLUMN: usize = 3;
 
 /// Diagram under construction.
 pub(super) struct Down<'l> {
     layout: &'l Layout,
-    /// Maximum line width.
+    /// Maximum width of a line, in letters.
     columns: usize,
     order: Vec<usize>,
-    /// Row of each step.
+    /// Index of the row of each step.
     rows: Vec<usize>,
-    /// Position on the scale and head of each row, as displayed.
+    /// Position of each row on the scale, as text.
     places: Vec<String>,
     heads: Vec<String>,
     margin: usize,
@@ -84,7 +84,8 @@ impl<'l> Down<'l> {
         text + &self.layout.foot(self.lanes.len(), self.signs, self.columns)
     }
 
-    /// Returns the column of a process, or the edge if it is not drawn.
+    /// Returns the position of a process's column. If the process is not drawn, returns the edge of
+    /// the diagram.
     fn column(&self, process: ProcessId) -> usize {
         let lane = self.lanes.partition_point(|lane| *lane < process);
         lane.min(self.lanes.len().saturating_sub(1)) * self.width
@@ -126,7 +127,8 @@ impl<'l> Down<'l> {
         grid.line()
     }
 
-    /// Draws all lifelines, without the sign of the process whose mark covers it.
+    /// Draws all lifelines with their signs. The legend does not get the sign of the process
+    /// `covered`, whose lifeline a mark hides.
     fn lanes_as(
         &mut self,
         grid: &mut Grid,
@@ -141,7 +143,7 @@ impl<'l> Down<'l> {
         }
     }
 
-    /// Draws an arrow between two columns with its label.
+    /// Draws the arrow of a message between two columns, with its label.
     fn arrow(&mut self, grid: &mut Grid, crossing: usize, row: usize, end: char, more: &str) {
         let crossing = &self.layout.crossings[crossing];
         let (start, stop) = (self.column(crossing.from), self.column(crossing.to));
@@ -177,8 +179,8 @@ impl<'l> Down<'l> {
         }
     }
 
-    /// Writes words beside a mark: to its right, to its left if an arrow comes from the right, or
-    /// after the arrow with the name of the process.
+    /// Writes words to the right of a mark, or to its left if an arrow comes from the right. If
+    /// there is no room, they follow the arrow, with the name of the process.
     fn beside(&self, grid: &mut Grid, at: ProcessId, from: Option<ProcessId>, description: &str) {
         let column = self.column(at);
         let length = description.chars().count();
@@ -195,7 +197,7 @@ impl<'l> Down<'l> {
         }
     }
 
-    /// Returns the number of letters that fit beside a mark.
+    /// Returns the number of letters that there is room for beside a mark.
     fn room(&self, column: usize) -> usize {
         let last = column + self.width >= self.lanes.len() * self.width;
         let wide = if last { self.columns - self.margin - column } else { self.width };

@@ -1,4 +1,4 @@
-//! One line of a text diagram.
+//! One line of a text diagram, as letters that can be overwritten.
 
 /// Line of letters.
 pub(super) struct Grid {
@@ -11,7 +11,7 @@ impl Grid {
         Grid { letters: vec![' '; width], lanes: Vec::new() }
     }
 
-    /// Draws the lifeline of a process.
+    /// Draws the sign of a lifeline in a column.
     pub(super) fn lane(&mut self, column: usize, sign: &str) {
         self.write(column, sign, 1);
         self.lanes.push(column);
@@ -36,7 +36,7 @@ impl Grid {
         self.letters[column.min(until)..until].iter().all(|letter| *letter == ' ')
     }
 
-    /// Draws a line from one lane to another that ends with `head`.
+    /// Draws an arrow from one column to another, with `head` at its end.
     pub(super) fn arrow(&mut self, start: usize, stop: usize, head: char) {
         let (left, right) = (start.min(stop) + 1, start.max(stop) - 1);
         for column in left..=right {
@@ -52,7 +52,8 @@ impl Grid {
         }
     }
 
-    /// Writes on an arrow, between two lanes if there is room. Returns true if there was any room.
+    /// Writes a text on an arrow, between two lifelines if there is room. Returns false if the text
+    /// does not fit completely.
     pub(super) fn on_arrow(
         &mut self,
         start: usize,

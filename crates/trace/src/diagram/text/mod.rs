@@ -9,10 +9,10 @@ use self::rows::wrap;
 use super::layout::Layout;
 use super::view::{Direction, Margin};
 
-/// Maximum line width.
+/// Maximum width of a diagram, in letters.
 const MAX_COLUMNS: usize = 100;
 
-/// Minimum line width.
+/// Minimum width of a diagram, in letters.
 const MIN_COLUMNS: usize = 40;
 
 impl Layout {
@@ -21,7 +21,8 @@ impl Layout {
         self.to_text_within(direction, margin, MAX_COLUMNS)
     }
 
-    /// Renders the diagram as text of at most `columns` columns; values are clamped to 40 to 100.
+    /// Renders the diagram as text of at most `columns` columns. Values outside the range from 40
+    /// to 100 are replaced by the nearest of the two.
     pub fn to_text_within(&self, direction: Direction, margin: Margin, columns: usize) -> String {
         let columns = columns.clamp(MIN_COLUMNS, MAX_COLUMNS);
         let mut drawn = match direction {

@@ -1,4 +1,4 @@
-//! Parts common to text diagrams of both directions.
+//! Parts that text diagrams of both directions share.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,11 @@ use crate::diagram::layout::{Crossing, Layout, MessageOutcome};
 use crate::diagram::view::{Direction, Margin, Scale};
 use crate::fold::process_state::Condition;
 
-/// Sign with its meaning.
+/// A sign in a diagram, with its meaning for the legend.
 pub(super) type Sign = (&'static str, &'static str);
 
 impl Layout {
-    /// Returns the steps in row order, and the row of each step.
+    /// Returns the indices of the steps in the order of the rows, and the row of each step.
     pub(super) fn in_rows(&self) -> (Vec<usize>, Vec<usize>) {
         let mut order: Vec<usize> = (0..self.steps.len()).collect();
         if self.view.scale == Scale::Causal {
@@ -23,7 +23,7 @@ impl Layout {
         (order, rows)
     }
 
-    /// Returns the text at the head of a row.
+    /// Returns the text at the head of a step's row: its number, its time or its causal rank.
     pub(super) fn head(&self, step: usize, margin: Margin) -> String {
         match (margin, self.view.scale, self.steps[step].number) {
             (Margin::Number, _, number) => number.map_or_else(String::new, |it| it.to_string()),
@@ -33,8 +33,8 @@ impl Layout {
         }
     }
 
-    /// Returns the condition of each process before the first row and after each row, where
-    /// `rows[step]` is the row of a step.
+    /// Returns the condition of each process before the first row and after each row. `rows[step]`
+    /// is the row of a step.
     pub(super) fn conditions(&self, rows: &[usize], count: usize) -> Vec<Vec<Option<Condition>>> {
         let mut conditions = vec![vec![None; count + 1]; self.size()];
         let weight = |condition: Condition| match condition {
@@ -57,7 +57,8 @@ impl Layout {
         conditions
     }
 
-    /// Returns the processes to draw: all, or only active ones if there are too many.
+    /// Returns the processes to draw: all or, if there are more than `most`, only those that take
+    /// part in a step.
     pub(super) fn drawn(&self, most: usize) -> Vec<ProcessId> {
         let all = (0..self.size()).map(ProcessId::at);
         if self.size() <= most {
@@ -69,8 +70,8 @@ impl Layout {
         busy.into_iter().take(most).collect()
     }
 
-    /// Returns the legend of the signs used and the number of omitted processes, in lines of at
-    /// most `columns` columns.
+    /// Returns the text below a diagram, in lines of at most `columns` columns: messages still
+    /// under way, the number of drawn processes if not all are drawn, and the legend of the signs.
     pub(super) fn foot(&self, drawn: usize, mut signs: BTreeSet<Sign>, columns: usize) -> String {
         let under_way = |crossing: &&Crossing| crossing.fate == MessageOutcome::UnderWay;
         let open: Vec<String> = self.crossings.iter().filter(under_way).map(route).collect();
@@ -98,7 +99,7 @@ pub(super) fn route(crossing: &Crossing) -> String {
     format!("{} {}→{}", crossing.label(), crossing.from, crossing.to)
 }
 
-/// Breaks a list of items into lines.
+/// Appends a list of items, broken into lines of at most `columns` columns.
 fn list(to: &mut String, head: &str, items: &[String], between: &str, columns: usize) {
     let mut line = head.to_owned();
     for (place, item) in items.iter().enumerate() {
@@ -120,7 +121,7 @@ fn list(to: &mut String, head: &str, items: &[String], between: &str, columns: u
     to.push('\n');
 }
 
-/// Breaks a sentence into lines.
+/// Appends a sentence, broken into lines of at most `columns` columns.
 pub(super) fn wrap(to: &mut String, description: &str, columns: usize) {
     let mut line = String::new();
     for word in description.split(' ') {

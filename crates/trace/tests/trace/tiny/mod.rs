@@ -1,4 +1,4 @@
-//! Minimal lock kept by P1 that exercises all script actions.
+//! Minimal lock that P1 grants. Tests use it to perform all script actions.
 
 use std::collections::VecDeque;
 

@@ -6,8 +6,8 @@ use tenure_trace::{Kind, Service, ServiceEvent};
 
 use super::story::Story;
 
-/// Returns the verdicts on a trace in which each process emits the event at its index. Asserts that
-/// they are the same with and without an election.
+/// Returns the verdicts on a trace in which the process with number *i* emits the *i*-th event.
+/// Asserts that an election in the trace does not change them.
 fn verdicts<E: ServiceEvent + Clone>(events: &[E]) -> String {
     let tell = |kind_of: &dyn Fn(&E) -> Kind| {
         let story = events

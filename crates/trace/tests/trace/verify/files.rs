@@ -7,8 +7,8 @@ use tenure_trace::{Service, Source, Subject, verify_files};
 
 use super::story::Story;
 
-/// Writes a run of two entries, with a message from the first process to the second, whose clock
-/// was behind. Each participant writes a trace of its own.
+/// Writes a run of two entries, each participant to its own file. The first process sends a message
+/// to the second, whose clock is slow.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let story = Story::real(Service::Mutex)
         .requests(2)

@@ -12,7 +12,7 @@ use tenure_trace::{
 const P1: ProcessId = ProcessId(0);
 const P2: ProcessId = ProcessId(1);
 
-/// Size of the histories that verification keeps.
+/// Maximum size of the histories that verification remembers.
 const LIMIT: usize = 1 << 16;
 
 fn send(at: ProcessId, to: ProcessId, number: u64) -> Kind {
@@ -22,8 +22,8 @@ fn send(at: ProcessId, to: ProcessId, number: u64) -> Kind {
     if at == to { Kind::Receive(message_record) } else { Kind::Send(message_record) }
 }
 
-/// Records entries of all processes in turn. The first entry overlaps all others, because its
-/// process was stopped inside. All messages are lost, and all latencies differ.
+/// Verifies entries of all processes in turn. The first entry overlaps all others, because its
+/// process was stopped inside. All messages are lost, and all times from request to entry differ.
 fn verify_entries(verifier: &mut TraceVerifier, entries: std::ops::Range<u64>) {
     for entry in entries {
         let fence = Fence(0, entry + 1);
@@ -76,7 +76,8 @@ fn verifier_memory_is_bounded() {
     assert_eq!(verified.properties[&Property::MutualExclusion], Judgement::Violated);
 }
 
-/// Writes the files of two nodes with messages from one to the other; the receiver has one more.
+/// Writes the files of two nodes, one of which sends messages to the other. The receiver's file
+/// contains one more message.
 fn files(folder: &Path, messages: u64) -> [PathBuf; 2] {
     let paths = ["p1.ndjson", "p2.ndjson"].map(|name| folder.join(name));
     let header = Header::new("hand-made", Service::Mutex, 2, Source::Node);

@@ -1,4 +1,4 @@
-//! Builder of hand-made traces.
+//! Builder of traces, for tests.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use tenure_trace::{
     TraceVerifier, Verification, Writer,
 };
 
-/// Trace under construction; one unit passes before each record.
+/// A trace under construction. One unit of time passes before each record.
 pub(crate) struct Story {
     pub(crate) header: Header,
     time: u64,
@@ -45,7 +45,7 @@ impl Story {
         self
     }
 
-    /// Changes the last record.
+    /// Changes the record that was added last.
     pub(crate) fn but(mut self, change: impl FnOnce(Record) -> Record) -> Self {
         let last = self.records.pop().unwrap();
         self.records.push(change(last));
@@ -75,7 +75,7 @@ impl Story {
         self.at(process, Kind::Event(elected.into()))
     }
 
-    /// All three processes learn of the same leader.
+    /// Adds the event that all three processes learn of the same leader.
     pub(crate) fn all_elect(self, leader: u32, number: u64) -> Self {
         self.elects(1, leader, number).elects(2, leader, number).elects(3, leader, number)
     }
@@ -114,7 +114,7 @@ impl Story {
         verifier.finish()
     }
 
-    /// Writes the records that `keep` selects to a file, from this source.
+    /// Writes the records that `keep` selects to a file whose header names this source.
     pub(crate) fn write(&self, path: &Path, source: Source, keep: impl Fn(&Record) -> bool) {
         let header = Header { source, ..self.header.clone() };
         let mut writer = Writer::create(path, &header).unwrap();
@@ -123,7 +123,7 @@ impl Story {
         }
     }
 
-    /// Returns the verdicts as text: `fencing holds, mutual-exclusion violated`.
+    /// Returns the verdicts as text, such as `fencing holds, mutual-exclusion violated`.
     pub(crate) fn verdicts(&self) -> String {
         let verified = self.verified();
         let verdicts = verified.properties.iter();

@@ -6,7 +6,7 @@ const INKS: usize = 8;
 /// Dash patterns of the theoretical curves.
 pub(super) const DASHES: [&str; 5] = ["none", "7 3", "2 3", "9 3 2 3", "12 4"];
 
-/// Returns the colour class of the curve at this position in its family.
+/// Returns the CSS class for the colour of a curve. `place` is the curve's position in its family.
 pub(super) fn ink(place: usize) -> usize {
     place % INKS
 }
@@ -42,7 +42,7 @@ picture.addEventListener("pointerover", ({ target }) => {
 });
 "#;
 
-/// Returns the marker of the curve at this position in its family.
+/// Returns the SVG marker of a curve at a point. `place` is the curve's position in its family.
 pub(super) fn marker(place: usize, x: f64, y: f64) -> String {
     let shape = match place % 6 {
         0 => "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z",

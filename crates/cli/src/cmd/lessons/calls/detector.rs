@@ -7,7 +7,7 @@ use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_core::{Delay, Effects, Group, ProcessId, Protocol, TICKS_PER_UNIT, Verdict};
 use tenure_sim::{CrashTrigger, Distribution, Fault, RunError, Settings, Simulation};
 
-/// Records the suspicions of its detector.
+/// User of a failure detector, which records the suspicions that the detector reports.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Witness {
     suspected: Vec<ProcessId>,
@@ -44,9 +44,9 @@ const HEARTBEAT_PERIOD: u64 = 10;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Timeout for a heartbeat, in units.
+    /// Time without a heartbeat after which a process is suspected, in units.
     timeout: u64,
-    /// Minimum and maximum latency of a message, in units.
+    /// Least and greatest latency of a message, in units.
     takes: [u64; 2],
     /// Time at which P2 crashes, in units.
     crash: u64,

@@ -11,9 +11,9 @@ use tenure_sim::{Distribution, RunError};
 pub(super) struct Generals {
     #[serde(default = "equal_strengths")]
     strengths: [u32; 2],
-    /// Time that the leader waits before it attacks, in units.
+    /// Time for which the leader waits before it attacks, in units.
     wait: f64,
-    /// Minimum and maximum travel time of a messenger, in units.
+    /// Least and greatest travel time of a messenger, in units.
     takes: [u64; 2],
     #[serde(default = "one")]
     seeds: u64,
@@ -27,8 +27,8 @@ fn one() -> u64 {
     1
 }
 
-/// Returns the leader, and the minimum and maximum delay of the other attack over all seeds, in
-/// units.
+/// Runs the attack with each seed. Returns the leader, and the least and greatest delay of the
+/// other general's attack, in units.
 pub(super) fn attacks(with: Generals) -> Result<Value, RunError> {
     let wait = (with.wait * TICKS_PER_UNIT as f64) as u64;
     let config = Config { strengths: with.strengths, wait };

@@ -1,4 +1,4 @@
-//! A late write, at a resource that compares fencing tokens and at one that does not.
+//! A late write, once at a resource that checks fencing tokens, and once at one that does not.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,8 +11,10 @@ pub(super) struct Late {
     fenced: bool,
 }
 
-/// Performs a late write: P1 enters, reads, and is suspended. P2 enters, increments and exits. P1
-/// resumes and writes its stale increment. Returns the counter, which should be 2 unless a write
+/// Performs a late write.
+///
+/// P1 enters, reads the counter, and is suspended. P2 enters, increments the counter and exits. P1
+/// resumes and writes its outdated increment. Returns the counter: it should be 2 unless a write
 /// was rejected.
 pub(super) fn write(with: Late) -> std::io::Result<Value> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

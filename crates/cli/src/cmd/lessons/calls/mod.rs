@@ -1,5 +1,5 @@
-//! Experiments that no command line can perform. A call takes arguments and returns figures, as
-//! JSON.
+//! Experiments that no command line can perform. Each is a named function from arguments to
+//! figures, both in JSON.
 
 mod applications;
 mod chatter;
@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use crate::lessons::ActionResult;
 
-/// Performs a call by name.
+/// Performs the experiment with this name.
 pub(super) fn call(name: &str, arguments: &Value) -> Result<ActionResult, String> {
     match name {
         "berkeley" => parse_and_call(arguments, applications::berkeley),
@@ -41,7 +41,7 @@ pub(super) fn call(name: &str, arguments: &Value) -> Result<ActionResult, String
     }
 }
 
-/// Parses the arguments and performs a call.
+/// Parses the arguments of an experiment, and performs it.
 fn parse_and_call<A: DeserializeOwned, M: Into<ActionResult>, E: Display>(
     arguments: &Value,
     call: impl FnOnce(A) -> Result<M, E>,

@@ -1,4 +1,4 @@
-//! Ricart and Agrawala's lock, with initial clock values.
+//! Ricart and Agrawala's lock, with given initial values of the logical clocks.
 
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::service::mutex::{Command, Event};
@@ -6,7 +6,7 @@ use tenure_core::{Effects, Group, ProcessId, Protocol, Timestamped, Verdict};
 
 type Lock = RicartAgrawala;
 
-/// The lock, with a clock that does not start at 0.
+/// The lock with logical clocks that need not start at 0.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct PresetClocks(Lock);
 
@@ -17,7 +17,7 @@ macro_rules! inner {
 }
 
 impl Protocol for PresetClocks {
-    /// Initial clocks, by process.
+    /// Initial values of the logical clocks, in the order of the processes.
     type Config = Vec<u64>;
     type Command = Command;
     type Event = Event;

@@ -1,6 +1,8 @@
-//! A number at a server, and clients that change it by messages: read, add, write back.
+//! A number at a server, and clients that change it by messages: each client reads it, adds to it,
+//! and writes it back.
 //!
-//! The race is the same without shared memory. Every order of deliveries is explored.
+//! The race condition of shared memory occurs with messages as well. This module explores every
+//! order of deliveries.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::convert::Infallible;
@@ -14,12 +16,12 @@ use tenure_core::{
     Protocol,
 };
 
-/// P1, which keeps the record and coordinates the lock, or a client.
+/// A client, or P1: P1 stores the number and coordinates the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Participant {
-    /// The record; only P1's is used.
+    /// Value of the number. Only the value at P1 is used.
     value: i64,
-    /// Amount that a client adds.
+    /// Amount that this client adds to the number.
     change: i64,
     lock: Option<Central>,
 }
@@ -31,7 +33,7 @@ const SERVER: ProcessId = ProcessId(0);
 #[serde(deny_unknown_fields)]
 pub(super) struct Config {
     start: i64,
-    /// Amounts that the clients add, P2's first.
+    /// Amounts that the clients add. P2's amount is first.
     changes: Vec<i64>,
     #[serde(default)]
     locked: bool,
@@ -45,11 +47,11 @@ struct Change;
 enum Message {
     /// A message of the lock.
     Lock(central::Message),
-    /// Read request.
+    /// Request to read the value.
     Get,
-    /// Response with the value.
+    /// Response with the value of the number.
     Value(i64),
-    /// Write request.
+    /// Request to write this value.
     Put(i64),
     /// Acknowledgement of a write.
     Done,
@@ -114,7 +116,7 @@ impl Protocol for Participant {
 }
 
 impl Participant {
-    /// Steps the lock, and reads the record on entry.
+    /// Steps the lock. If the process enters, it reads the number.
     fn step_lock(&mut self, input: Input<Central>, fx: &mut impl Effects<Self>) {
         let Some(lock) = &mut self.lock else { return };
         let ((), events) = fx.lift(Message::Lock, |timer| timer, |fx| lock.step(input, fx));
@@ -124,7 +126,8 @@ impl Participant {
     }
 }
 
-/// States of the participants, messages in flight, and the order of requests at the server.
+/// State of the search: the participants, the messages in flight, and the order of requests at the
+/// server.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
     participants: Vec<Participant>,
@@ -151,7 +154,7 @@ impl State {
         self
     }
 
-    /// Returns the state after this message is delivered next.
+    /// Returns the state that follows if this message is delivered next.
     fn delivered(&self, index: usize) -> Self {
         let mut state = self.clone();
         let (from, to, message) = state.in_flight.remove(index);
@@ -162,7 +165,8 @@ impl State {
     }
 }
 
-/// Explores all orders of requests at the server, and counts them by the final value of the record.
+/// Explores all orders of requests at the server. Returns the number of orders for each final
+/// value.
 pub(super) fn finals(config: Config) -> Result<Value, Infallible> {
     let mut seen = HashSet::new();
     let mut frontier = vec![State::first(&config)];

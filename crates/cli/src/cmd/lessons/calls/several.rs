@@ -1,4 +1,5 @@
-//! Several locks of the same kind: deadlocks and completion times.
+//! Several locks that processes hold at the same time: deadlocks, and the time until all processes
+//! finish.
 
 use std::sync::Arc;
 
@@ -13,11 +14,12 @@ use tenure_sim::{Distribution, Entries, Locking, Pattern, Report, Settings, Simu
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Several {
-    /// Kind of the locks.
+    /// Algorithm of all locks.
     lock: Kind,
-    /// Names of the locks that each process acquires, in order.
+    /// For each process, the names of the locks that it acquires, in this order.
     lists: Vec<Vec<String>>,
-    /// Number of runs with random pauses and latencies; 0 for a single run with fixed ones.
+    /// Number of runs with random pauses and latencies. With 0 there is one run with fixed pauses
+    /// and latencies.
     #[serde(default)]
     drawn: u64,
 }
@@ -29,9 +31,11 @@ enum Kind {
     TokenRing,
 }
 
-/// Lets each process acquire the locks of its list in order, hold them for ten units and release
-/// them, twice. Returns the number of entries, the blocked processes and the duration; or, for
-/// random runs, the number of runs with a deadlock.
+/// Makes each process acquire the locks of its list in order, hold them for ten units, and release
+/// them, twice.
+///
+/// Returns the number of entries, the blocked processes and the duration. For random runs, returns
+/// the number of runs with a deadlock.
 pub(super) fn locks(with: Several) -> Result<Value, String> {
     match with.lock {
         Kind::Central => locks_of::<Central>(central::Config::default, &with),

@@ -1,4 +1,4 @@
-//! A client process, which repeatedly acquires the lock and increments the counter.
+//! A client process of the lock service. It repeatedly acquires the lock and increments a counter.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use super::entry_record::{EntryRecord, now, now_or};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
 
-/// Length of a client's lease.
+/// Time to live of a client's lease.
 const LEASE_TTL: Duration = Duration::from_secs(3);
 
 /// A client of `tenure run --service`
@@ -117,7 +117,7 @@ async fn increment_under_lock(
     Ok(guard)
 }
 
-/// Increments the counter by separate read, add and write.
+/// Reads the counter, adds one, and writes the result, as three separate steps.
 async fn increment(
     entry: &mut EntryRecord,
     counter: &mut resource::Client,

@@ -1,4 +1,4 @@
-//! The client processes of a run, which print a line for each operation.
+//! The client processes of a run. Each prints a line for every operation.
 
 use std::io;
 use std::process::Stdio;
@@ -18,7 +18,7 @@ use super::value_record::ClientMessage;
 use crate::cmd::failure::Failure;
 use crate::cmd::node;
 
-/// Number of clients that put values, if values are requested.
+/// Number of clients that put values, if the run has values.
 pub(super) const WRITERS: u32 = 2;
 
 /// Options of all client processes.
@@ -37,19 +37,19 @@ pub(super) struct MonitorConfig {
 }
 
 impl MonitorConfig {
-    /// Ties this process to its parent. Returns the time until which it must work.
+    /// Makes this process end with its parent. Returns the time until which it must work.
     pub(super) fn begin(&self) -> Result<Instant, Failure> {
         node::end_with_parent(self.parent)?;
         Ok(Instant::now() + Duration::from_millis(self.millis))
     }
 }
 
-/// The running clients. Dropping this ends them.
+/// The running clients. Dropping this value ends their processes.
 #[derive(Debug)]
 pub(super) struct Clients<'a> {
     plan: &'a Plan,
     endpoints: String,
-    /// Tasks that wait for the clients.
+    /// Tasks that wait for the ends of the clients.
     pub(super) running: JoinSet<Result<(), Failure>>,
 }
 
@@ -58,7 +58,7 @@ impl Clients<'_> {
         Clients { plan, endpoints: endpoints.join(","), running: JoinSet::new() }
     }
 
-    /// Starts the clients of the lock.
+    /// Starts the clients that acquire the lock.
     pub(super) fn claim(
         &mut self,
         resource: &Server,
@@ -77,7 +77,7 @@ impl Clients<'_> {
         Ok(())
     }
 
-    /// Starts the clients that put values of at most this many bytes.
+    /// Starts the clients that put values. A value has at most this many bytes.
     pub(super) fn write(
         &mut self,
         most: u32,

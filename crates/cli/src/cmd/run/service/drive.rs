@@ -1,4 +1,5 @@
-//! Drives a run: starts members and clients, performs the schedule, shuts down.
+//! Drives a run of the lock service: starts members and clients, performs the scheduled faults, and
+//! shuts down.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -22,10 +23,10 @@ use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::TerminationSignals;
 use crate::cmd::run::drive::Partition;
 
-/// Time limit for the first election, and for clients to end.
+/// Longest time until the first election, and until the clients end.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The record of a run, before it is verified.
+/// Observations of a run, before they are verified.
 #[derive(Debug, Default)]
 pub(super) struct ServiceRecord {
     pub(super) claims: Vec<EntryRecord>,
@@ -34,22 +35,22 @@ pub(super) struct ServiceRecord {
     pub(super) puts: Vec<PutRecord>,
     /// Values that clients read.
     pub(super) reads: Vec<ReadRecord>,
-    /// Final reads from each member.
+    /// Values that were read from each member at the end; `None` if they were not read.
     pub(super) found: Option<FinalReads>,
     pub(super) tally: CounterStats,
-    /// Kills of members.
+    /// Kills of members, in the order of their times.
     pub(super) kills: Vec<Kill>,
-    /// Times at which leaders were elected, one per term.
+    /// Times at which leaders were elected, one per term, in nanoseconds since 1970.
     pub(super) terms: Vec<u64>,
     /// Number of injected faults.
     pub(super) faults: u64,
     /// Partitions of the network.
     pub(super) partitions: Vec<Partition>,
-    /// Number of clients that did not finish although a majority was up.
+    /// Number of clients that did not finish, although a majority of the members was up.
     pub(super) left_waiting: usize,
     pub(super) interrupted: bool,
     pub(super) seconds: f64,
-    /// Fencing token of a final entry after all others.
+    /// Fencing token of an additional entry after those of all clients. `None`: it did not succeed.
     pub(super) last: Option<u64>,
     pub(super) notes: Vec<String>,
 }
@@ -57,13 +58,13 @@ pub(super) struct ServiceRecord {
 /// A kill of a member.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kill {
-    /// Time, in nanoseconds since 1970.
+    /// Time of the kill, in nanoseconds since 1970.
     pub(super) at: u64,
     /// True if the member was the leader.
     pub(super) of_leader: bool,
 }
 
-/// A message to the driver of the run.
+/// A message to the task that drives the run.
 #[derive(Debug)]
 enum Message {
     Member(MemberOutput),
@@ -126,7 +127,7 @@ pub(super) async fn drive(
     Ok(run.record)
 }
 
-/// Receivers of all messages.
+/// Receivers of the messages from members and clients.
 struct Receivers {
     member_output: UnboundedReceiver<MemberOutput>,
     entries: UnboundedReceiver<EntryRecord>,
@@ -138,7 +139,7 @@ struct Run<'a> {
     plan: &'a Plan,
     members: Members,
     record: ServiceRecord,
-    /// Current partitions, by index.
+    /// Partitions of the network now. The key is the index of the partition in the plan.
     partitions: BTreeMap<usize, Vec<ProcessId>>,
     started: Instant,
 }
@@ -208,7 +209,7 @@ impl Run<'_> {
         }
     }
 
-    /// Performs a step. Returns false if its target is not known yet.
+    /// Performs a scheduled step. Returns false if its target is not known yet.
     async fn perform(&mut self, step: Step) -> Result<bool, Failure> {
         let targets = match step.kind {
             FaultKind::Part(place) => &self.plan.cuts[place].side[..],
@@ -244,7 +245,7 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// Starts or ends a partition, if the step does so.
+    /// Starts or ends a partition if the step says so.
     fn update_partitions(&mut self, step: Step, indices: &[usize]) {
         match step.kind {
             FaultKind::Part(_) if indices.is_empty() => return,

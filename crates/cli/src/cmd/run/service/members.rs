@@ -1,4 +1,4 @@
-//! The members of a service, as child processes.
+//! The members of the lock service, which run as child processes.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -23,15 +23,15 @@ use crate::cmd::failure::Failure;
 use crate::cmd::run::proxies::Proxies;
 use crate::cmd::run::schedule::Target;
 
-/// Time limit for a member to shut down.
+/// Longest time that a member may take to shut down.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A line of output of a member.
+/// A line that a member printed.
 #[derive(Debug)]
 pub(super) struct MemberOutput {
     pub(super) member: usize,
     pub(super) boot: u32,
-    /// Time of the line, in nanoseconds since 1970.
+    /// Time at which the line was read, in nanoseconds since 1970.
     pub(super) at: u64,
     pub(super) line: String,
 }
@@ -39,13 +39,14 @@ pub(super) struct MemberOutput {
 #[derive(Debug, Default)]
 struct Member {
     child: Option<Child>,
-    /// Task that writes its log: the member itself may be unable to write files.
+    /// Task that writes the member's log to a file. The member cannot do that itself while its
+    /// writes fail.
     log: Option<JoinHandle<()>>,
     boot: u32,
     is_stopped: bool,
-    /// True if its writes fail.
+    /// True while the writes of this member fail.
     cannot_write: bool,
-    /// Additional time of a flush, if its disk is slow.
+    /// Time by which each flush of this member is longer; `None` if its disk is fast.
     flush: Option<Duration>,
     slow: Option<SlowDisk>,
 }
@@ -55,15 +56,15 @@ struct Member {
 pub(super) struct Members {
     members: Vec<Member>,
     ports: Ports,
-    /// Proxies between the members, if the run has partitions.
+    /// Proxies between the members; `None` if the run has no partitions.
     proxies: Option<Proxies>,
     folder: PathBuf,
     output: UnboundedSender<MemberOutput>,
-    /// Latest term and its leader, as reported.
+    /// Latest term and its leader, as the members have reported; `None` before the first report.
     leader: Option<(u64, usize)>,
     /// Members that were the leader when a fault hit them, in order.
     former_leaders: Vec<usize>,
-    /// Additional time of a flush on a slow disk.
+    /// Time by which each flush on a slow disk is longer.
     slow_flush: Duration,
     /// Additional arguments of `tenure serve`.
     arguments: Vec<String>,
@@ -175,7 +176,7 @@ impl Members {
         Ok(())
     }
 
-    /// Handles the output of a member, such as `m2 leads in term 5`.
+    /// Handles a line that a member printed, such as `m2 leads in term 5`.
     pub(super) fn handle(&mut self, output: &MemberOutput) {
         if self.members[output.member].boot != output.boot {
             return;
@@ -190,19 +191,19 @@ impl Members {
         }
     }
 
-    /// Returns the latest term with a leader, as reported.
+    /// Returns the latest term in which a member has reported a leader.
     pub(super) fn term(&self) -> Option<u64> {
         self.leader.map(|(term, _)| term)
     }
 
-    /// Returns the leader if it is up, as reported.
+    /// Returns the reported leader of the latest term, if this member is up.
     pub(super) fn leader(&self) -> Option<usize> {
         let (_, leader) = self.leader?;
         let member = self.members.get(leader)?;
         (member.child.is_some() && !member.is_stopped).then_some(leader)
     }
 
-    /// Returns the members that a target means now; empty if there is no leader.
+    /// Returns the members that a target denotes now; empty if it is the leader and none is known.
     pub(super) fn targets(&self, target: Target, kind: FaultKind) -> Vec<usize> {
         match target {
             Target::All => (0..self.members.len()).collect(),
@@ -214,8 +215,8 @@ impl Members {
         }
     }
 
-    /// Returns the last leader that was hit by the fault that this kind ends, if it still has the
-    /// fault.
+    /// Returns the last leader that still has the fault that `kind` ends. If none has it, returns
+    /// the member that was hit last as the leader.
     fn faulty_leader(&self, kind: FaultKind) -> Option<usize> {
         let is_faulty = |index: &&usize| {
             let member = &self.members[**index];
@@ -229,14 +230,15 @@ impl Members {
         self.former_leaders.iter().rfind(is_faulty).or(self.former_leaders.last()).copied()
     }
 
-    /// Sets the current partitions: data passes only within the sides of each.
+    /// Sets the current partitions. Data then passes only between members that are on the same side
+    /// of each partition.
     pub(super) fn cut(&self, sides: Vec<Vec<ProcessId>>) {
         if let Some(proxies) = &self.proxies {
             proxies.cut(sides);
         }
     }
 
-    /// Performs a fault on members at once, and returns notes on it.
+    /// Performs a fault on members at the same time. Returns notes on it for the user.
     pub(super) async fn perform(
         &mut self,
         indices: &[usize],
@@ -296,7 +298,7 @@ impl Members {
         Ok(notes)
     }
 
-    /// Kills all members at once and restarts them, with fast disks.
+    /// Kills all members at the same time and restarts them. Their disks are fast again.
     pub(super) async fn restart_all(&mut self) -> Result<(), Failure> {
         let all: Vec<usize> = (0..self.members.len()).collect();
         for kind in [FaultKind::Kill, FaultKind::Hasten, FaultKind::Restart] {
@@ -323,14 +325,15 @@ impl Member {
         id.and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))
     }
 
-    /// Makes its writes fail, as on a full disk, by a file size limit of 0.
+    /// Makes the member's writes fail, as on a full disk. It sets the limit on the size of the
+    /// member's files to 0.
     fn fill(&self) -> rustix::io::Result<()> {
         let Some(id) = self.id() else { return Ok(()) };
         let maximum = getrlimit(Resource::Fsize).maximum;
         limit(id, Rlimit { current: Some(0), maximum })
     }
 
-    /// Slows down its flushes, if its disk is slow.
+    /// Slows down the flushes of the member, if its disk shall be slow.
     async fn slow_down(&mut self) -> io::Result<()> {
         let Some((flush, id)) = self.flush.zip(self.id()) else { return Ok(()) };
         if self.slow.is_some() {
@@ -347,7 +350,7 @@ impl Member {
         Ok(())
     }
 
-    /// Ends the slowdown of its flushes.
+    /// Ends the slowdown of the member's flushes.
     async fn restore_speed(&mut self) {
         if let Some(slow) = self.slow.take() {
             slow.end().await;
@@ -361,7 +364,7 @@ impl Member {
         }
     }
 
-    /// Waits until the member has ended, and kills it after the time limit.
+    /// Waits until the member has ended. Kills it after the time limit.
     async fn wait_ended(&mut self) -> Option<ExitStatus> {
         self.is_stopped = false;
         let mut child = self.child.take()?;
@@ -380,20 +383,20 @@ impl Member {
     }
 }
 
-/// Formats the members for `--initial-cluster`.
+/// Formats the addresses of the members as the value of `--initial-cluster`.
 fn member_list(addresses: &[SocketAddr], scheme: &str) -> String {
     let member_list =
         addresses.iter().enumerate().map(|(at, it)| format!("m{}={scheme}{it}", at + 1));
     member_list.collect::<Vec<_>>().join(",")
 }
 
-/// Limits the size of files that a process may write.
+/// Limits the size of the files that another process may write.
 #[cfg(target_os = "linux")]
 fn limit(id: Pid, files: Rlimit) -> rustix::io::Result<()> {
     rustix::process::prlimit(Some(id), Resource::Fsize, files).map(|_| ())
 }
 
-/// Does nothing: other systems cannot limit another process.
+/// Does nothing, because this system cannot limit another process.
 #[cfg(not(target_os = "linux"))]
 fn limit(_: Pid, _: Rlimit) -> rustix::io::Result<()> {
     Err(rustix::io::Errno::NOSYS)

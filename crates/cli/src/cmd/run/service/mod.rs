@@ -1,5 +1,5 @@
-//! `tenure run --service`: members and clients of a lock service as separate processes, injected
-//! faults, and the result.
+//! `tenure run --service`: runs members and clients of a lock service as separate processes,
+//! injects faults, and verifies the result.
 
 mod client;
 mod clients;
@@ -33,9 +33,10 @@ use summary::Summary;
 /// Name of the lock that all clients use.
 const LOCK_NAME: &str = "counter";
 
-/// Runs the service and its clients with faults, verifies the result and prints it.
+/// Runs the service and its clients with faults, verifies the result, and prints it.
 ///
-/// Runs on one thread: the system ties the life of a child process to the thread that started it.
+/// Everything runs on one thread, because the system ends a child process together with the thread
+/// that started it.
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let plan = Plan::new(options)?;
     for option in unused_options::of_service(options) {

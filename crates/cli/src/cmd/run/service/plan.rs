@@ -1,4 +1,4 @@
-//! Validates the options and plans the run.
+//! Validates the options of a run of the lock service, and plans its steps.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -8,17 +8,18 @@ use crate::cmd::failure::Failure;
 use crate::cmd::run::options::Options;
 use crate::cmd::run::schedule::{Action, ActionKind, PartitionSpec, Pause, Target, TargetAt};
 
-/// Upper bound on members.
+/// Upper bound on the number of members.
 const MAX_MEMBERS: u32 = 9;
 
-/// Default number and upper bound of clients.
+/// Default number of clients, and below it the upper bound.
 const DEFAULT_CLIENTS: u32 = 8;
 const MAX_CLIENTS: u32 = 64;
 
-/// Upper bound on the size of a value: a request of etcd has at most 1.5 MiB.
+/// Upper bound on the size of a value, in bytes. It is a little less than etcd's limit of a
+/// request, 1.5 MiB.
 const MAX_VALUE_BYTES: u32 = 1_400 << 10;
 
-/// A scheduled step.
+/// A step of the run, with its time and its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) at: Duration,
@@ -26,7 +27,7 @@ pub(super) struct Step {
     pub(super) kind: FaultKind,
 }
 
-/// Kind of a fault, or of its end.
+/// Kind of a fault, or of the end of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FaultKind {
     Kill,
@@ -34,22 +35,23 @@ pub(super) enum FaultKind {
     Restart,
     Stop,
     Resume,
-    /// The member's writes fail.
+    /// The writes of the member begin to fail.
     Fill,
-    /// Writes succeed again, and the member is restarted.
+    /// The writes of the member succeed again, and the member is restarted.
     Clear,
-    /// The member's disk is slow.
+    /// The disk of the member becomes slow.
     SlowDisk,
-    /// The member's disk is fast again.
+    /// The disk of the member becomes fast again.
     Hasten,
-    /// A partition starts, by its index.
+    /// The partition with this index starts.
     Part(usize),
-    /// A partition ends, by its index.
+    /// The partition with this index ends.
     Join(usize),
 }
 
 impl FaultKind {
-    /// True if the fault affects a member, not only the network.
+    /// Returns true for a fault of a member; false for a fault of the network, and for the end of a
+    /// fault.
     pub(super) fn is_fault(self) -> bool {
         matches!(
             self,
@@ -61,7 +63,7 @@ impl FaultKind {
         )
     }
 
-    /// True for the end of such a fault.
+    /// Returns true for the end of a fault of a member.
     pub(super) fn ends_fault(self) -> bool {
         matches!(
             self,
@@ -70,7 +72,7 @@ impl FaultKind {
     }
 }
 
-/// A validated run.
+/// A validated plan of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
     pub(super) members: u32,
@@ -82,11 +84,11 @@ pub(super) struct Plan {
     pub(super) seed: u64,
     /// Partitions of the network.
     pub(super) cuts: Vec<PartitionSpec>,
-    /// Additional time of a flush on a slow disk.
+    /// Time by which each flush on a slow disk is longer.
     pub(super) slow_flush: Duration,
-    /// Number of log entries after which a member takes a snapshot.
+    /// Number of log entries after which a member takes a snapshot. `None`: the default.
     pub(super) snapshot_after: Option<NonZeroU64>,
-    /// Maximum size of values in bytes, if values are put.
+    /// Largest size of a value in bytes; `None` if the clients put no values.
     pub(super) values: Option<u32>,
     /// Steps, ordered by time.
     pub(super) steps: Vec<Step>,
@@ -172,7 +174,7 @@ impl Plan {
         Ok(steps)
     }
 
-    /// Checks that a fault ends before the run and has valid targets.
+    /// Checks that a fault ends before the run does, and that its targets are valid.
     fn check(
         &self,
         fault: &impl fmt::Display,

@@ -1,4 +1,4 @@
-//! Reads values from one member or from all members.
+//! Reads the values of clients from one member or from all members.
 
 use std::collections::BTreeSet;
 use std::thread::sleep;
@@ -11,21 +11,22 @@ use super::value_record::{ReadRecord, Response, Value};
 use crate::cmd::failure::Failure;
 use crate::cmd::service::Service;
 
-/// Time limit for a restarted member to catch up.
+/// Longest time that a restarted member may take to catch up.
 const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Pause between requests to a member.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
-/// The final reads of all members.
+/// Values that were read from all members at the end of a run.
 #[derive(Debug, Default)]
 pub(super) struct FinalReads {
     pub(super) reads: Vec<ReadRecord>,
-    /// Indices of members that did not catch up.
+    /// Indices of the members that did not catch up in time.
     pub(super) lagging: Vec<usize>,
 }
 
-/// Reads a key from a member: the linearizable value, or the member's local one.
+/// Reads a key from a member. If `is_local`, the member responds with its own state. Otherwise the
+/// read is linearizable.
 pub(super) fn read(member: &str, key: &str, is_local: bool) -> Result<ReadRecord, Failure> {
     let requested = now();
     let response = request(member, key, is_local)?;
@@ -41,8 +42,8 @@ fn request(member: &str, key: &str, is_local: bool) -> Result<Page, Failure> {
     service.call(service.admin.range(query))
 }
 
-/// Reads these keys from each member: linearizable values, and local ones once the member has
-/// caught up.
+/// Reads these keys from each member once it has caught up: with linearizable reads, and from the
+/// member's own state.
 pub(super) fn read_all(members: &[String], keys: &BTreeSet<String>) -> FinalReads {
     let mut found = FinalReads::default();
     let deadline = Instant::now() + CATCH_UP_TIMEOUT;
@@ -66,12 +67,12 @@ pub(super) fn read_all(members: &[String], keys: &BTreeSet<String>) -> FinalRead
     found
 }
 
-/// Returns the current revision of a member.
+/// Returns the current revision of a member; `None` if it does not respond.
 fn revision(member: &str, is_local: bool) -> Option<u64> {
     Some(request(member, "values", is_local).ok()?.revision)
 }
 
-/// Retries a request until it succeeds or the deadline passes.
+/// Repeats a request until it succeeds or the deadline has passed.
 fn retry_until<T>(deadline: Instant, mut request: impl FnMut() -> Option<T>) -> Option<T> {
     loop {
         let response = request();

@@ -1,4 +1,4 @@
-//! Records the changes of the lock queue during a run.
+//! Records how the queue of the lock changes during a run.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,20 +11,20 @@ use super::LOCK_NAME;
 use super::verify::revision;
 use crate::cmd::failure::Failure;
 
-/// Time limit for the final entry to appear in the changes.
+/// Longest time until the recorder must have received the final entry.
 const FINAL_ENTRY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Interval between compactions.
+/// Interval between two compactions of the history.
 const COMPACTION_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Records the changes of the lock queue, as the service reports them.
+/// Watches the queue of the lock, and records each change that the service reports.
 pub(super) struct Recorder {
     client: Client,
     changes: SharedChanges,
     tasks: JoinSet<()>,
 }
 
-/// The changes so far.
+/// Changes that were recorded so far.
 type SharedChanges = Arc<Mutex<Vec<QueueChange>>>;
 
 impl Recorder {
@@ -42,8 +42,8 @@ impl Recorder {
         Ok(Recorder { client, changes, tasks })
     }
 
-    /// Compacts the history before the recorded changes, repeatedly. With large values the history
-    /// is long, and the queue must also work with a short one.
+    /// Repeatedly removes the history before the recorded changes. With large values the history
+    /// takes much memory, and a queue must also work with a short history.
     pub(super) fn compact_history(&mut self, endpoints: &[String]) {
         let (endpoints, changes) = (endpoints.to_vec(), self.changes.clone());
         self.tasks.spawn(async move {
@@ -61,7 +61,8 @@ impl Recorder {
         });
     }
 
-    /// Acquires the lock after all clients, and waits until that change is recorded.
+    /// Acquires the lock after all clients, and waits until the recorder has received that change.
+    /// Returns the fencing token; `None` if it does not arrive in time.
     pub(super) async fn finish(&self) -> Option<u64> {
         let last = async {
             let session = self.client.session(Duration::from_secs(10)).await.ok()?;

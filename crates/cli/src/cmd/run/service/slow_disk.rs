@@ -9,15 +9,15 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-/// Time limit for strace to attach.
+/// Longest time that strace may take to attach to a member.
 const ATTACH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Slows down the disk of a process while this exists.
+/// Slows down the disk of a process until it is ended or dropped.
 #[derive(Debug)]
 pub(super) struct SlowDisk(Child);
 
 impl SlowDisk {
-    /// Delays each flush, in all threads.
+    /// Delays each flush of a process by this time, in all its threads.
     pub(super) async fn begin(id: Pid, flush: Duration) -> io::Result<SlowDisk> {
         let inject = format!("inject=fdatasync,fsync:delay_enter={}", flush.as_micros());
         let mut tracer = Command::new("strace")
@@ -40,7 +40,7 @@ impl SlowDisk {
         Ok(SlowDisk(tracer))
     }
 
-    /// Ends the delay.
+    /// Ends the slowdown.
     pub(super) async fn end(mut self) {
         // strace has already ended if the process has.
         let _ = self.0.kill().await;

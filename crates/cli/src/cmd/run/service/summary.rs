@@ -1,4 +1,4 @@
-//! The figures of a run of a service and its clients.
+//! The figures of a run of the lock service.
 
 use std::collections::BTreeMap;
 
@@ -25,13 +25,14 @@ pub(super) struct Summary {
     pub(super) seconds: f64,
     pub(super) entries: u64,
     pub(super) entries_per_second: f64,
-    /// Latency of acquiring the lock.
+    /// Time that clients waited for the lock, in milliseconds.
     pub(super) latency_ms: Option<Latency>,
-    /// Time from the kill of a member to the next entry of a waiting client; for a leader, to the
-    /// first entry under the next leader.
+    /// Time from the kill of a member to the next entry, in milliseconds. After the kill of a
+    /// leader, it is the first entry under the next leader. Otherwise it is the next entry of a
+    /// client that waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failover_ms: Option<Latency>,
-    /// Longest time between two entries.
+    /// Longest time between two entries, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) longest_gap_ms: Option<f64>,
     pub(super) kills: u64,
@@ -40,7 +41,7 @@ pub(super) struct Summary {
     /// Partitions of the network.
     pub(super) partitions: Vec<Partition>,
     pub(super) counter: Counter,
-    /// Results of values, if values were put.
+    /// Results of the values; `None` if the clients put no values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) values: Option<Values>,
     /// Number of accesses that the resource rejected.
@@ -50,20 +51,20 @@ pub(super) struct Summary {
     pub(super) verdicts: BTreeMap<&'static str, &'static str>,
     pub(super) interrupted: bool,
     pub(super) notes: Vec<String>,
-    /// Directory of the files, if they were kept.
+    /// Directory of the run's files; `None` if they were removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) directory: Option<String>,
 }
 
-/// Results of values, if values were put.
+/// Results of the values that clients put and read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Values {
     pub(super) put: usize,
-    /// Number of acknowledged puts.
+    /// Number of puts that a member has acknowledged.
     pub(super) acknowledged: usize,
-    /// Number of acknowledged bytes.
+    /// Number of bytes of the acknowledged values.
     pub(super) bytes: usize,
-    /// Number of reads during the run and at its end.
+    /// Number of reads, both during the run and at its end.
     pub(super) read: usize,
     pub(super) read_in_the_end: usize,
 }
@@ -83,7 +84,7 @@ impl Values {
 }
 
 impl Summary {
-    /// Verifies the record of a run and builds its summary.
+    /// Verifies the record of a run, and computes the figures.
     pub(super) fn new(plan: &Plan, record: ServiceRecord) -> Summary {
         // Without a lock nothing is promised.
         let violated = if plan.lock { verify(&record) } else { Vec::new() };
@@ -138,7 +139,7 @@ impl Summary {
         }
     }
 
-    /// True if no promise was violated and no update was lost.
+    /// Returns true if the service kept all promises and no update was lost.
     pub(super) fn succeeded(&self) -> bool {
         self.violations == 0 && self.counter.lost == 0
     }
@@ -159,10 +160,12 @@ fn counter(CounterStats { value, puts, .. }: CounterStats) -> Counter {
     Counter { expected: puts, found: value, lost }
 }
 
-/// Returns the time from a kill to the next acquisition: by a client that waited since before the
-/// kill, or, for a leader, by any client once the next leader is elected. Grants of the killed
-/// leader may still be in transit, waiters may hand the lock on without a leader, and a holder only
-/// waits for the confirmation of its release.
+/// Returns the time from a kill to the next acquisition of the lock, in nanoseconds; `None` if
+/// there is none.
+///
+/// After the kill of a leader, any acquisition counts once the next leader is elected. Before that,
+/// grants of the killed leader may be in transit, and waiters may pass the lock on without a
+/// leader. After another kill, only a client counts that was already waiting.
 fn failover_time(kill: &Kill, terms: &[u64], claims: &[EntryRecord]) -> Option<u64> {
     let since = match kill.of_leader {
         true => terms.iter().copied().filter(|began| *began > kill.at).min()?,
@@ -173,7 +176,7 @@ fn failover_time(kill: &Kill, terms: &[u64], claims: &[EntryRecord]) -> Option<u
     claims.iter().filter(is_next).map(|it| it.granted - kill.at).min()
 }
 
-/// Returns the longest time between two acquisitions.
+/// Returns the longest time between two acquisitions of the lock, in nanoseconds.
 fn longest_gap(claims: &[EntryRecord]) -> Option<u64> {
     let mut granted: Vec<u64> = claims.iter().map(|it| it.granted).filter(|at| *at > 0).collect();
     granted.sort_unstable();

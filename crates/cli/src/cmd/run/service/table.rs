@@ -1,4 +1,4 @@
-//! The result of a run of a service as a table.
+//! Formats the result of a run of the lock service as a table.
 
 use super::summary::{Summary, Values};
 use crate::cmd::run::table::{Table, grouped, millis};

@@ -1,14 +1,14 @@
-//! Checks that acknowledged values are found later, unchanged, and that the history is
-//! linearizable.
+//! Checks that acknowledged values are found later without changes, and that the history of
+//! operations is linearizable.
 //!
-//! Each response contains the revision of a value, so the order of the operations is known. The
-//! check verifies that it agrees with the times of requests and responses, without a search.
+//! Each response contains the revision of its value, so the order of the operations is known. The
+//! check compares this order with the times of requests and responses, and needs no search.
 
 use std::collections::BTreeMap;
 
 use super::value_record::{PutRecord, ReadRecord, Response, Value};
 
-/// Returns the first violation by puts and reads, if any.
+/// Returns a description of the first violation in the puts and reads; `None` if there is none.
 pub(super) fn find_violation(puts: &[PutRecord], reads: &[&ReadRecord]) -> Option<String> {
     let mut keys: BTreeMap<&str, (Vec<&PutRecord>, Vec<&ReadRecord>)> = BTreeMap::new();
     for put in puts {
@@ -22,8 +22,8 @@ pub(super) fn find_violation(puts: &[PutRecord], reads: &[&ReadRecord]) -> Optio
     out_of_order(puts, reads).or_else(of_keys)
 }
 
-/// Checks that the revision of a put is greater than those confirmed or read before its request,
-/// and unique.
+/// Checks that the revision of each put is unique, and higher than all revisions that were
+/// confirmed or read before its request.
 fn out_of_order(puts: &[PutRecord], reads: &[&ReadRecord]) -> Option<String> {
     let response = || puts.iter().filter_map(|put| Some((put, put.response?)));
     let mut requested: Vec<(&PutRecord, Response)> = response().collect();
@@ -50,7 +50,7 @@ fn out_of_order(puts: &[PutRecord], reads: &[&ReadRecord]) -> Option<String> {
     Some(format!("two puts, of {one} and {other}, have revision {}", twice[0].1.revision))
 }
 
-/// Checks the puts and reads of one key.
+/// Returns a description of the first violation in the puts and reads of one key.
 fn find_violation_at(key: &str, puts: &[&PutRecord], reads: &[&ReadRecord]) -> Option<String> {
     // Confirmed revisions, by time.
     let put = puts.iter().filter_map(|put| put.response);

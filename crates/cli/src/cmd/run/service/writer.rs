@@ -1,4 +1,4 @@
-//! A client process that puts small and large values from several threads.
+//! A client process that puts small and large values. It uses several threads.
 
 use std::io::{self, Write};
 use std::thread;
@@ -14,16 +14,17 @@ use super::value_record::{ClientMessage, PutRecord, Response, Value};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::service::Service;
 
-/// Number of threads: many small values are written while a large one is.
+/// Number of threads. The other threads put many small values while the first one puts a large
+/// value.
 const THREADS: u32 = 8;
 
-/// Maximum size of small values, in bytes.
+/// Largest size of a small value, in bytes.
 const SMALL_VALUE_BYTES: u32 = 1 << 10;
 
-/// One of this many values of the first thread is large.
+/// The first thread puts one large value per this many values.
 const LARGE_VALUE_PERIOD: u32 = 8;
 
-/// Maximum pause between two operations of a thread, in milliseconds.
+/// Longest pause between two operations of a thread, in milliseconds.
 const MAX_PAUSE_MS: u64 = 30;
 
 /// A client of `tenure run --service --values`
@@ -45,7 +46,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     ended.into_iter().collect::<Result<(), Failure>>().map(|()| Status::Success)
 }
 
-/// Puts and reads values at a key of its own. The first thread has large values.
+/// Puts and reads values at a key that no other thread uses. Only the first thread has large
+/// values.
 fn write(options: &Options, thread: u32, until: Instant) -> Result<(), Failure> {
     let MonitorConfig { number, ref endpoints, seed, .. } = options.common;
     let key = format!("values/{number}/{thread}");
@@ -63,8 +65,8 @@ fn write(options: &Options, thread: u32, until: Instant) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Returns unique random bytes. Most values are small, so that all kept values together are hardly
-/// larger than a large one.
+/// Returns random bytes that are unique. Most values are small: all stored small values together
+/// have about the size of one large value.
 fn random_value(rng: &mut Rng, most: u32) -> Vec<u8> {
     let length = match rng.u32(..LARGE_VALUE_PERIOD) {
         0 => rng.u32(most / 2..=most),
@@ -84,7 +86,7 @@ fn put(member: &str, key: &str, bytes: &[u8]) -> Result<PutRecord, Failure> {
     Ok(PutRecord { key: key.to_owned(), value, requested, response })
 }
 
-/// Returns `None` if a member does not respond in time.
+/// Returns `None` instead of an error if a member does not respond in time.
 fn ignore_unreachable<T>(response: Result<T, Failure>) -> Result<Option<T>, Failure> {
     match response {
         Ok(response) => Ok(Some(response)),

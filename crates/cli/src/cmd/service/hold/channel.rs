@@ -1,4 +1,5 @@
-//! Messages between the wrapper and its guardian: lines of text over a pair of sockets.
+//! Messages between the wrapper, which is `tenure lock` or `tenure elect`, and its guardian. They
+//! are lines of text over a pair of sockets.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -12,14 +13,14 @@ use rustix::net::{
 };
 use rustix::process::Signal;
 
-/// A message from the wrapper.
+/// An order of the wrapper to the guardian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// A renewal has extended the deadline of the lock.
+    /// A renewal has succeeded, and the lock has this new deadline, as time since boot.
     Deadline(Duration),
-    /// Pass this signal to the command.
+    /// Send this signal to the command.
     Signal(Signal),
-    /// The lock is lost: kill the command and its descendants.
+    /// The lock is lost. Kill the command and its descendants.
     Kill,
 }
 
@@ -45,18 +46,18 @@ impl Order {
     }
 }
 
-/// A message from the guardian.
+/// A report of the guardian to the wrapper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Report {
-    /// The command has left processes behind, which are being ended now.
+    /// The command has ended and left these processes behind. The guardian ends them now.
     Left(String),
-    /// Processes that cannot be killed. The guardian keeps trying.
+    /// These processes cannot be killed. The guardian keeps trying.
     Stuck(String),
     /// The command and all its descendants have ended.
     Ended {
-        /// The status of the command, as `wait` gives it.
+        /// Status of the command, as `wait` returns it.
         status: i32,
-        /// True if they were ended because the deadline came near.
+        /// True if the guardian ended the command, because the deadline of the lock came near.
         is_expired: bool,
     },
 }
@@ -87,8 +88,8 @@ impl Report {
     }
 }
 
-/// Sends the descriptor that the command is to have as its standard input. The guardian's own is
-/// the socket, as no other number can be handed to a new process without unsafe code.
+/// Sends the file descriptor that becomes the standard input of the command. The guardian's own
+/// standard input is the socket: no other number can be given to a new process without unsafe code.
 pub(super) fn send_input(socket: &UnixStream, input: impl AsFd) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -98,7 +99,7 @@ pub(super) fn send_input(socket: &UnixStream, input: impl AsFd) -> io::Result<()
     Ok(())
 }
 
-/// Receives the descriptor. Fails if the wrapper has ended.
+/// Receives the file descriptor for the command's standard input. Fails if the wrapper has ended.
 pub(super) fn receive_input(socket: &UnixStream) -> io::Result<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);

@@ -82,11 +82,11 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     exit_with(runtime.block_on(run_held(&options.service, task, acquire)))
 }
 
-/// The leader. Scripts depend on the JSON keys.
+/// A line of output with the leader. Scripts depend on the JSON keys.
 #[derive(Debug, Serialize)]
 struct LeaderLine {
     election: String,
-    /// Value of the leader; `None` if there is no leader.
+    /// Value that the leader proclaims; `None` if there is no leader.
     leader: Option<String>,
     fence: Option<u64>,
     key: Option<String>,

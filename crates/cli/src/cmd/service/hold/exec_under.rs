@@ -21,8 +21,8 @@ pub(crate) struct Options {
     command: Vec<OsString>,
 }
 
-/// Runs the command in place of this process. If that fails, exits with the status that shells use
-/// for it.
+/// Replaces this process by the command. If that fails, returns the exit status that shells use in
+/// this case.
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     node::end_with_parent(options.parent)?;
     let [program, arguments @ ..] = &options.command[..] else {

@@ -1,9 +1,11 @@
-//! `tenure guardian`, hidden: the process between `tenure lock` and the command.
+//! `tenure guardian`, hidden: the process between `tenure lock`, the wrapper, and the command.
 //!
-//! The guardian is the parent of the command and adopts its orphaned descendants. It kills all of
-//! them if the wrapper ends (their socket is closed), and if the deadline of the lock approaches
-//! without a renewal, for example because the wrapper is suspended. It reports to the wrapper when
-//! the last of them has ended. See `supervise` for the wrapper's actions if this process fails.
+//! The guardian is the parent of the command, and adopts its orphaned descendants. It kills all of
+//! them if the wrapper ends, which closes their socket. It also kills them if the deadline of the
+//! lock comes near without a renewal, for example because the wrapper is suspended.
+//!
+//! When the last process has ended, the guardian reports this to the wrapper. The module
+//! `supervise` describes what the wrapper does if the guardian fails.
 
 use std::ffi::OsString;
 use std::io;
@@ -27,11 +29,11 @@ use super::{print_error, this_program, tree};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
 
-/// Time in which a killed process usually ends. After it, the processes left are reported to the
-/// wrapper.
+/// Time in which a killed process usually ends. After this time, the guardian reports the remaining
+/// processes to the wrapper.
 const USUAL_KILL_TIME: Duration = Duration::from_secs(1);
 
-/// Time in which processes usually end that received the same signal as the command.
+/// Time in which processes usually end after they have received the same signal as the command.
 const SIGNALLED_EXIT_TIME: Duration = Duration::from_millis(100);
 
 /// Run a command for a wrapper and end its process tree before the lock expires
@@ -84,14 +86,14 @@ fn become_guardian() -> io::Result<()> {
     Ok(())
 }
 
-/// Stage of the command. A stage lasts until `Guardian::stage_ends`.
+/// Stage of the command and its descendants. `Guardian::stage_ends` limits its duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// The command runs.
     Running,
-    /// The command has ended. Processes that it left behind may still end by themselves.
+    /// The command has ended. The processes that it left behind may still end by themselves.
     Leaving,
-    /// All remaining processes have received TERM.
+    /// All remaining processes have received SIGTERM.
     Terminating,
 }
 
@@ -102,19 +104,20 @@ struct Guardian {
     signals: Signals,
     timer: Timer,
     command: Pid,
-    /// True if the command has a process group of its own.
+    /// True if the command has its own process group.
     is_apart: bool,
-    /// Status of the command once it has ended.
+    /// Exit status of the command; `None` while it runs.
     status: Option<WaitStatus>,
     stage: Stage,
-    /// End of the stage, regardless of renewals.
+    /// Time at which the stage ends, whether or not the lease is renewed. `None`: it has no such
+    /// end.
     stage_ends: Option<Duration>,
     deadline: Duration,
     margin: Duration,
     grace: Duration,
-    /// True if the tree is ended because the deadline approached.
+    /// True if the guardian ends the processes because the deadline of the lock came near.
     is_expired: bool,
-    /// Time at which a signal that usually ends a process was last passed on.
+    /// Time at which the command last received a signal that usually ends a process.
     interrupted: Option<Duration>,
     is_wrapper_gone: bool,
 }
@@ -156,7 +159,7 @@ impl Guardian {
         })
     }
 
-    /// Returns when the command and all its descendants have ended, and the wrapper knows.
+    /// Runs until the command and all its descendants have ended, and the wrapper was notified.
     async fn run(&mut self) {
         while !self.reap().await {
             let next = self.next();
@@ -177,8 +180,8 @@ impl Guardian {
         }
     }
 
-    /// Returns the time at which the stage ends: its own end, or earlier if the deadline requires
-    /// it.
+    /// Returns the time at which the stage ends: `stage_ends`, or earlier if the deadline of the
+    /// lock requires it.
     fn next(&self) -> Duration {
         let reserved = match self.stage {
             Stage::Running | Stage::Leaving => self.margin + self.grace,
@@ -188,7 +191,7 @@ impl Guardian {
         self.stage_ends.map_or(by_deadline, |ends| ends.min(by_deadline))
     }
 
-    /// Handles an order of the wrapper. Returns true if the tree must be killed now.
+    /// Handles an order of the wrapper. Returns true if all processes must be killed now.
     fn handle_order(&mut self, line: Option<String>) -> bool {
         let Some(line) = line else {
             self.is_wrapper_gone = true;
@@ -219,7 +222,7 @@ impl Guardian {
         }
     }
 
-    /// True if the command has received such a signal recently and may have ended by it.
+    /// Returns true if the command has recently received a signal that may have ended it.
     fn is_interrupted(&self) -> bool {
         self.interrupted.is_some_and(|at| boot_clock::now() <= at + self.grace)
     }
@@ -231,7 +234,8 @@ impl Guardian {
         }
     }
 
-    /// Reaps ended children. Returns true if no process is left and the wrapper was notified.
+    /// Collects the status of children that have ended. Returns true if no process is left and the
+    /// wrapper was notified.
     async fn reap(&mut self) -> bool {
         let changes = tree::reap();
         for (id, status) in changes.changed {
@@ -257,7 +261,8 @@ impl Guardian {
         }
     }
 
-    /// Ends the stage: sends TERM to all processes. Returns true if they must be killed now.
+    /// Ends the stage by sending SIGTERM to all processes. Returns true if they must be killed now
+    /// instead.
     async fn advance(&mut self) -> bool {
         let now = boot_clock::now();
         self.is_expired |= now + self.margin + self.grace >= self.deadline;
@@ -288,7 +293,7 @@ impl Guardian {
         }
     }
 
-    /// Kills all processes until none is left.
+    /// Kills all processes, and repeats this until none is left.
     async fn kill(&mut self) {
         self.signal_all(&[Signal::KILL]);
         let (command, mut status, mut stuck) = (self.command, self.status, None);

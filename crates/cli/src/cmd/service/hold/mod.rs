@@ -1,4 +1,5 @@
-//! `tenure lock` and `tenure elect`: run a command while a lock or leadership is held.
+//! `tenure lock` and `tenure elect`: run a command while this client holds a lock or leads an
+//! election.
 
 mod boot_clock;
 mod channel;
@@ -26,8 +27,8 @@ pub(crate) use lock::{Options as LockOptions, run as lock};
 
 use crate::cmd::program;
 
-/// Exit statuses of `lock` and `elect` that are not the command's. They differ from those of
-/// shells, `env`, `timeout` and most programs.
+/// Exit statuses of `lock` and `elect` themselves, as opposed to those of the command. They differ
+/// from the statuses of shells, `env`, `timeout` and most programs.
 pub(super) mod status {
     /// The lock was not acquired, so the command was not started.
     pub(crate) const NOT_ACQUIRED: u8 = 120;
@@ -37,7 +38,8 @@ pub(super) mod status {
 
 /// Returns a command that starts this program again.
 fn this_program() -> io::Result<Command> {
-    /// This also works after the file was replaced, as by an upgrade.
+    /// Path of the running program. It is valid even after the file was replaced, for example by an
+    /// upgrade.
     const RUNNING_EXECUTABLE: &str = "/proc/self/exe";
     let path = std::env::current_exe()?;
     let mut command = match Path::new(RUNNING_EXECUTABLE).exists() {

@@ -58,12 +58,12 @@ impl Service {
         })
     }
 
-    /// Returns the time before the deadline at which the command and its descendants are killed.
+    /// Returns how long before the deadline of the lock the command and its descendants are killed.
     pub(super) fn margin(&self) -> Duration {
         (self.ttl / 20).max(Duration::from_millis(100))
     }
 
-    /// Returns the time between TERM and KILL.
+    /// Returns the time between SIGTERM and SIGKILL.
     pub(super) fn grace(&self) -> Result<Duration, Failure> {
         let grace = self.grace.unwrap_or(self.ttl / 5);
         if self.ttl < Duration::from_secs(1) {
@@ -80,26 +80,26 @@ impl Service {
     }
 }
 
-/// The command to run, and its time limits.
+/// The command to run under the lock, and its time limits.
 #[derive(Debug)]
 pub(super) struct Task<'a> {
     pub(super) name: &'a str,
     pub(super) command: &'a [OsString],
     pub(super) grace: Duration,
-    /// Time limit for acquiring the lock.
+    /// Longest time to wait for the lock; `None` for no limit.
     pub(super) within: Option<Duration>,
 }
 
 /// Reason why the lock was not acquired.
 enum NotHeld {
-    /// A signal; the exit status for it.
+    /// The process received a signal. The number is the exit status for it.
     Signalled(u8),
-    /// An error or another holder.
+    /// An error occurred, or another client holds the lock.
     Refused(String),
 }
 
-/// Acquires the lock, runs the command and releases the lock. Returns the exit status of the
-/// command, or one of this program.
+/// Acquires the lock, runs the command, and releases the lock. Returns the exit status of the
+/// command. If the command did not run to its end, returns a status of this program.
 pub(super) async fn run_held<F>(
     service: &Service,
     task: Task<'_>,
@@ -162,7 +162,7 @@ where
     Ok(code)
 }
 
-/// Ends the session, so that waiters need not wait for its lease to expire. Errors are ignored.
+/// Ends the session, so that other clients need not wait until its lease expires. Ignores errors.
 async fn close(session: &Session) {
     let _ = tokio::time::timeout(Duration::from_secs(2), session.close()).await;
 }
@@ -198,7 +198,7 @@ fn status_of_signal(signal: rustix::process::Signal) -> u8 {
     u8::try_from(128 + signal.as_raw()).unwrap_or(u8::MAX)
 }
 
-/// Ends this process with the exit status of a command, after all cleanup.
+/// Ends this process with the exit status of the command, after all cleanup.
 pub(super) fn exit_with(done: Result<u8, Failure>) -> Result<Status, Failure> {
     match done? {
         0 => Ok(Status::Success),

@@ -1,4 +1,4 @@
-//! Signals that a wrapper receives for its command.
+//! Signals that the wrapper or the guardian receives for the command.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,7 @@ use std::task::Poll;
 use rustix::process::Signal;
 use tokio::signal::unix::{self, SignalKind};
 
-/// Signals that are passed on.
+/// Signals that are passed on to the command.
 const PASSED: [Signal; 8] = [
     Signal::HUP,
     Signal::INT,
@@ -19,8 +19,8 @@ const PASSED: [Signal; 8] = [
     Signal::WINCH,
 ];
 
-/// Signals that suspend a process. The guardian catches them, as it must run while others are
-/// suspended.
+/// Signals that suspend a process. The guardian catches them, because it must run while the other
+/// processes are suspended.
 const STOPPING: [Signal; 3] = [Signal::TSTP, Signal::TTIN, Signal::TTOU];
 
 /// A stream of caught signals.
@@ -28,13 +28,13 @@ const STOPPING: [Signal; 3] = [Signal::TSTP, Signal::TTIN, Signal::TTOU];
 pub(super) struct Signals(Vec<(Signal, unix::Signal)>);
 
 impl Signals {
-    /// Catches the signals that are passed on, except those that this process was started to
-    /// ignore, as by `nohup`: the command ignores them too.
+    /// Catches the signals for the command. Does not catch those that this process ignores since
+    /// its start, as with `nohup`: the command ignores them as well.
     pub(super) fn new() -> io::Result<Signals> {
         Signals::catch(&PASSED)
     }
 
-    /// Catches these signals and those that suspend a process.
+    /// Catches the signals for the command, and those that suspend a process.
     pub(super) fn of_guardian() -> io::Result<Signals> {
         Signals::catch(&[&PASSED[..], &STOPPING].concat())
     }
@@ -62,7 +62,7 @@ impl Signals {
         .await
     }
 
-    /// Waits for a signal that ends a process by default.
+    /// Waits for a signal that would end a process which does not handle it.
     pub(super) async fn fatal(&mut self) -> Signal {
         loop {
             match self.next().await {
@@ -73,8 +73,8 @@ impl Signals {
     }
 }
 
-/// Returns the set of ignored signals, signal 1 in the lowest bit; empty if the system does not
-/// report it.
+/// Returns the set of ignored signals as bits; signal 1 is the lowest bit. Returns 0 if the system
+/// does not report the set.
 fn ignored() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
