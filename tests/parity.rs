@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::{
-    AtomicBroadcast, ChandraToueg, ChandyLamport, DijkstraScholten, DisseminationBarrier, Paxos,
-    RaftLog, ReliableBroadcast, RicciardiBirman, StableVectors, raft_log,
+    AtomicBroadcast, ChandraToueg, ChandyLamport, DijkstraScholten, DisseminationBarrier, Echo,
+    Paxos, RaftLog, ReliableBroadcast, RicciardiBirman, StableVectors, raft_log,
 };
 use tenure_algorithms::application::led::{self, Led};
 use tenure_algorithms::application::{
@@ -19,8 +19,8 @@ use tenure_algorithms::application::{
 };
 use tenure_algorithms::catalogue::{Configured, Parameters};
 use tenure_algorithms::election::{
-    Bully, ChangRoberts, HirschbergSinclair, RestartingChangRoberts, bully, chang_roberts,
-    hirschberg_sinclair,
+    Bully, ChangRoberts, EchoElection, FloodingElection, HirschbergSinclair,
+    RestartingChangRoberts, TreeElection, bully, chang_roberts, hirschberg_sinclair, tree_election,
 };
 use tenure_algorithms::mutex::{
     Central, Lamport, Lease, Maekawa, RicartAgrawala, TokenRing, central, lamport, maekawa,
@@ -28,6 +28,7 @@ use tenure_algorithms::mutex::{
 };
 use tenure_check::{Check, Checkable};
 use tenure_core::quorum::Kind as Quorum;
+use tenure_core::tree::Shape;
 use tenure_core::{Group, ProcessId, Property, Rank, TICKS_PER_UNIT};
 use tenure_runtime::follow;
 use tenure_sim::{Configs, Settings, Simulation};
@@ -44,7 +45,7 @@ enum Detail {
     WhatNodesWrite,
 }
 
-/// The events of one process, in order; within a step, sends precede outputs.
+/// Returns the events of one process, in order. Within a step, sent messages precede outputs.
 fn events_of(records: &[Record], at: ProcessId, detail: Detail) -> Vec<String> {
     let mine = records.iter().filter(|record| record.process == Subject::Process(at));
     let mut lines: Vec<String> = Vec::new();
@@ -81,7 +82,7 @@ fn events_of(records: &[Record], at: ProcessId, detail: Detail) -> Vec<String> {
     lines
 }
 
-/// The outputs by process.
+/// Returns the outputs, by process.
 fn outputs(records: &[Record], size: u32) -> Vec<Vec<String>> {
     let of = |at| {
         let mine = records.iter().filter(|record| record.process == Subject::Process(at));
@@ -262,6 +263,14 @@ fn schedules_of_hirschberg_sinclair_match_in_every_engine() {
 }
 
 #[test]
+fn schedules_of_elections_on_graphs_match_in_every_engine() {
+    assert_equal_runs::<EchoElection>("echo_election", plain);
+    assert_equal_runs::<FloodingElection>("flooding_election", plain);
+    let path = |group: Group| tree_election::Config::shaped(Shape::Path, group.size());
+    assert_equal_runs::<TreeElection>("tree_election", path);
+}
+
+#[test]
 fn schedules_of_recovering_bullies_match_in_every_engine() {
     let plain = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT);
     assert_equal_runs::<Bully>("bully", plain);
@@ -292,7 +301,7 @@ fn schedules_of_agreements_match_in_every_engine() {
     assert!(judged.contains(&Property::TotalOrder));
 }
 
-/// The default configuration of the command.
+/// Returns the default configuration of the command.
 fn plain<C: Configured>(group: Group) -> C {
     C::configured(&Parameters::plain(group.size())).expect("nothing else is needed")
 }
@@ -301,6 +310,7 @@ fn plain<C: Configured>(group: Group) -> C {
 fn schedules_of_related_services_match_in_every_engine() {
     assert_equal_runs::<ChandyLamport>("chandy_lamport", plain);
     assert_equal_runs::<DijkstraScholten>("dijkstra_scholten", plain);
+    assert_equal_runs::<Echo>("echo", plain);
     assert_equal_runs::<DisseminationBarrier>("dissemination_barrier", plain);
     assert_equal_runs::<RicciardiBirman>("ricciardi_birman", plain);
     assert_equal_runs::<StableVectors>("stable_vectors", plain);

@@ -31,7 +31,7 @@ fn first_page_shows_run_that_can_be_stepped() {
     let words = page.tab.value("document.getElementById('words').value");
     assert_eq!(words, page.view("view.words"));
     assert_eq!(page.view("view.moment"), json!(0));
-    let next = page.view("view.next.says");
+    let next = page.view("view.next.description");
     assert!(page.text("#next").ends_with(next.as_str().unwrap()), "{next}");
     page.click("#step");
     assert_eq!(page.view("view.moment"), json!(1));

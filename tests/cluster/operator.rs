@@ -14,11 +14,11 @@ use tenure_runtime::ports::reserved;
 use crate::nodes::{Node, Nodes};
 use crate::waiting::{TIME_LIMIT, cluster_slot, eventually};
 
-/// Timeouts longer than a test.
+/// Configuration with timeouts that are longer than a test.
 const NO_TIME_OUT: &str = "[detector]\ntimeout_ms = 600000\nlongest_ms = 600000\n\
                            message_ms = 20000\n";
 
-/// Status and body of a response.
+/// Returns the status and the body of a response.
 fn get(to: SocketAddr, path: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(TIME_LIMIT)).unwrap();
@@ -49,7 +49,7 @@ fn led(nodes: &Nodes, size: u32, sections: &str) -> (Vec<Node>, u32) {
     (running, leader)
 }
 
-/// The leader that all nodes report.
+/// Waits until all nodes report the same leader, and returns it.
 #[track_caller]
 fn agreed(running: &mut [Node]) -> u32 {
     eventually("a leader of them all", || {
@@ -64,7 +64,7 @@ fn agreed(running: &mut [Node]) -> u32 {
     })
 }
 
-/// The value of `key` in each report that has it.
+/// Returns the value of `key` in each report that has it.
 fn report(node: &Node, key: &str) -> Vec<Value> {
     node.reports().iter().filter_map(|report| report.get(key).cloned()).collect()
 }
@@ -96,7 +96,7 @@ fn node_reports_health_and_status_names_the_leader() {
     let has = |line: &str| assert!(metrics.lines().any(|it| it == line), "{line}: {metrics}");
     has(&format!("tenure_leader {leader}"));
     has("tenure_link_up{peer=\"1\"} 1");
-    has("tenure_refused_total{reason=\"wrong_cluster\"} 0");
+    has("tenure_rejected_total{reason=\"wrong_cluster\"} 0");
     has("# TYPE tenure_saves_total counter");
 
     let config = nodes.directory().join("p1.toml").display().to_string();
@@ -142,7 +142,7 @@ fn terminated_leader_hands_over_before_a_timeout() {
         let next = agreed(&mut running);
         assert_ne!(next, leader, "{election}");
         eventually("the end of their acquaintance", || {
-            let gone = |node: &Node| report(node, "left").iter().any(|it| it["process"] == leader);
+            let gone = |it: &Node| report(it, "peer_down").iter().any(|it| it["process"] == leader);
             running.iter().all(gone).then_some(())
         });
         // Its trace shows that it was deposed and knew its successor before its end.
@@ -160,15 +160,15 @@ fn departed_node_is_suspected_at_once() {
     let (running, _) = led(&nodes, 3, NO_TIME_OUT);
     let there = |it: &Value| it["process"] == 1 || it["process"] == 2;
     eventually("both peers", || {
-        (report(&running[2], "came").iter().filter(|it| there(it)).count() == 2).then_some(())
+        (report(&running[2], "peer_up").iter().filter(|it| there(it)).count() == 2).then_some(())
     });
     running[0].signal(Signal::KILL);
     eventually("a broken connection", || {
         running[2].log().contains("connection lost").then_some(())
     });
     running[1].signal(Signal::TERM);
-    eventually("a goodbye", || report(&running[2], "left").pop());
-    let left: Vec<Value> = report(&running[2], "left");
+    eventually("a goodbye", || report(&running[2], "peer_down").pop());
+    let left: Vec<Value> = report(&running[2], "peer_down");
     assert_eq!(left, [serde_json::json!({ "process": 2 })], "the killed one is only missed later");
 }
 

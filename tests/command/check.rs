@@ -265,7 +265,7 @@ fn too_many_threads_are_rejected() {
         let refused = tenure(line);
         let message = String::from_utf8_lossy(&refused.stderr);
         assert_eq!(refused.status.code(), Some(2), "{message}");
-        assert!(message.contains("at most 1024"), "{message}");
+        assert!(message.contains("expected 1 to 1024"), "{message}");
     }
 }
 

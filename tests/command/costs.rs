@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::shell::{data, tenure, text};
 
-/// The verdict of a line on a property.
+/// Returns the verdict of a command line on a property.
 #[track_caller]
 fn verdict(line: &str, property: &str, status: i32) -> String {
     let report = data(line, status);
@@ -19,7 +19,7 @@ fn runs_are_checked_against_the_cost_of_the_card() {
         assert_eq!(verdict(&format!("simulate {line}"), "cost", 0), "holds", "{line}");
     }
     let dear = "simulate ricart-agrawala --entries 2 --variant replies-again";
-    let message = data(dear, 1)["violations"][0]["says"].as_str().map(str::to_owned);
+    let message = data(dear, 1)["violations"][0]["description"].as_str().map(str::to_owned);
     let message = message.expect("a reason");
     assert!(message.ends_with("the card says 2(N−1), at most 8 for each entry"), "{message}");
     let dear = "simulate chang-roberts --variant starts-again";
@@ -109,8 +109,8 @@ fn without_pre_votes_a_rejoining_process_deposes_the_leader() {
     assert_eq!(data(&with, 0)["violations"], Value::Null);
 }
 
-/// Faults tolerated by a card cause no violation. The loss of the majority in a group of two, and a
-/// permanent partition, contradict no card.
+/// Checks that no fault that a card tolerates causes a violation. A lost majority in a group of
+/// two, and a permanent partition, contradict no card.
 fn assert_matrix_agrees_with_cards(of: &str) {
     assert_eq!(tenure(&format!("compare {of}")).status.code(), Some(0), "{of}");
 }
@@ -173,4 +173,48 @@ fn check_names_the_command_for_clocked_promises() {
     let clocked = text(command, 0);
     assert!(!clocked.contains("not checked, as timers fire"), "{clocked}");
     assert!(!text("check bully -n 2", 0).contains("not checked, as timers fire"));
+}
+
+/// The worst case over all schedules is the bound of the paper: n(n + 1)/2 messages with ranks,
+/// N² − 1 messages when the lowest process starts, and 2(N − 1) for each entry.
+#[test]
+fn maximum_over_all_schedules_attains_the_papers_bounds() {
+    let measured = |line: &str| data(&format!("check {line}"), 0)[0].clone();
+    let ranks = measured("chang-roberts --ids 3,2,1 --measure messages=election");
+    assert_eq!((&ranks["maximum"]["value"], &ranks["minimum"]["value"]), (&json!(6), &json!(3)));
+    let bully = measured("bully --initiators 1 --measure messages");
+    assert_eq!(
+        (&bully["maximum"]["value"], &bully["card"]["most"]),
+        (&json!(8), &json!({"attained": 8}))
+    );
+    let entries = measured("ricart-agrawala --measure messages");
+    assert_eq!(entries["card"]["most"], json!({"attained": 12}));
+    assert_eq!(entries["card"]["least"], json!({"attained": 12}));
+    let shown = text("check majority --measure messages", 0);
+    assert!(shown.contains("at most 18: not tight here, the maximum is 11"), "{shown}");
+}
+
+#[test]
+fn measure_beyond_the_card_is_a_violation() {
+    let line = "check chang-roberts --ids 3,2,1 --variant starts-again --measure messages";
+    assert_eq!(data(line, 1)[0]["card"]["most"], json!({"exceeded": 9}));
+    let shown = text("check token-ring -n 2 --measure messages", 0);
+    assert!(shown.contains("unbounded") && shown.contains("again and again"), "{shown}");
+    for wrong in ["check central --measure mesages", "check bully --measure bypass"] {
+        assert_eq!(tenure(wrong).status.code(), Some(2), "{wrong}");
+    }
+}
+
+/// All messages pass the coordinator.
+#[test]
+fn load_shows_the_bottleneck() {
+    let load = data("simulate central -n 4 --entries 2 --load", 0)["load"].clone();
+    let processes = load["processes"].as_array().expect("a list");
+    let coordinator = processes[0]["sent"].as_u64().zip(processes[0]["received"].as_u64());
+    assert_eq!(coordinator, Some((6, 12)), "{load}");
+    assert_eq!(load["process"]["max"], json!(18), "{load}");
+    let shown = text("simulate central -n 4 --entries 2 --load", 0);
+    assert!(shown.contains("busiest P1") && shown.contains("utilisation"), "{shown}");
+    let plain = data("simulate central -n 4 --entries 2", 0);
+    assert!(plain.get("load").is_none(), "{plain}");
 }

@@ -120,6 +120,52 @@ const REFUSED: &[(&str, &str)] = &[
     ("run --lose 0.1", "--fifo"),
     ("run --crash leader", "leader@2s"),
     ("run --watch=here", "invalid socket address"),
+    // Numbers without meaning.
+    ("check lamport --threads 0", "expected 1 to 1024"),
+    ("simulate lamport --threads 0", "expected 1 to 1024"),
+    ("compare mutex --threads 0", "expected 1 to 1024"),
+    ("check lamport --threads 1025", "expected 1 to 1024"),
+    ("check lamport --threads -1", "'-1'"),
+    ("check lamport --max-states 0", "'--max-states <S>': expected at least 1"),
+    ("check lamport --max-memory 0", "'--max-memory <M>': expected at least 1 byte"),
+    ("check lamport --max-time 0s", "'--max-time <D>': expected a positive duration"),
+    ("check lamport --in-flight 0", "'--in-flight <K>': 0 is not in 1..="),
+    ("check k-mutex --k 0", "'--k <K>': expected at least 1"),
+    ("check k-mutex --k -1", "'-1'"),
+    ("check lamport --lose -1", "'-1'"),
+    ("check lease --timing synchronous --drift 1", "expected a drift from 0 to below 1"),
+    ("check lease --timing synchronous --drift -0.1", "expected a drift from 0 to below 1"),
+    ("check bully --timeout answer=0", "expected NAME=5"),
+    ("simulate lamport --runs 0", "'--runs <K>': expected at least 1"),
+    ("simulate lamport --sequential 0", "'--sequential <M>': expected at least 1"),
+    ("simulate lamport --sequential -1", "'-1'"),
+    ("simulate central --coordinator 0", "'--coordinator <P>': expected a process number"),
+    ("simulate lamport --hot 0", "'--hot <P[:K]>': expected a process number"),
+    ("simulate lamport --until -1", "'-1'"),
+    ("simulate lamport --steps -1", "'-1'"),
+    ("simulate lamport --lose -0.1", "expected a probability"),
+    ("simulate lamport --drift 1", "expected a drift from 0 to below 1"),
+    ("trace --longest-line 0 verify x", "'--longest-line <M>': expected at least 1 byte"),
+    ("trace --most-processes 0 verify x", "'--most-processes <N>': 0 is not in 1..="),
+    ("trace diagram x --width 0", "'--width <N>': 0 is not in 40..=1000"),
+    ("trace diagram x --paginate 0", "'--paginate <ROWS>': 0 is not in 2..="),
+    ("keys new -n 0 --to x", "'--nodes <N>': 0 is not in 1..=1024"),
+    ("choose -n 0", "expected 1 to 100"),
+    ("scenario two-generals --seeds 0", "--seeds is 1 to 100000"),
+    ("run --entries 0", "expected at least 1"),
+    ("run --duration 0s", "expected a positive duration"),
+    ("run --service 0", "expected 1 to 9"),
+    ("run --service 3 --values 0", "expected"),
+    ("run --service 3 --snapshot-after 0", "'--snapshot-after <N>'"),
+    ("run --trace-mib 0", "expected at least 1"),
+    ("lock k --ttl 0s -- true", "expected at least 1s"),
+    ("elect k --ttl 0s -- true", "expected at least 1s"),
+    ("snapshot save x --max-size 0", "'--max-size <SIZE>': expected at least 1 byte"),
+    ("serve --auth-token-ttl 0", "expected at least 1 second"),
+    ("serve --heartbeat-interval 0", "must be at least 1"),
+    ("serve --max-request-bytes 0", "expected 1 to"),
+    ("serve --max-txn-ops 0", "expected 1 to"),
+    ("serve --experimental-watch-progress-notify-interval 0s", "expected a duration"),
     // Faults that an algorithm does not tolerate.
     ("simulate central --crash 1@3", "--beyond-assumptions"),
     ("check lamport --channel reordered", "--beyond-assumptions"),
@@ -131,6 +177,7 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("simulate lamport -n 3 --tree star", "--tree"),
     ("simulate bully -n 3 --entries 2", "--entries"),
     ("check bully -n 2 --entries 2", "--entries"),
+    ("check raft -n 2 --drift 0.1 --max-states 100000 --initiators 1 --term-max 1", "--drift"),
 ];
 
 /// Command lines that are accepted in spite of a different spelling.
@@ -168,6 +215,16 @@ fn invalid_arguments_are_rejected_with_the_remedy() {
         }
     }
     assert!(failures.is_empty(), "{} of them:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn help_of_help_is_printed() {
+    let plain = tenure("help help");
+    for line in ["help --help", "help -h"] {
+        let output = tenure(line);
+        assert_eq!((output.status.code(), &output.stdout), (Some(0), &plain.stdout), "{line}");
+    }
+    assert_eq!(tenure("help trace --help").stdout, tenure("help trace").stdout);
 }
 
 #[test]

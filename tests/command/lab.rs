@@ -9,7 +9,7 @@ use crate::support::{Response, send, send_raw};
 use serde_json::{Value, json};
 
 /// A lab process, terminated on drop.
-struct Lab {
+pub(crate) struct Lab {
     child: Child,
     address: String,
     at: SocketAddr,
@@ -17,7 +17,7 @@ struct Lab {
 }
 
 impl Lab {
-    fn start(options: &[&str]) -> Lab {
+    pub(crate) fn start(options: &[&str]) -> Lab {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
         command.arg("lab").args(options).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
@@ -37,14 +37,14 @@ impl Lab {
         send_raw(self.at, line, &headers, body)
     }
 
-    /// Body of the response to a successful request.
+    /// Returns the body of the response to a successful request.
     fn post(&self, path: &str, body: &Value) -> Value {
         let answer = self.send(&format!("POST /api/{path}"), &body.to_string());
         assert_eq!(answer.status, 200, "{path} {body}: {}", answer.body);
         serde_json::from_str(&answer.body).unwrap()
     }
 
-    /// Status and error message of a rejected request.
+    /// Returns the status and the error message of a rejected request.
     fn refused(&self, path: &str, body: &str) -> (u16, String) {
         let answer = self.send(&format!("POST /api/{path}"), body);
         let message: Value = serde_json::from_str(&answer.body).expect("an error is JSON");
@@ -58,7 +58,7 @@ impl Lab {
     }
 
     /// Opens a session with the arguments of a simulation.
-    fn open(&self, words: &str) -> LabSession<'_> {
+    pub(crate) fn open(&self, words: &str) -> LabSession<'_> {
         let view = self.post("sessions", &json!({ "words": words }));
         LabSession { lab: self, id: view["session"].as_str().unwrap().to_owned(), view }
     }
@@ -78,10 +78,10 @@ impl Drop for Lab {
     }
 }
 
-struct LabSession<'l> {
+pub(crate) struct LabSession<'l> {
     lab: &'l Lab,
     id: String,
-    view: Value,
+    pub(crate) view: Value,
 }
 
 impl LabSession<'_> {
@@ -90,7 +90,7 @@ impl LabSession<'_> {
         &self.view
     }
 
-    fn step(&mut self, steps: u64) -> &Value {
+    pub(crate) fn step(&mut self, steps: u64) -> &Value {
         self.post("step", &json!({ "steps": steps }))
     }
 
@@ -110,7 +110,7 @@ impl LabSession<'_> {
         self.lab.send(&format!("GET /api/sessions/{}/{name}", self.id), "")
     }
 
-    /// The pending message of this kind between two processes.
+    /// Returns the id of the pending message of this kind between two processes.
     fn message(&self, kind: &str, from: u64, to: u64) -> u64 {
         let messages = self.view["messages"].as_array().unwrap();
         let is = |it: &&Value| it["kind"] == kind && it["from"] == from && it["to"] == to;
@@ -125,7 +125,7 @@ impl LabSession<'_> {
         verdicts.iter().find(|it| it["property"] == property).expect("a verdict")
     }
 
-    /// The trace written by the offered command.
+    /// Returns the trace that the offered command writes.
     fn replayed(&self) -> String {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("again.ndjson");
@@ -139,7 +139,7 @@ impl LabSession<'_> {
         std::fs::read_to_string(file).unwrap()
     }
 
-    /// The offered command writes the trace of the lab, byte for byte.
+    /// Asserts that the offered command writes the trace of the lab, byte for byte.
     fn is_what_the_command_makes(&self) {
         let trace = self.file("trace.ndjson");
         assert_eq!(trace.status, 200);
@@ -277,7 +277,7 @@ fn lab_offers_crashes_timers_and_requests() {
     assert_eq!(session.view["happened"][0], message);
     session.end();
     assert_eq!(session.view["processes"][2]["leads"], true);
-    assert_eq!(session.view["processes"][0]["asks"], json!(["elect"]));
+    assert_eq!(session.view["processes"][0]["commands"], json!(["elect"]));
     session.act(&json!({ "ask": { "process": 1, "command": "elect" } }));
     session.is_what_the_command_makes();
     let mut lock = lab.open("central -n 3 --entries 0");
@@ -285,7 +285,7 @@ fn lab_offers_crashes_timers_and_requests() {
     assert_eq!(lock.view["processes"][1]["hold"], "waiting");
     lock.post("step", &json!({ "until": "event" }));
     assert_eq!(lock.view["processes"][1]["hold"], "inside");
-    assert_eq!(lock.view["processes"][1]["asks"], json!(["exit"]));
+    assert_eq!(lock.view["processes"][1]["commands"], json!(["exit"]));
     lock.is_what_the_command_makes();
 }
 
@@ -433,7 +433,8 @@ fn algorithms_are_listed_with_their_variants() {
     assert_eq!(of("bully")["service"], "election");
     let variants = of("ricart-agrawala")["variants"].as_array().unwrap();
     assert!(variants.iter().any(|it| it["name"] == "clock-only-strict" && it["sound"] == false));
-    assert!(algorithms.iter().all(|it| it["says"].is_string() && it["topology"].is_string()));
+    assert!(algorithms.iter().all(|it| it["description"].is_string()));
+    assert!(algorithms.iter().all(|it| it["topology"].is_string()));
 }
 
 #[test]

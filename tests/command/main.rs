@@ -8,6 +8,7 @@ mod check;
 mod costs;
 mod figures;
 mod first_use;
+mod graphs;
 #[cfg(target_os = "linux")]
 mod guardian;
 #[cfg(target_os = "linux")]
@@ -21,6 +22,7 @@ mod malformed_responses;
 mod member_list;
 mod nested;
 mod operating;
+mod own_properties;
 mod permissions;
 mod prompt;
 mod properties;
@@ -35,6 +37,7 @@ mod simulate;
 mod small_groups;
 #[path = "../../crates/web/tests/support/mod.rs"]
 mod support;
+mod sweeps;
 mod timeouts;
 mod tls;
 mod tolerance;

@@ -1,7 +1,7 @@
 //! `tenure member list` asks each member for its state.
 
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ fn listed(at: &str, is_expected: impl Fn(&Value, i32) -> bool) -> Value {
     }
 }
 
-/// States in the order of the member names, `a` first.
+/// Returns the states in the order of the member names, `a` first.
 fn states(report: &Value) -> Vec<&str> {
     let mut members: Vec<(&str, &str)> = report["members"]
         .as_array()
@@ -38,6 +38,12 @@ fn states(report: &Value) -> Vec<&str> {
         .collect();
     members.sort_unstable();
     members.into_iter().map(|(_, state)| state).collect()
+}
+
+/// The entry of a member in a report.
+fn member<'a>(report: &'a Value, name: &str) -> &'a Value {
+    let members = report["members"].as_array().into_iter().flatten();
+    members.clone().find(|it| it["name"] == name).unwrap_or(&Value::Null)
 }
 
 fn count(report: &Value, state: &str) -> usize {
@@ -70,6 +76,7 @@ fn members_report_their_state_and_failed_ones_are_unreachable() {
     assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
     assert_eq!(table.lines().count(), 4, "{table}");
 
+    let killed_after = tenure::daemon::format_rfc3339(SystemTime::now());
     c.kill();
     // Immediately, even before the other members notice.
     let report = listed(&at, |report, status| status == 0 && states(report).len() == 3);
@@ -77,9 +84,20 @@ fn members_report_their_state_and_failed_ones_are_unreachable() {
     let c = report["members"].as_array().expect("members").iter().find(|it| it["name"] == "c");
     let why = c.expect("c")["unreachable"].as_str().expect("a reason");
     assert!(why.contains("Connection refused"), "{why}");
+    let report = listed(&at, |report, _| member(report, "c")["unreachable_since"].is_string());
+    let since = member(&report, "c")["unreachable_since"].as_str().expect("a time");
+    assert!(
+        since >= &*killed_after && since.ends_with('Z'),
+        "{since}, killed after {killed_after}"
+    );
+    assert!(member(&report, "a")["unreachable_since"].is_null(), "{report:#}");
+    // The time does not move.
+    let again = listed(&at, |report, _| member(report, "c")["unreachable_since"].is_string());
+    assert_eq!(member(&again, "c")["unreachable_since"], since);
     let table = tenure(&format!("member list --endpoints {at}"));
     let table = String::from_utf8(table.stdout).expect("text");
-    assert!(table.contains("c is unreachable: no response from "), "{table}");
+    assert!(table.contains("c is unreachable since 20"), "{table}");
+    assert!(table.contains("Z: no response from "), "{table}");
 
     // One of three members remains.
     stop(&b);
@@ -87,6 +105,11 @@ fn members_report_their_state_and_failed_ones_are_unreachable() {
     let report = listed(&at, is_alone);
     assert_eq!((&report["quorum"], &report["leader"]), (&Value::Bool(false), &Value::Null));
     assert_eq!(states(&report), ["no-leader", "unreachable", "unreachable"]);
+    // The connection with a stopped process stays open.
+    let [stopped, killed] = ["b", "c"].map(|name| member(&report, name));
+    assert!(stopped["unreachable_since"].is_null(), "{report:#}");
+    assert!(stopped["last_contact"].is_string(), "{report:#}");
+    assert!(killed["unreachable_since"].is_string(), "{report:#}");
     let alone = tenure(&format!("member list --endpoints {}", a.address));
     let message = String::from_utf8(alone.stdout).expect("text");
     assert_eq!(alone.status.code(), Some(4), "{message}");

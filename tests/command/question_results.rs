@@ -21,7 +21,7 @@ pub(crate) static ALL: LazyLock<[(Option<i32>, Value); 2]> = LazyLock::new(|| {
     })
 });
 
-/// The entry of one question in the output for all questions.
+/// Returns the entry of one question in the output for all questions.
 pub(crate) fn entry_of(all: &'static Value, id: &str) -> &'static Value {
     let mut all = all.as_array().expect("a list").iter();
     all.find(|report| report["id"] == id).unwrap_or_else(|| panic!("no entry for {id}"))
@@ -40,7 +40,7 @@ pub(crate) fn answer(id: &str) -> Answer {
     let experiments = |report: &Value| report["experiments"].as_array().expect("a list").clone();
     assert_eq!(experiments(report).len(), experiments(broken).len(), "{id}");
     for (experiment, broken) in experiments(report).iter().zip(experiments(broken)) {
-        let message = experiment["says"].as_str().expect("a sentence");
+        let message = experiment["description"].as_str().expect("a sentence");
         assert!(message.ends_with(['.', '?', ')']), "{id}: {message:?}");
         assert_eq!(
             (&experiment["holds"], &broken["holds"]),
@@ -57,7 +57,7 @@ pub(crate) fn answer(id: &str) -> Answer {
 }
 
 impl Answer {
-    /// The observations with this name, in all experiments that have it.
+    /// Returns the observations with this name, of all experiments that have one.
     pub(crate) fn all(&self, name: &str) -> Value {
         self.0.iter().filter_map(|observed| observed.get(name).cloned()).collect()
     }

@@ -14,7 +14,7 @@ fn ids() -> Vec<String> {
 fn list_has_id_chapter_and_title_of_each_question() {
     for question in data("question", 0).as_array().expect("a list") {
         let keys: Vec<_> = question.as_object().expect("an object").keys().collect();
-        assert_eq!(keys, ["asks", "chapter", "id"]);
+        assert_eq!(keys, ["chapter", "id", "text"]);
     }
     let text = String::from_utf8(tenure("question").stdout).expect("text");
     for id in ids() {
@@ -228,7 +228,7 @@ fn one_leader_and_several_resources() {
     assert_eq!(observed.all("entries"), json!([8, 8, 2]));
     let times = observed.all("time_until_all_are_served");
     assert!(times[1].as_f64() < times[0].as_f64(), "{times}");
-    assert_eq!(observed.one("waiting_for_ever"), json!([2, 3]));
+    assert_eq!(observed.one("blocked_processes"), json!([2, 3]));
     assert_eq!(observed.one("probes_find_cycles"), "holds");
 }
 
@@ -266,7 +266,7 @@ fn ring_skips_crashed_processes() {
         json!([2, 3]),
         "a crash of the plain one, and a wrong suspicion"
     );
-    assert_eq!(observed.one("waiting_for_ever"), json!([]), "after three neighbours crashed");
+    assert_eq!(observed.one("blocked_processes"), json!([]), "after three neighbours crashed");
     assert_eq!(observed.all("mutual_exclusion"), json!(["holds", "violated"]));
 }
 
@@ -410,7 +410,7 @@ fn lease_expires_while_its_holder_is_stopped() {
 #[test]
 fn uses_of_leaders() {
     let observed = answer("Q-25");
-    assert_eq!(observed.one("waiting_for_ever"), json!([]));
+    assert_eq!(observed.one("blocked_processes"), json!([]));
     assert_eq!(observed.one("acknowledged_writes_that_are_lost"), 0);
     assert_eq!(observed.one("steps"), 6, "until two lead in different terms");
 }
@@ -439,7 +439,7 @@ fn lock_from_elections() {
 fn ring_election_tolerates_crashes() {
     let observed = answer("Q-27");
     assert_eq!(
-        (observed.one("leaders"), observed.one("waiting_for_ever")),
+        (observed.one("leaders"), observed.one("blocked_processes")),
         (json!([3]), json!([]))
     );
     assert_eq!(observed.all("agreement"), json!(["holds", "holds"]));
@@ -554,6 +554,23 @@ fn earlier_terms_are_not_committed_by_counting() {
 #[test]
 fn leader_confirms_its_term_before_reads() {
     assert_eq!(answer("Q-48").one("without_confirmation"), "violated");
+}
+
+#[test]
+fn echo_reaches_all_before_the_initiator_decides() {
+    assert_eq!(answer("Q-50").one("steps"), 5);
+}
+
+#[test]
+fn largest_wave_extinguishes_the_others() {
+    assert_eq!(answer("Q-51").one("flooding_2ed"), 162);
+}
+
+#[test]
+fn test_of_higher_level_waits_for_the_fragment() {
+    let facts = answer("Q-52");
+    assert_eq!((facts.one("one_level"), facts.one("two_levels")), (18.into(), 28.into()));
+    assert_eq!(facts.one("the_fragment_waits_for_itself"), "violated");
 }
 
 #[test]

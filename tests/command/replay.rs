@@ -17,7 +17,7 @@ fn json(text: &[u8]) -> Value {
     serde_json::from_slice(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Properties decided at the end of a run.
+/// Properties that are decided at the end of a run.
 const ENDS: [&str; 6] = [
     "deadlock-freedom",
     "starvation-freedom",
@@ -63,8 +63,9 @@ fn happens_again(check: &str, file: &Path, over: &[&str]) -> (String, bool) {
     (property.to_owned(), made_to)
 }
 
-/// The checks on cards that show faulty variants, or the simulations. Compositions are included
-/// where their commands differ from those of their parts. Each has its service.
+/// Returns the commands on cards that show variants with mistakes, each with its service: those of
+/// `check` or of `simulate`, as `verb` selects. Compositions are included where their commands
+/// differ from those of their parts.
 fn shown(verb: &str) -> Vec<(Value, String)> {
     let cards = json(&tenure("list --format json").stdout);
     let cards = cards.as_array().expect("a list of cards").clone();
@@ -93,7 +94,7 @@ fn shown(verb: &str) -> Vec<(Value, String)> {
     cards.iter().flat_map(of_card).collect()
 }
 
-/// The kind of the checked algorithm.
+/// Returns the kind of the checked algorithm.
 fn kind(service: &Value, check: &str) -> &'static str {
     match service.as_str().expect("a card names its service") {
         "mutex" if check.starts_with("lease") => "lease",
@@ -103,9 +104,9 @@ fn kind(service: &Value, check: &str) -> &'static str {
     }
 }
 
-/// The counterexamples of the faulty variants of one kind are reproduced in every engine. In those
-/// that begin with `outlive`, a message outlives the crash of its receiver, which no connection
-/// allows: nodes need to be forced.
+/// Asserts that the counterexamples of the variants with mistakes of one kind are reproduced in
+/// every engine. In those that begin with `outlive`, a message outlives the crash of its receiver.
+/// No TCP connection permits this, so real nodes need to be forced.
 fn assert_counterexamples_are_reproduced(of: &str, outlive: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("found.ndjson");
@@ -168,8 +169,8 @@ fn simulator_shows_the_faults_that_no_check_shows() {
     }
 }
 
-/// Every property of `check --property`, with a command that violates it.
-const VIOLATED: [(&str, &str); 38] = [
+/// Properties of `check --property`, each with a command that violates it.
+const VIOLATED: [(&str, &str); 40] = [
     ("mutual-exclusion", "k-mutex -n 3 --k 2"),
     ("mutual-exclusion", "lamport -n 2 --channel reordered --beyond-assumptions"),
     ("mutual-exclusion", "token-ring -n 2 --duplicate 1 --beyond-assumptions"),
@@ -195,6 +196,8 @@ const VIOLATED: [(&str, &str); 38] = [
     ("consistent-cut", "chandy-lamport --variant late-markers -n 2"),
     ("all-arrive", "dissemination-barrier --variant leaves-early -n 2"),
     ("quiescence", "dijkstra-scholten --variant early-signal -n 2"),
+    ("all-reached", "echo --variant early-echo -n 4 --initiators 1"),
+    ("one-tree", "echo -n 2 --initiators 1 --duplicate 1 --beyond-assumptions"),
     ("one-view", "ricciardi-birman --variant minority -n 2 --false-suspicion 2"),
     ("unique-names", "stable-vectors --variant impatient -n 2"),
     ("small-names", "stable-vectors --variant all-suggest -n 2"),

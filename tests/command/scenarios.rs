@@ -3,8 +3,8 @@
 use crate::shell::{data, tenure};
 use serde_json::{Value, json};
 
-/// Runs a scenario, which holds, and whose experiments fail after a change; returns the
-/// observations.
+/// Runs a scenario and returns the observations. Asserts that the scenario holds, and that its
+/// experiments fail after a change.
 #[track_caller]
 pub(crate) fn observed(line: &str) -> Value {
     let report = data(&format!("scenario {line}"), 0);
@@ -29,7 +29,7 @@ fn names() -> Vec<String> {
 fn list_has_name_source_and_summary_of_each_scenario() {
     for scenario in data("scenario", 0).as_array().expect("a list") {
         let keys: Vec<_> = scenario.as_object().expect("an object").keys().collect();
-        assert_eq!(keys, ["name", "says", "source"]);
+        assert_eq!(keys, ["description", "name", "source"]);
     }
     let text = String::from_utf8(tenure("scenario").stdout).expect("text");
     for name in names() {
@@ -148,7 +148,7 @@ fn deadlock_and_starvation() {
 
 #[test]
 fn two_servers_deadlock() {
-    assert_eq!(observed("two-servers-deadlock")["processes_that_wait_for_ever"], json!([1, 2]));
+    assert_eq!(observed("two-servers-deadlock")["blocked_processes"], json!([1, 2]));
 }
 
 #[test]
@@ -487,9 +487,42 @@ fn spanning_tree() {
 }
 
 #[test]
+fn spanning_tree_any_graph() {
+    let observed = observed("spanning-tree-any-graph");
+    assert_eq!(observed["random_0_5_edges_of_the_tree"].as_f64(), Some(5.0));
+}
+
+#[test]
+fn echo() {
+    assert_eq!(observed("echo -n 5")["messages"], json!([8, 10, 20]));
+}
+
+#[test]
+fn echo_election() {
+    assert_eq!(observed("echo-election -n 5")["messages"], 14);
+}
+
+#[test]
+fn tree_election() {
+    assert_eq!(observed("tree-election -n 5")["messages"], json!([16, 16, 16]));
+}
+
+#[test]
+fn flooding_election() {
+    assert_eq!(observed("flooding-election -n 5")["messages"], json!([32, 20, 20]));
+}
+
+#[test]
+fn minimum_spanning_tree() {
+    let observed = observed("minimum-spanning-tree -n 6");
+    assert_eq!(observed["announcements"].as_f64(), Some(4.0));
+    assert_eq!(observed["most_messages"], 28);
+}
+
+#[test]
 fn token_regeneration() {
     let observed = observed("token-regeneration");
-    assert_eq!(observed["suzuki_kasami_processes_that_wait_for_ever"], json!([]));
+    assert_eq!(observed["suzuki_kasami_blocked_processes"], json!([]));
 }
 
 #[test]

@@ -12,7 +12,8 @@ fn data(line: &str) -> Value {
     data_with(line, 0)
 }
 
-/// A rejected command prints an error with all of these words, and nothing else.
+/// Asserts that a command is rejected with an error that contains all of these words, and prints
+/// nothing else.
 #[track_caller]
 fn refused(line: &str, message: &[&str]) {
     let output = tenure(line);
@@ -345,7 +346,11 @@ fn invalid_input_is_rejected_with_the_remedy() {
     refused("simulate", &["ALGORITHM"]);
     refused(
         "simulate maekawa --quorums circles",
-        &["invalid value 'circles' for '--quorums <NAME>': expected pairs, fpp, grid, majority"],
+        &[
+            "invalid value 'circles' for '--quorums <NAME|FILE>'",
+            "pairs, fpp, grid, majority",
+            "or a file",
+        ],
     );
     refused("simulate maekawa --quorums fpp -n 8", &["not 8"]);
     refused("simulate bully --down 6", &["--down", "P6", "P1 to P5"]);
@@ -378,7 +383,7 @@ fn invalid_input_is_rejected_with_the_remedy() {
     refused("simulate central --think soon", &["soon", "exp:2"]);
     refused("simulate central --entries 1,1,1 -n 2", &["3 numbers", "2 processes"]);
     refused("simulate central --entries unbounded", &["tenure check"]);
-    refused("simulate central --runs 0", &["'0' for --runs", "at least 1"]);
+    refused("simulate central --runs 0", &["'0' for '--runs <K>'", "at least 1"]);
     refused("simulate central --drift 1", &["drift", "below 1"]);
     refused("simulate central --gst 5", &["--gst", "--timing partial"]);
     refused("compare locks", &["locks", "mutex"]);

@@ -2,7 +2,7 @@
 
 use crate::shell::{assert_fails_with, data, tenure, text};
 
-/// Maximum number of messages of one election over many runs.
+/// Returns the largest number of messages of one election over many runs.
 #[track_caller]
 fn most_messages(line: &str) -> f64 {
     data(line, 0)["summary"]["messages"]["total"]["max"].as_f64().expect("a figure")
@@ -88,6 +88,38 @@ fn check_uses_the_given_timeout() {
     assert!(report.contains("--timeout"), "timers fire at any time: {report}");
 }
 
+/// A lease that a fast clock ends before a slow clock ends the claim is found. The timeouts that
+/// follow from the bound prevent it.
+#[test]
+fn check_covers_clock_drift_within_its_bound() {
+    for (name, short) in [("lease", "entry-expiry=10"), ("leased", "session-ttl=10")] {
+        let line = |more: &str| {
+            let line = format!(
+                "check {name} -n 2 --entries 1 --timing synchronous --latency 0 --partition 2 \
+                 --property mutual-exclusion{more}"
+            );
+            let status = i32::from(more.contains("0.2 --timeout"));
+            data(&line, status)["properties"]["mutual-exclusion"].clone()
+        };
+        assert_eq!(line(&format!(" --timeout {short}")), "holds", "{name}: no drift");
+        let within = format!(" --drift 0.05 --timeout {short}");
+        assert_eq!(line(&within), "holds", "{name}: the drift of the card");
+        let beyond = format!(" --drift 0.2 --timeout {short}");
+        assert_eq!(line(&beyond), "violated", "{name}: beyond it");
+        assert_eq!(line(" --drift 0.2"), "holds", "{name}: timeouts follow from the bound");
+    }
+}
+
+#[test]
+fn lease_of_a_session_covers_the_drift() {
+    let line = "simulate leased -n 3 --entries 5 --hold 30 --runs 20 --drift 0.2";
+    let violations =
+        |more: &str, status| data(&format!("{line}{more}"), status)["verdicts"].clone();
+    assert_eq!(violations("", 0)["mutual-exclusion"], "holds");
+    let list = text("list leased", 0);
+    assert!(list.contains("session-ttl 10: ") && list.contains("session-validity 9: "), "{list}");
+}
+
 #[test]
 fn only_timeouts_of_the_card_are_accepted() {
     let shown = text("list bully", 0);
@@ -95,6 +127,11 @@ fn only_timeouts_of_the_card_are_accepted() {
     for (line, message) in [
         ("simulate bully --timeout answr=5", "invalid timeout 'answr' for bully: expected answer"),
         ("simulate lamport --timeout x=5", "invalid timeout 'x' for lamport: expected none"),
+        ("simulate leased --timeout ttl=5", "invalid timeout 'ttl' for leased: expected session-"),
+        (
+            "simulate leased --timeout session-ttl=5..6",
+            "invalid range for the timeout 'session-ttl': expected one duration",
+        ),
         ("check bully --timeout answr=5", "invalid timeout 'answr' for bully"),
         (
             "simulate bully --timeout answer",
@@ -113,6 +150,11 @@ fn only_timeouts_of_the_card_are_accepted() {
         ("fifo:bully", "answer=50"),
         ("restarting-chang-roberts", "restart=40"),
         ("mutex-from-election:bully", "answer=3"),
+        ("leased", "session-ttl=12"),
+        ("leased", "session-renewal=2"),
+        ("leased", "leader-change=20..30"),
+        ("fifo:leased", "commit=0..2"),
+        ("election-from-mutex:leased", "session-validity=9.5"),
     ] {
         let ended = tenure(&format!("simulate {name} -n 3 --timeout {timeout}"));
         assert_eq!(ended.status.code(), Some(0), "{name} {timeout}: {ended:?}");

@@ -1,6 +1,6 @@
 //! Breadth-first search over all schedules, one step at a time.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 
 /// A process of an algorithm, with the remaining requests of its user and its timer.
@@ -8,7 +8,7 @@ pub(crate) trait Process: Clone + Eq + Hash {
     /// Messages of the algorithm.
     type Message: Clone + Eq + Hash + Ord;
 
-    /// An enabled step without a message.
+    /// Returns a step that is enabled without a message.
     fn enabled(&self) -> Option<Step>;
 
     /// Executes the step.
@@ -17,7 +17,8 @@ pub(crate) trait Process: Clone + Eq + Hash {
     /// Receives a message.
     fn receive(&mut self, from: usize, message: Self::Message) -> Outbox<Self::Message>;
 
-    /// Another enabled step: a token holder or a process with a timer has a choice.
+    /// Returns another step that is enabled, because a token holder or a process with a timer has a
+    /// choice.
     fn also_enabled(&self) -> Option<Step> {
         None
     }
@@ -58,15 +59,28 @@ struct State<P, M> {
     links: Vec<Vec<M>>,
 }
 
-/// Numbers of reachable states and of steps to them; the start is the first step.
+/// Counts the reachable states and the steps to them. The start counts as the first step.
 pub(crate) fn count<P: Process>(processes: Vec<P>, order: Delivery) -> (u64, u64) {
+    count_with_ends(processes, order, |_| ())
+}
+
+/// Like [`count`]. Calls `on_end` with the processes of each state without a next step.
+pub(crate) fn count_with_ends<P: Process>(
+    processes: Vec<P>,
+    order: Delivery,
+    mut on_end: impl FnMut(&[P]),
+) -> (u64, u64) {
     let links = vec![Vec::new(); processes.len() * processes.len()];
     let first = State { processes, links };
     let mut seen = HashSet::from([first.clone()]);
     let mut waiting = VecDeque::from([first]);
     let mut steps = 1;
     while let Some(state) = waiting.pop_front() {
-        for next in successors(&state, order) {
+        let next_states = successors(&state, order);
+        if next_states.is_empty() {
+            on_end(&state.processes);
+        }
+        for next in next_states {
             steps += 1;
             if next.processes.iter().any(Process::exceeds_bound) {
                 continue;
@@ -79,11 +93,47 @@ pub(crate) fn count<P: Process>(processes: Vec<P>, order: Delivery) -> (u64, u64
     (seen.len() as u64, steps)
 }
 
+/// Least and greatest number of messages that are delivered until no step is possible. Every
+/// schedule must end, so no state may repeat.
+pub(crate) fn extremes<P: Process>(processes: Vec<P>, order: Delivery) -> (u64, u64) {
+    let links = vec![Vec::new(); processes.len() * processes.len()];
+    remaining(&State { processes, links }, order, &mut HashMap::new())
+}
+
+fn remaining<P: Process>(
+    state: &State<P, P::Message>,
+    order: Delivery,
+    known: &mut HashMap<State<P, P::Message>, (u64, u64)>,
+) -> (u64, u64) {
+    if let Some(found) = known.get(state) {
+        return *found;
+    }
+    let local = local_steps(state, order).into_iter().map(|next| (next, 0));
+    let delivered = deliveries(state, order).into_iter().map(|next| (next, 1));
+    let all: Vec<(u64, u64)> = local
+        .chain(delivered)
+        .map(|(next, messages)| {
+            let (least, greatest) = remaining(&next, order, known);
+            (least + messages, greatest + messages)
+        })
+        .collect();
+    let least = all.iter().map(|it| it.0).min().unwrap_or(0);
+    let found = (least, all.iter().map(|it| it.1).max().unwrap_or(0));
+    known.insert(state.clone(), found);
+    found
+}
+
 fn successors<P: Process>(
     state: &State<P, P::Message>,
     order: Delivery,
 ) -> Vec<State<P, P::Message>> {
-    let size = state.processes.len();
+    local_steps(state, order).into_iter().chain(deliveries(state, order)).collect()
+}
+
+fn local_steps<P: Process>(
+    state: &State<P, P::Message>,
+    order: Delivery,
+) -> Vec<State<P, P::Message>> {
     let mut all = Vec::new();
     for (place, process) in state.processes.iter().enumerate() {
         for step in process.enabled().into_iter().chain(process.also_enabled()) {
@@ -92,6 +142,15 @@ fn successors<P: Process>(
             all.push(next.sending(place, sent, order));
         }
     }
+    all
+}
+
+fn deliveries<P: Process>(
+    state: &State<P, P::Message>,
+    order: Delivery,
+) -> Vec<State<P, P::Message>> {
+    let size = state.processes.len();
+    let mut all = Vec::new();
     for (link, queue) in state.links.iter().enumerate() {
         let (from, to) = (link / size, link % size);
         for (place, message) in queue.iter().enumerate() {

@@ -5,11 +5,15 @@ use core::fmt;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use tenure_core::ProcessId;
+use tenure_core::graph::ParseGraphError;
 use tenure_core::quorum::QuorumError;
+use tenure_core::tree::TreeError;
 
 use crate::UnknownVariant;
 
-/// A name that the catalogue does not contain, or a configuration that does not exist.
+/// The catalogue has no algorithm, variant or shape with the name, or the configuration is
+/// impossible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CatalogueError {
     /// The algorithm is unknown.
@@ -39,6 +43,34 @@ pub enum CatalogueError {
     },
     /// No quorums of this kind exist for this number of processes.
     Quorums(QuorumError),
+    /// The listed quorums are for another number of processes than the group has.
+    QuorumsSize {
+        /// Number of processes in the quorums.
+        listed: u32,
+        /// Number of processes in the group.
+        size: u32,
+    },
+    /// The graph or the tree has another number of vertices than the group has processes.
+    GraphSize {
+        /// Number of vertices.
+        vertices: u32,
+        /// Number of processes in the group.
+        size: u32,
+    },
+    /// The timeout was set to a range, but the algorithm uses one duration.
+    TimeoutRange {
+        /// Name of the timeout.
+        name: &'static str,
+    },
+    /// The text of a network or tree is not a valid list of edges.
+    Edges(ParseGraphError),
+    /// The edges do not form a tree.
+    Tree(TreeError),
+    /// The network is not connected: no path joins the first process and the process `apart`.
+    DisconnectedGraph {
+        /// Process without a path to the first one.
+        apart: ProcessId,
+    },
 }
 
 impl CatalogueError {
@@ -60,6 +92,12 @@ impl From<UnknownVariant> for CatalogueError {
     }
 }
 
+impl From<ParseGraphError> for CatalogueError {
+    fn from(error: ParseGraphError) -> Self {
+        CatalogueError::Edges(error)
+    }
+}
+
 impl From<QuorumError> for CatalogueError {
     fn from(error: QuorumError) -> Self {
         CatalogueError::Quorums(error)
@@ -71,6 +109,20 @@ impl fmt::Display for CatalogueError {
         match self {
             CatalogueError::Variant(error) => error.fmt(f),
             CatalogueError::Quorums(error) => error.fmt(f),
+            CatalogueError::QuorumsSize { listed, size } => {
+                write!(f, "quorums of {listed} processes for {size} processes: expected {size}")
+            }
+            CatalogueError::Edges(error) => error.fmt(f),
+            CatalogueError::Tree(error) => error.fmt(f),
+            CatalogueError::GraphSize { vertices, size } => {
+                write!(f, "a graph of {vertices} vertices for {size} processes: expected {size}")
+            }
+            CatalogueError::TimeoutRange { name } => {
+                write!(f, "invalid range for the timeout '{name}': expected one duration")
+            }
+            CatalogueError::DisconnectedGraph { apart } => {
+                write!(f, "the graph is not connected: no path joins P1 and {apart}")
+            }
             CatalogueError::Kind { name, known } => {
                 write!(f, "unknown quorums `{name}`: expected {}", known.join(", "))
             }

@@ -1,4 +1,4 @@
-//! Parameters of configurations, and the configurations that follow from them.
+//! Parameters that a user can set, and the configurations of algorithms that follow from them.
 
 use core::num::NonZeroU32;
 
@@ -6,9 +6,9 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use tenure_core::quorum::Kind;
-use tenure_core::tree::Shape;
-use tenure_core::{Delay, ProcessId, ProcessSet, Rank, TICKS_PER_UNIT, Term};
+use tenure_core::quorum::{Kind, Quorums};
+use tenure_core::tree::{Shape, Tree};
+use tenure_core::{Delay, Graph, ProcessId, ProcessSet, Rank, TICKS_PER_UNIT, Term};
 
 use crate::catalogue_error::CatalogueError;
 use crate::drift;
@@ -24,25 +24,32 @@ pub struct Parameters {
     pub size: u32,
     /// Rank of each process, which decides elections.
     pub ranks: Arc<[Rank]>,
-    /// Processes that had failed before the start, as the others know.
+    /// Processes that failed before the start. All other processes know of these failures.
     pub absent: ProcessSet,
-    /// The coordinator, if it is fixed.
+    /// The coordinator, for algorithms in which it is fixed.
     pub coordinator: ProcessId,
-    /// Kind of quorums.
+    /// Kind of quorums, unless `own_quorums` are given.
     pub quorums: Kind,
-    /// Upper bound on processes inside a k-mutex.
+    /// Upper bound on the number of processes inside at the same time, for a k-mutex.
     pub most_inside: NonZeroU32,
-    /// Shape of the tree.
+    /// Quorums that the user has given, instead of the kind in `quorums`. Used by Maekawa's lock.
+    pub own_quorums: Option<Arc<Quorums>>,
+    /// Shape of the tree, unless `own_tree` is given.
     pub tree: Shape,
+    /// Tree that the user has given, instead of the shape in `tree`.
+    pub own_tree: Option<Arc<Tree>>,
+    /// The network, for algorithms on any graph. `None` means the default of [`Parameters::graph`].
+    pub graph: Option<Arc<Graph>>,
     /// Names of the variants that are switched on.
     pub variants: Vec<String>,
     /// Upper bound on message delay, in ticks; timeouts are derived from it.
     pub delay: u64,
     /// Upper bound on clock drift, in parts per million.
     pub drift_ppm: u32,
-    /// Timeouts set by the user, by name; the others follow from `delay` and `drift_ppm`.
+    /// Timeouts that the user has set, by name. All other timeouts follow from `delay` and
+    /// `drift_ppm`.
     pub timeouts: Vec<(String, Delay)>,
-    /// Number of distinct heartbeat numbers: many in general, few for a small state space.
+    /// Modulus of heartbeat and renewal numbers: large in general, small for a small state space.
     pub rounds: u64,
 }
 
@@ -58,7 +65,10 @@ impl Parameters {
             coordinator: ProcessId(0),
             quorums: Kind::Grid,
             most_inside: NonZeroU32::MIN.saturating_add(1),
+            own_quorums: None,
             tree: Shape::Star,
+            own_tree: None,
+            graph: None,
             variants: Vec::new(),
             delay: TICKS_PER_UNIT,
             drift_ppm: 0,
@@ -67,17 +77,17 @@ impl Parameters {
         }
     }
 
-    /// Returns the variants that are switched on.
+    /// Returns the set of the variants that are switched on.
     ///
     /// # Errors
     ///
-    /// Returns an error for the first name that is not declared.
+    /// Returns an error for the first name that the algorithm does not declare.
     pub fn variants<S: Switch>(&self) -> Result<Variants<S>, UnknownVariant> {
         Variants::named(self.variants.iter().map(String::as_str))
     }
 
-    /// Splits the variants of a wrapping algorithm: returns its own ones, and the parameters of the
-    /// inner algorithm with all others.
+    /// Separates the variants of a wrapper from those of the algorithm inside it. Returns the
+    /// variants of the wrapper, and parameters with all other variants for the inner algorithm.
     pub(crate) fn split<S: Switch>(&self) -> (Variants<S>, Self) {
         let is = |switch: &S, name: &String| switch.declaration().name == name;
         let is_on = |switch: &&S| self.variants.iter().any(|name| is(switch, name));
@@ -87,13 +97,65 @@ impl Parameters {
         (ours, Parameters { variants: theirs, ..self.clone() })
     }
 
+    /// Returns the tree that the user has given, or else the tree of the configured shape.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the given tree has another number of processes.
+    pub fn tree(&self) -> Result<Arc<Tree>, CatalogueError> {
+        let Some(tree) = &self.own_tree else {
+            return Ok(Arc::new(Tree::of(self.tree, self.size)));
+        };
+        if tree.size() != self.size {
+            let (vertices, size) = (tree.size(), self.size);
+            return Err(CatalogueError::GraphSize { vertices, size });
+        }
+        Ok(Arc::clone(tree))
+    }
+
+    /// Returns the quorums that the user has given, or else quorums of the configured kind.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the given quorums are for another number of processes, or if none of the
+    /// configured kind exist.
+    pub fn quorums(&self) -> Result<Arc<Quorums>, CatalogueError> {
+        match &self.own_quorums {
+            None => Ok(Arc::new(Quorums::of(self.quorums, self.size)?)),
+            Some(quorums) if quorums.size() == self.size => Ok(Arc::clone(quorums)),
+            Some(quorums) => {
+                let (listed, size) = (quorums.size(), self.size);
+                Err(CatalogueError::QuorumsSize { listed, size })
+            }
+        }
+    }
+
+    /// Returns the graph of the links between processes: the given one, or else a ring. A ring
+    /// exists for every number of processes and has a cycle.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the given graph has another number of processes, or is not connected.
+    pub fn graph(&self) -> Result<Arc<Graph>, CatalogueError> {
+        let Some(graph) = &self.graph else { return Ok(Arc::new(Graph::ring(self.size))) };
+        if graph.vertices() != self.size {
+            let (vertices, size) = (graph.vertices(), self.size);
+            return Err(CatalogueError::GraphSize { vertices, size });
+        }
+        let distances = graph.distances(ProcessId(0));
+        match distances.iter().position(Option::is_none) {
+            Some(apart) => Err(CatalogueError::DisconnectedGraph { apart: ProcessId::at(apart) }),
+            None => Ok(Arc::clone(graph)),
+        }
+    }
+
     /// Returns the timeout of this name that the user has set, or the default.
     pub fn timeout(&self, name: &str, default: Delay) -> Delay {
         let set = self.timeouts.iter().find(|(set, _)| set == name);
         set.map_or(default, |(_, delay)| *delay)
     }
 
-    /// Returns the ticks that the fastest clock shows while the slowest shows this many.
+    /// Returns the time that passes on the fastest clock while the slowest clock shows `ticks`.
     pub fn stretched(&self, ticks: u64) -> u64 {
         drift::stretched(ticks, self.drift_ppm)
     }
@@ -110,8 +172,8 @@ impl Parameters {
         }
     }
 
-    /// Returns parameters for a channel on which a message may be repeated three times, each time
-    /// after the timeout of its sender's clock, which may be the slowest.
+    /// Returns parameters for an algorithm whose messages the channel may send up to three times
+    /// more. The message delay includes the timeouts of the sender, whose clock may be the slowest.
     pub(crate) fn with_repeats(&self) -> Self {
         let repeats = self.stretched(self.resend().max).saturating_mul(3);
         Parameters { delay: self.delay.saturating_add(repeats), ..self.clone() }
@@ -123,7 +185,7 @@ impl Parameters {
     }
 }
 
-/// A configuration that follows from parameters.
+/// A configuration of an algorithm that can be created from parameters.
 pub trait Configured: Sized {
     /// Returns the configuration for the parameters.
     ///
@@ -133,14 +195,14 @@ pub trait Configured: Sized {
     fn configured(parameters: &Parameters) -> Result<Self, CatalogueError>;
 }
 
-/// For algorithms whose only choice is their variants.
+/// The configuration of algorithms that have nothing but variants to configure.
 impl<S: Switch> Configured for Variants<S> {
     fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         Ok(parameters.variants()?)
     }
 }
 
-/// For algorithms without any choice.
+/// The configuration of algorithms that have nothing to configure.
 impl Configured for () {
     fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         Ok(parameters.no_variants()?)

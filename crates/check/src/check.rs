@@ -1,18 +1,24 @@
-//! Builder of a check: its options and its properties.
+//! Builder of a check: collects its options and the properties to check.
 
 use std::any::type_name;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use tenure_core::monitors::NeighboursOnly;
 use tenure_core::service::{agreement, mutex};
 use tenure_core::{
-    Algorithm, Monitor, Order, ProcessId, Property, Protocol, Requirement, Timestamped, Topology,
+    Algorithm, Layer, Monitor, Order, ProcessId, Property, Protocol, Requirement, Timestamped,
+    Topology,
 };
 use tenure_trace::ServiceCommand;
+use tenure_trace::property::OwnProperty;
 
 use crate::config::CheckConfig;
 use crate::limits::StopSignal;
+use crate::liveness::Fairness;
+use crate::measure::MeasureConfig;
 use crate::model::bypass::BypassMonitor;
+use crate::model::causality::Causality;
 use crate::model::monitors::InternedMonitor;
 use crate::model::processes::{ErasedMonitors, MonitorNeeds, ProtocolHooks};
 use crate::reduce::shifts::Shifts;
@@ -47,13 +53,20 @@ pub struct Check<P: Checkable> {
     /// Configuration of the protocol.
     pub(crate) protocol: P::Config,
     pub(crate) hooks: ProtocolHooks<P>,
-    /// Commands of the users of an agreement service when the check follows a schedule.
+    /// Commands of the users of an agreement service if the check follows a schedule. `None` in a
+    /// search.
     pub(crate) schedule: Option<Vec<(ProcessId, agreement::Command)>>,
     pub(crate) monitors: ErasedMonitors<P>,
     pub(crate) needs: MonitorNeeds,
     pub(crate) selected: Vec<SelectedProperty>,
-    /// Index of the monitor that measures the bypass bound, and the count at which it stops.
+    /// Index of the monitor that measures bypass, and the number at which it stops counting. `None`
+    /// if bypass is not measured.
     pub(crate) bypass_cap: Option<(usize, u32)>,
+    /// Index of the monitor that collects facts for the properties written as expressions. `None`
+    /// if they need no such facts.
+    pub(crate) own_fold: Option<usize>,
+    /// Measure whose extremes are wanted; `None` for a check of properties.
+    pub(crate) measure: Option<MeasureConfig>,
     pub(crate) stop: StopSignal,
 }
 
@@ -64,19 +77,23 @@ pub(crate) struct SelectedProperty {
     pub(crate) kind: CheckKind,
 }
 
-/// How a property is checked.
+/// Way in which a property is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CheckKind {
     /// The monitor at this index checks every state.
     Always(usize),
     /// The monitor at this index checks every state and every end of a run.
     InTheEnd(usize),
-    /// Every waiting process is eventually served or informed.
+    /// Checks that every waiting process is eventually served or informed.
     Progress,
-    /// While processes wait for a lock, some process enters again and again.
+    /// Checks that some process enters again and again while processes wait for a lock.
     DeadlockFreedom,
-    /// Every process that waits for a lock eventually enters.
+    /// Checks that every process that waits for a lock eventually enters.
     StarvationFreedom,
+    /// The expression at this index is evaluated in every state.
+    OwnSafety(usize),
+    /// Checks that every fair run satisfies the expression at this index.
+    OwnLiveness(usize),
 }
 
 impl<P: Checkable> Check<P> {
@@ -100,11 +117,13 @@ impl<P: Checkable> Check<P> {
             needs: MonitorNeeds::default(),
             selected: Vec::new(),
             bypass_cap: None,
+            own_fold: None,
+            measure: None,
             stop: StopSignal::default(),
         }
     }
 
-    /// Changes options that have no method of their own.
+    /// Changes options for which [`Check`] has no method.
     pub fn configure(mut self, change: impl FnOnce(&mut CheckConfig)) -> Self {
         change(&mut self.config);
         self
@@ -151,8 +170,8 @@ impl<P: Checkable> Check<P> {
         self.configure(|config| config.faults.crashes = max)
     }
 
-    /// Restricts crashes to these processes. The default is all processes; [`Check::crashing`] sets
-    /// how many crashes there may be.
+    /// Restricts crashes to these processes. The default is all processes. [`Check::crashing`] sets
+    /// the maximum number of crashes.
     pub fn crashing_at(self, processes: impl IntoIterator<Item = ProcessId>) -> Self {
         let processes = Some(processes.into_iter().collect());
         self.configure(|config| config.faults.crash_filter.at = processes)
@@ -174,14 +193,15 @@ impl<P: Checkable> Check<P> {
         self.configure(|config| config.faults.false_suspicions = max)
     }
 
-    /// Allows applications to exchange up to `max` messages, which carry causality.
+    /// Allows the applications of all processes together to send up to `max` messages. These
+    /// messages carry causality.
     pub fn application_messages(self, max: u32) -> Self {
         self.configure(|config| config.model.application_messages = max)
     }
 
     /// Allows one partition, at any moment and forever, with these processes on one side. All
-    /// messages in flight between the sides, and all later ones, are lost. If there are failure
-    /// detectors, each side eventually suspects the other.
+    /// messages between the sides are lost: those in flight, and all later ones. If there are
+    /// failure detectors, each side eventually suspects the other.
     pub fn partitioning(self, side: impl IntoIterator<Item = ProcessId>) -> Self {
         self.configure(|config| config.faults.partition = Some(side.into_iter().collect()))
     }
@@ -196,6 +216,12 @@ impl<P: Checkable> Check<P> {
     /// `latency`, and a timer fires within its delay.
     pub fn synchronous(self, latency: RangeInclusive<u32>) -> Self {
         self.configure(|config| config.model.latency = Some(latency))
+    }
+
+    /// Bounds the drift of clocks in synchronous time, in parts per million below one million: see
+    /// [`ModelConfig::drift_ppm`](crate::ModelConfig::drift_ppm).
+    pub fn drifting(self, drift_ppm: u32) -> Self {
+        self.configure(|config| config.model.drift_ppm = drift_ppm)
     }
 
     /// Bounds the messages in flight per link to `max`, at least 1: see
@@ -234,11 +260,27 @@ impl<P: Checkable> Check<P> {
         self.select(property, CheckKind::InTheEnd(index))
     }
 
-    /// Checks that messages go only to neighbours on a ring. Costs nothing while they do.
-    pub fn on_ring(mut self, ring: Topology) -> Self {
-        self.needs.ring = Some(ring);
-        let neighbours = NeighboursOnly::of(ring, self.config.size);
-        self.always(neighbours)
+    /// Checks that messages go only to neighbours on this ring. The check adds no states while they
+    /// do.
+    pub fn on_ring(self, ring: Topology) -> Self {
+        let links = NeighboursOnly::of(ring, self.config.size);
+        self.on_links(links)
+    }
+
+    /// Checks that messages go only along these links. The check adds no states while they do.
+    pub fn on_links(mut self, links: NeighboursOnly) -> Self {
+        self.needs.links = Some(links.clone());
+        self.always(links)
+    }
+
+    /// Adds a property that the user has written as an expression.
+    pub fn own(self, property: OwnProperty) -> Self {
+        self.configure(|config| config.own.push(Arc::new(property)))
+    }
+
+    /// Sets the fairness under which liveness is judged. The default is weak fairness.
+    pub fn under(self, fairness: Fairness) -> Self {
+        self.configure(|config| config.fairness = fairness)
     }
 
     /// Checks, under weak fairness, that every process that waits for an answer, an outcome or a
@@ -271,9 +313,11 @@ impl<P: Checkable> Check<P> {
         let (property, needs) = (monitor.property(), &mut self.needs);
         let counts_only = matches!(property, Property::MutualExclusion | Property::AtMost(_));
         needs.names |= !counts_only;
-        needs.causality |= property.requires() == Requirement::Clocks;
+        if property.requires() == Requirement::Clocks {
+            needs.causality = Causality::Requests;
+        }
         if property.requires() == Requirement::Messages {
-            needs.layer = P::Command::SERVICE.layer();
+            needs.layer = P::Command::SERVICE.layer().or(Some(Layer::Agreement));
             needs.all_messages |= property != Property::Topology;
         }
         let index = self.monitors.len();
@@ -283,17 +327,18 @@ impl<P: Checkable> Check<P> {
 
     /// Enables partial-order reduction by ample sets.
     ///
-    /// It explores a single delivery wherever that delivery commutes with every other step. It
-    /// applies only if every process sends to its successor alone, links are FIFO, there are no
-    /// faults, and time is asynchronous; otherwise it has no effect. Judgements do not depend on
-    /// it. Neither do counterexamples, because the search is repeated without the reduction after a
-    /// violation.
+    /// The search explores only one delivery in states in which this delivery commutes with every
+    /// other step. The reduction applies only if every process sends to its successor alone, links
+    /// are FIFO, no faults are allowed, and time is asynchronous. Otherwise it has no effect.
+    ///
+    /// Judgements do not depend on it. Neither do counterexamples, because after a violation the
+    /// search is repeated without the reduction.
     pub fn ample(self) -> Self {
         self.configure(|config| config.search.ample = true)
     }
 
-    /// Bounds the term of every process. States beyond the bound are pruned, and the report lists
-    /// the bound.
+    /// Bounds the term of every process, which `term` returns. The search prunes states with a
+    /// higher term, and the report lists the bound.
     pub fn term_max_by(mut self, term: fn(&P) -> u64, max: u64) -> Self {
         self.hooks.term = Some(term);
         self.configure(|config| config.bounds.term_max = Some(max))
@@ -315,16 +360,18 @@ impl<P: Algorithm + Checkable> Check<P> {
     /// Merges states that differ only by a shift of all timestamps, if the protocol defines such
     /// shifts.
     ///
-    /// An unbounded number of requests needs it. Judgements do not depend on it. Timestamps are not
-    /// shifted if processes may recover, because their clocks may restart at zero.
+    /// A search with an unbounded number of requests needs this option. Judgements do not depend on
+    /// it. It has no effect if processes may recover, because their clocks may restart at zero.
     pub fn rebasing(mut self) -> Self {
         self.hooks.shifts = P::can_shift_timestamps(&self.protocol).then(Shifts::new);
         self.configure(|config| config.search.shifts_timestamps = true)
     }
 
-    /// Bounds the term of every process. States beyond the bound are pruned, and the report lists
-    /// the bound. If processes recover, the search may be infinite without it: a process that
-    /// learns of a leader that it suspects starts new elections with ever higher terms.
+    /// Bounds the term of every process. The search prunes states with a higher term, and the
+    /// report lists the bound.
+    ///
+    /// If processes recover, the search may be infinite without this bound. A process that learns
+    /// of a leader that it suspects starts elections with ever higher terms.
     pub fn term_max(self, max: u64) -> Self {
         self.term_max_by(P::highest_term, max)
     }
@@ -340,8 +387,8 @@ impl<P: Timestamped + Checkable> Check<P> {
 }
 
 impl<P: Symmetric + Checkable> Check<P> {
-    /// Merges states that differ only by a permutation of the names of these processes. Only mutual
-    /// exclusion can be checked then.
+    /// Merges states that differ only by a permutation of the names of these processes. Such a
+    /// check may only select mutual exclusion.
     pub fn symmetric_in(mut self, processes: impl IntoIterator<Item = ProcessId>) -> Self {
         let exchanged: Vec<ProcessId> = processes.into_iter().collect();
         self.hooks.symmetry = Some(Symmetry::new(self.config.size, &exchanged));
@@ -362,7 +409,8 @@ where
     }
 }
 
-/// Converts the name of a type to the command line's spelling.
+/// Converts the name of a type to the spelling of names on the command line: lower case, with
+/// hyphens.
 fn kebab(name: &str) -> String {
     let mut kebab = String::new();
     for letter in name.chars() {

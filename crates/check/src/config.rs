@@ -6,9 +6,11 @@ use std::sync::atomic::AtomicBool;
 
 use tenure_core::{Card, Order, ProcessId, Service};
 use tenure_trace::Action;
+use tenure_trace::property::OwnProperty;
 
 use crate::error::CheckError;
 use crate::limits::{Limits, Progress};
+use crate::liveness::Fairness;
 use crate::users::crashes::{CrashFilter, Saving};
 use crate::users::entries::{Entries, EntryLimits};
 use crate::world::{Fault, Faults, MAX_FAULTS};
@@ -23,7 +25,7 @@ use crate::world::{Fault, Faults, MAX_FAULTS};
 pub struct CheckConfig {
     /// Name of the algorithm in reports.
     pub name: String,
-    /// Service of the protocol, for command types that several services share.
+    /// Service of the protocol, which distinguishes services that have the same command type.
     pub service: Service,
     /// Number of processes.
     pub size: u32,
@@ -35,6 +37,11 @@ pub struct CheckConfig {
     pub bounds: BoundConfig,
     /// Reductions, limits and progress of the search.
     pub search: SearchConfig,
+    /// Properties that the user has written as expressions. The check judges them besides the
+    /// properties that [`Check`](crate::Check) selects.
+    pub own: Vec<Arc<OwnProperty>>,
+    /// Fairness under which liveness is judged.
+    pub fairness: Fairness,
 }
 
 /// Users, links, clocks and failure detectors of a check.
@@ -42,13 +49,21 @@ pub struct CheckConfig {
 pub struct ModelConfig {
     /// Number of requests of each user.
     pub entries: EntryLimits,
-    /// Processes whose users start an election, each once and at any moment. `None`: all.
+    /// Processes whose users start an election, each once and at any moment. `None` means all
+    /// processes.
     pub initiators: Option<Vec<ProcessId>>,
+    /// True if a user that has learned of a leader starts no election any more.
+    pub single_election: bool,
     /// Order in which a link may deliver its messages.
     pub order: Order,
-    /// Least and greatest latency of a message in synchronous time, in units. `None`: time is
-    /// asynchronous.
+    /// Minimum and maximum latency of a message in synchronous time, in units. `None` means that
+    /// time is asynchronous.
     pub latency: Option<RangeInclusive<u32>>,
+    /// Bound on the drift of clocks in synchronous time, in parts per million below one million.
+    ///
+    /// A timer of *t* units fires at each whole unit from *t* / (1 + drift) to *t* / (1 − drift).
+    /// In asynchronous time a timer fires at any moment, which includes any drift.
+    pub drift_ppm: u32,
     /// True if each process has a failure detector that eventually suspects every crashed process,
     /// and every process beyond a partition.
     pub has_detectors: bool,
@@ -58,15 +73,18 @@ pub struct ModelConfig {
     /// trust again before any other input. This does not depend on its failure detector, which may
     /// have reported the crash before, or never.
     pub detects_restarts: bool,
-    /// Maximum number of messages between applications, which carry causality. At most 31.
+    /// Maximum number of messages that applications exchange, at most 31. These messages carry
+    /// causality.
     pub application_messages: u32,
-    /// True if application messages count for causality, besides the protocol's own messages.
+    /// True if causality includes the messages of applications, not only those of the protocol.
     pub application_causality: bool,
-    /// A local clock reads any value below this number of units.
+    /// Upper bound, exclusive, of the readings of a local clock, in units.
     pub clock_readings: u32,
-    /// Steps taken before the search begins. They count towards all budgets.
+    /// Steps that the check takes before the search begins. Their faults and commands count towards
+    /// the limits of the configuration.
     pub prefix: Vec<Action>,
-    /// Card whose assumptions the check must not exceed. `None`: the check may exceed any.
+    /// Card whose assumptions the check must not exceed. `None` means that the check may allow
+    /// anything.
     pub assumed_card: Option<Card>,
 }
 
@@ -79,7 +97,7 @@ pub struct FaultConfig {
     pub duplicates: u32,
     /// Number of crashes.
     pub crashes: u32,
-    /// Crashes that are explored.
+    /// Processes and phases whose crashes are explored.
     pub crash_filter: CrashFilter,
     /// Crashes explored around a save.
     pub saving: Saving,
@@ -97,31 +115,30 @@ pub struct FaultConfig {
 #[derive(Clone, Copy, Debug)]
 pub struct BoundConfig {
     /// Maximum number of messages in flight per link, at least 1. If messages may be lost, a full
-    /// link drops any further message; otherwise the state is pruned, and the report lists the
+    /// link drops further messages. Otherwise the search prunes the state, and the report lists the
     /// bound.
     pub in_flight: usize,
-    /// True if states with a full link are pruned although messages may be lost. Only losses within
-    /// the budget are explored then, which leaves fewer states.
+    /// True if the search prunes states with a full link although messages may be lost. It then
+    /// explores only losses within their budget, and so fewer states.
     pub prunes_full_links: bool,
-    /// Highest term of a process, for protocols with terms. States beyond it are pruned, and the
-    /// report lists the bound.
+    /// Highest term of a process, for protocols with terms. The search prunes states with higher
+    /// terms, and the report lists the bound. `None` means no bound.
     pub term_max: Option<u64>,
-    /// True if the states of the protocol do not grow with the number of requests, which may be
-    /// unbounded then.
+    /// True if the number of states is finite even for an unbounded number of requests.
     pub accepts_unbounded_entries: bool,
 }
 
-/// Reductions, limits and progress of a search.
+/// Reductions, limits and progress reports of a search.
 #[derive(Clone, Default)]
 pub struct SearchConfig {
-    /// True if states are merged that differ only by a shift of all timestamps, if the protocol
-    /// defines such shifts.
+    /// True if the search merges states that differ only by a shift of all timestamps. It has no
+    /// effect if the protocol defines no such shifts.
     pub shifts_timestamps: bool,
     /// True if the search uses partial-order reduction by ample sets.
     pub ample: bool,
-    /// True if the search stores whole states instead of fingerprints.
+    /// True if the search stores whole states. Otherwise it stores fingerprints of 64 bits.
     pub exact: bool,
-    /// Number of threads. The result does not depend on it. `None`: one per core.
+    /// Number of threads. The result does not depend on it. `None` means one thread per core.
     pub threads: Option<usize>,
     /// Limits after which the search stops.
     pub limits: Limits,
@@ -131,10 +148,10 @@ pub struct SearchConfig {
     pub on_progress: Option<OnProgress>,
 }
 
-/// Callback for progress reports.
+/// Callback that receives progress reports of a search.
 pub type OnProgress = Arc<dyn Fn(&Progress) + Send + Sync>;
 
-/// Default limit of messages in flight per link.
+/// Default of [`BoundConfig::in_flight`].
 const IN_FLIGHT: usize = 4;
 
 impl CheckConfig {
@@ -149,10 +166,13 @@ impl CheckConfig {
             faults: FaultConfig::default(),
             bounds: BoundConfig::default(),
             search: SearchConfig::default(),
+            own: Vec::new(),
+            fairness: Fairness::default(),
         }
     }
 
-    /// Returns the budget of each fault, or an error if one exceeds the greatest budget.
+    /// Returns the budget of each fault. Returns an error if a number exceeds the maximum that the
+    /// checker supports.
     pub(crate) fn budget(&self) -> Result<Faults, CheckError> {
         let faults = &self.faults;
         [
@@ -171,7 +191,7 @@ impl CheckConfig {
         })
     }
 
-    /// Returns true if a process can be down.
+    /// Returns true if the check allows a process to be down.
     pub(crate) fn can_be_down(&self) -> bool {
         !self.faults.down.is_empty() || self.faults.crashes > 0
     }
@@ -182,8 +202,10 @@ impl Default for ModelConfig {
         ModelConfig {
             entries: EntryLimits::Same(Entries::AtMost(1)),
             initiators: None,
+            single_election: false,
             order: Order::Reordered,
             latency: None,
+            drift_ppm: 0,
             has_detectors: false,
             detects_restarts: false,
             application_messages: 0,

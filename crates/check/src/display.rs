@@ -2,14 +2,11 @@
 
 use std::fmt;
 
+use tenure_trace::Trace;
 use tenure_trace::diagram::{Direction, Margin, View, lay_out};
 
-use crate::report::{Counterexample, Report};
+use crate::report::{Bounds, Counterexample, Report};
 use tenure_core::Judgement;
-
-/// Assumption of all liveness judgements.
-const FAIRNESS: &str = "weak fairness: a step that stays possible for ever is taken; \
-    requests and faults need not";
 
 impl Counterexample {
     /// Returns a space–time diagram as text of at most 100 columns. Its row numbers are the step
@@ -19,12 +16,29 @@ impl Counterexample {
     }
 
     fn diagram_within(&self, columns: usize) -> String {
-        let layout = lay_out(&self.trace.header, &self.trace.records, View::default());
-        layout.to_text_within(Direction::Down, Margin::Number, columns)
+        diagram(&self.trace, columns)
     }
 }
 
-/// The precision limits the width of the diagrams: `{:.60}`.
+/// Returns the space–time diagram of a trace as text of at most `columns` columns.
+pub(crate) fn diagram(trace: &Trace, columns: usize) -> String {
+    let layout = lay_out(&trace.header, &trace.records, View::default());
+    layout.to_text_within(Direction::Down, Margin::Number, columns)
+}
+
+/// Returns the declared bounds that pruned states as text.
+pub(crate) fn bounds_in_words(bounds: Bounds) -> String {
+    let in_flight = bounds.in_flight.map(|max| match max {
+        1 => "1 message on a link".to_owned(),
+        max => format!("{max} messages on a link"),
+    });
+    let term = bounds.term_max.map(|max| format!("terms up to {max}"));
+    let bounds: Vec<String> = in_flight.into_iter().chain(term).collect();
+    bounds.join(" and ")
+}
+
+/// Writes the report with its diagrams. The precision of the format limits their width: `{:.60}`
+/// means 60 columns.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let many = if self.size == 1 { "process" } else { "processes" };
@@ -32,7 +46,7 @@ impl fmt::Display for Report {
         for (name, judgement) in &self.properties {
             write!(f, "  {name:<24} {judgement}")?;
             if *judgement == Judgement::Holds && !self.bounds.is_empty() {
-                write!(f, " within {}", self.within())?;
+                write!(f, " within {}", bounds_in_words(self.bounds))?;
             }
             writeln!(f)?;
         }
@@ -53,8 +67,8 @@ impl fmt::Display for Report {
             write!(f, ", a state missed with probability {:.0e}", self.missed)?;
         }
         writeln!(f)?;
-        if self.properties.iter().any(|(property, _)| property.is_liveness()) {
-            writeln!(f, "  {FAIRNESS}")?;
+        if let Some(fairness) = self.fairness {
+            writeln!(f, "  {}", fairness.description())?;
         }
         if let Some(limit) = self.limit {
             write!(f, "  stopped: {}", limit.description())?;
@@ -71,19 +85,8 @@ impl fmt::Display for Report {
     }
 }
 
-impl Report {
-    fn within(&self) -> String {
-        let in_flight = self.bounds.in_flight.map(|max| match max {
-            1 => "1 message on a link".to_owned(),
-            max => format!("{max} messages on a link"),
-        });
-        let term = self.bounds.term_max.map(|max| format!("terms up to {max}"));
-        let bounds: Vec<String> = in_flight.into_iter().chain(term).collect();
-        bounds.join(" and ")
-    }
-}
-
-/// The precision limits the width of the diagram: `{:.60}`.
+/// Writes the counterexample with its diagram. The precision of the format limits its width:
+/// `{:.60}` means 60 columns.
 impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (property, length, kind) = (&self.property, self.length(), self.kind.name());

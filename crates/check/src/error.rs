@@ -23,10 +23,23 @@ pub enum CheckError {
         /// Greatest number of monitors for this number of processes.
         max: usize,
     },
+    /// A property written as an expression has free variables with too many combinations of values.
+    #[error(
+        "too many values of the free variables of `{property}` ({bindings}): expected at most \
+         {max}; name the processes, or check fewer properties at a time"
+    )]
+    Bindings {
+        /// Property with the free variables.
+        property: String,
+        /// Number of combinations of values.
+        bindings: usize,
+        /// Maximum number for this number of processes and monitors.
+        max: usize,
+    },
     /// A named process does not exist.
     #[error("unknown process {process}: the group has {size} processes")]
     UnknownProcess {
-        /// The process named.
+        /// Process that the configuration names.
         process: ProcessId,
         /// Number of processes.
         size: u32,
@@ -34,18 +47,18 @@ pub enum CheckError {
     /// A number of faults or application messages is out of range.
     #[error("invalid number of faults or application messages {given}: expected at most {max}")]
     Faults {
-        /// Requested number.
+        /// Number that was requested.
         given: u32,
-        /// Greatest number.
+        /// Greatest number that the checker supports.
         max: u32,
     },
-    /// A step before the search is not possible.
+    /// A step to take before the search is not possible.
     #[error("invalid steps before the search: {reason}")]
     InvalidPrefix {
-        /// The step and the reason.
+        /// The step, and the reason why it is not possible.
         reason: String,
     },
-    /// The list of entries does not have one element per process.
+    /// The list of entries has more or fewer elements than there are processes.
     #[error("invalid number of entries {given}: expected one per process, of {size}")]
     Entries {
         /// Number of elements in the list.
@@ -53,8 +66,8 @@ pub enum CheckError {
         /// Number of processes.
         size: u32,
     },
-    /// An unbounded number of requests needs shifting of timestamps, which the protocol does not
-    /// define or the check did not enable.
+    /// The number of requests is unbounded, which needs shifting of timestamps. The protocol
+    /// defines no shifts, or the check did not enable them.
     #[error(
         "unbounded entries need shifting of timestamps, which {algorithm} does not define or the \
          check did not enable; set a number of entries"
@@ -63,14 +76,15 @@ pub enum CheckError {
         /// Name of the algorithm.
         algorithm: String,
     },
-    /// An unbounded number of requests needs shifting of timestamps, which recoveries and stamped
-    /// application messages exclude.
+    /// The number of requests is unbounded, which needs shifting of timestamps. Recoveries and
+    /// stamped application messages exclude shifting.
     #[error(
         "unbounded entries need shifting of timestamps, which recoveries and stamped application \
          messages exclude; set a number of entries"
     )]
     UnshiftedTimestamps,
-    /// A property depends on process names, which symmetry reduction merges.
+    /// A property depends on process names, but symmetry reduction merges states with different
+    /// names.
     #[error("invalid property for symmetric processes: expected mutual exclusion only")]
     AsymmetricProperty,
     /// A handler panicked. A protocol must never do that.
@@ -78,7 +92,7 @@ pub enum CheckError {
     Panicked {
         /// Message of the panic.
         message: String,
-        /// Shortest run to the panic. Its last step is the one that panicked.
+        /// Shortest run that panics, in its last step.
         run: RunDescription,
     },
     /// The check allows more than the card of the algorithm assumes.
@@ -86,10 +100,11 @@ pub enum CheckError {
     UnmetAssumption {
         /// Name of the algorithm.
         algorithm: String,
-        /// The assumption and how the check exceeds it.
+        /// The assumption, and the option by which the check exceeds it.
         weakness: UnmetAssumption,
     },
-    /// Causality counts requests, which must be bounded.
+    /// A property about the order of requests needs bounded requests, because the checker counts
+    /// them to track causality.
     #[error("the order of requests needs a number of entries: unbounded entries are not supported")]
     UnboundedOrder,
 }

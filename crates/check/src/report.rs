@@ -9,6 +9,7 @@ use tenure_core::{Judgement, Property};
 
 use crate::explain::description::RunDescription;
 use crate::limits::Limit;
+use crate::liveness::Fairness;
 use tenure_trace::{CreateError, Trace, WriteError, Writer};
 
 /// Result of a check.
@@ -18,29 +19,32 @@ pub struct Report {
     pub algorithm: String,
     /// Number of processes.
     pub size: u32,
-    /// Judgement of each property, in the order of selection.
+    /// Judgement of each property, in the order in which the check selected them.
     pub properties: Vec<(Property, Judgement)>,
     /// Number of distinct states, including the initial ones.
     pub states: u64,
-    /// Number of successors generated, plus the initial states.
+    /// Number of successors that the search generated, plus the number of initial states.
     pub transitions: u64,
     /// Greatest distance of a state from an initial state.
     pub depth: u32,
-    /// True if a reduction was in effect.
+    /// True if a reduction was in effect, so that fewer states were explored.
     pub reduced: bool,
-    /// Duration in seconds.
+    /// Duration of the check, in seconds.
     pub seconds: f64,
     /// A shortest counterexample for each violated property.
     pub counterexamples: Vec<Counterexample>,
     /// Declared bounds that pruned states.
     pub bounds: Bounds,
-    /// True if any process was ever in a term. Otherwise a bound on terms prunes nothing.
+    /// True if any process was ever in a term. Otherwise a bound on terms has no effect.
     pub has_terms: bool,
     /// Limit that stopped the search, if any.
     pub limit: Option<Limit>,
-    /// Probability that a state was missed because of equal fingerprints; 0 in exact mode.
+    /// Fairness under which liveness was judged. `None` if only safety was judged.
+    pub fairness: Option<Fairness>,
+    /// Probability that the search missed a state because of equal fingerprints. 0 if it stores
+    /// whole states.
     pub missed: f64,
-    /// Exact bypass bound, if it was measured.
+    /// Exact bypass bound, if the check measured it.
     pub bypass: Option<BypassBound>,
     /// Peak memory of the states, the visited set and the caches, in bytes.
     pub bytes: usize,
@@ -51,19 +55,19 @@ pub struct Report {
 pub struct BypassBound {
     /// Greatest number of entries of one process during one wait of another.
     pub max: u32,
-    /// True if counting stopped at the cap: the true bound is at least `max`.
+    /// True if counting stopped at the cap, so that the true bound may be greater than `max`.
     pub at_least: bool,
     /// A shortest run that reaches the bound.
     pub run: RunDescription,
 }
 
-/// Declared bounds that pruned states; `None` for those that did not.
+/// Declared bounds that pruned states. `None` for a bound that pruned none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Bounds {
-    /// Messages in flight per link.
+    /// Maximum number of messages in flight per link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<usize>,
-    /// Highest term.
+    /// Highest term of a process. States with later terms were not explored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub term_max: Option<u64>,
 }
@@ -80,7 +84,7 @@ impl Bounds {
 pub struct Counterexample {
     /// The violated property.
     pub property: Property,
-    /// How the property is violated.
+    /// Kind of the violation.
     pub kind: ViolationKind,
     /// Explanation in one sentence.
     pub explanation: String,
@@ -90,21 +94,22 @@ pub struct Counterexample {
     pub trace: Trace,
 }
 
-/// How a property is violated.
+/// Ways in which a run can violate a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ViolationKind {
-    /// The last step violates the property.
+    /// The last step of the run violates the property.
     Step,
     /// After the run, two or more waiting processes can never be served.
     Deadlock,
     /// After the run, one waiting process can never be served.
     Blocked,
-    /// A process may wait forever although it could be served: the end of the run repeats.
+    /// The end of the run repeats forever: a process waits forever, although other steps would
+    /// serve it.
     Starvation,
-    /// Processes may wait forever while none enters, although one could: the end of the run
-    /// repeats.
+    /// The end of the run repeats forever: processes wait and none enters, although other steps
+    /// would let one enter.
     Livelock,
-    /// The run may end, or continue forever, in a state that must not last.
+    /// The run may end in a state that must not last, or stay there forever.
     End,
 }
 
@@ -123,7 +128,7 @@ impl ViolationKind {
 }
 
 impl Counterexample {
-    /// Returns the number of steps.
+    /// Returns the number of steps, without those in which only time passes.
     pub fn length(&self) -> usize {
         self.run.length()
     }
@@ -139,12 +144,17 @@ impl Counterexample {
     ///
     /// Returns a [`SaveError`]. The file may exist then, with a part of the trace.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SaveError> {
-        let mut writer = Writer::create(path, &self.trace.header)?;
-        for record in &self.trace.records {
-            writer.write(record.clone())?;
-        }
-        Ok(writer.flush()?)
+        save_trace(&self.trace, path)
     }
+}
+
+/// Writes a trace to a file.
+pub(crate) fn save_trace(trace: &Trace, path: impl AsRef<Path>) -> Result<(), SaveError> {
+    let mut writer = Writer::create(path, &trace.header)?;
+    for record in &trace.records {
+        writer.write(record.clone())?;
+    }
+    Ok(writer.flush()?)
 }
 
 /// Error while saving a trace.
@@ -159,7 +169,8 @@ pub enum SaveError {
 }
 
 impl Report {
-    /// Returns the overall judgement: violated if any property is, else incomplete if any is.
+    /// Returns the overall judgement: violated if any property is violated, or else incomplete if
+    /// any is incomplete, or else `holds`.
     pub fn judgement(&self) -> Judgement {
         let any = |wanted| self.properties.iter().any(|(_, judgement)| *judgement == wanted);
         if any(Judgement::Violated) {
@@ -171,8 +182,8 @@ impl Report {
         }
     }
 
-    /// Combines this report with another of the same group. The properties of the other follow
-    /// these.
+    /// Combines this report with the report of another check of the same group. The properties of
+    /// `other` follow those of this report.
     #[must_use]
     pub fn and(mut self, other: Report) -> Self {
         self.properties.extend(other.properties);
@@ -186,6 +197,7 @@ impl Report {
         self.bounds.term_max = self.bounds.term_max.or(other.bounds.term_max);
         self.has_terms |= other.has_terms;
         self.limit = self.limit.or(other.limit);
+        self.fairness = self.fairness.or(other.fairness);
         self.missed += other.missed;
         self.bypass = self.bypass.or(other.bypass);
         self.bytes = self.bytes.max(other.bytes);
@@ -212,12 +224,12 @@ impl Report {
         self.counterexamples.iter().find(|found| found.property.name() == property)
     }
 
-    /// Returns the shortest counterexample.
+    /// Returns the shortest counterexample, if any property is violated.
     pub fn shortest(&self) -> Option<&Counterexample> {
         self.counterexamples.iter().min_by_key(|found| found.length())
     }
 
-    /// Fails a test, with the report as its message, unless every property holds.
+    /// Panics with the report as its message unless every property holds, for use in tests.
     ///
     /// # Panics
     ///
@@ -257,8 +269,8 @@ impl Serialize for Report {
         fields.serialize_field("n", &self.size)?;
         fields.serialize_field("verdict", &self.judgement())?;
         fields.serialize_field("properties", &Properties(&self.properties))?;
-        if self.properties.iter().any(|(property, _)| property.is_liveness()) {
-            fields.serialize_field("fairness", "weak")?;
+        if let Some(fairness) = self.fairness {
+            fields.serialize_field("fairness", fairness.name())?;
         }
         fields.serialize_field("states", &self.states)?;
         fields.serialize_field("transitions", &self.transitions)?;

@@ -14,13 +14,17 @@ use crate::explain::description::RunDescription;
 use crate::explain::findings::FinishedSearch;
 use crate::explain::replay::path_to;
 use crate::explain::schedule::ScheduleRunner;
+use crate::explore::successors::Worker;
 use crate::explore::{Explored, Search, SearchEnd};
 use crate::limits::Watchdog;
 use crate::liveness::graph::Graph;
 use crate::model::Model;
+use crate::model::causality::Causality;
 use crate::model::fingerprint::missed_state_probability;
 use crate::model::intern::Interner;
 use crate::model::processes::{Processes, ProtocolHooks};
+use crate::own::fold::ServiceFold;
+use crate::own::{self, OwnProperties};
 use crate::report::{Bounds, BypassBound, Report};
 use crate::users::crashes::Saving;
 use crate::users::entries::Entries;
@@ -32,6 +36,7 @@ use crate::world::rules::Rules;
 use crate::world::{Layout, MAX_PROCESSES};
 use tenure_core::Judgement;
 use tenure_trace::ScriptRunner;
+use tenure_trace::property::{ServiceFacts, Tracked};
 
 impl<P: Checkable> Check<P> {
     /// Runs the check.
@@ -55,6 +60,7 @@ impl<P: Checkable> Check<P> {
     /// Panics if links hold no message or the least latency exceeds the greatest.
     pub fn try_run(mut self) -> Result<Report, CheckError> {
         let started = Instant::now();
+        self.select_own();
         let (processes, rules) = self.assemble()?;
         let mut report = match self.reduced(&processes, &rules) {
             Some(report) => report,
@@ -64,10 +70,30 @@ impl<P: Checkable> Check<P> {
         Ok(report)
     }
 
+    /// Selects the properties written as expressions, and adds the monitor that collects facts for
+    /// them. Turns symmetry reduction off if it would merge states that a property distinguishes.
+    fn select_own(&mut self) {
+        let own = &self.config.own;
+        self.selected.extend(own::selected(own));
+        if own.iter().any(|property| own::depends_on_names(property)) {
+            self.hooks.symmetry = None;
+        }
+        if own.iter().any(|property| own::reads_services(property.uses())) {
+            let tracked = own.iter().map(|property| property.tracked());
+            let tracked = tracked.fold(Tracked::none(self.config.service), Tracked::and);
+            let index = self.monitors.len();
+            let facts = ServiceFacts::new(self.config.size, tracked);
+            self.monitors.push(Box::new(ServiceFold::new(facts, index)));
+            self.own_fold = Some(index);
+        }
+    }
+
     /// Runs the check with the ample-set reduction. Returns `None` if the reduction does not apply,
-    /// and after an error or a violation, because there may be a shorter run without it.
+    /// or after an error or a violation. The check then runs without it, because there may be a
+    /// shorter run.
     fn reduced(&mut self, processes: &Processes<P>, rules: &Arc<Rules>) -> Option<Report> {
-        if !self.config.search.ample || !rules.allow_ample() || self.bypass_cap.is_some() {
+        let is_visible = self.bypass_cap.is_some() || !self.config.own.is_empty();
+        if !self.config.search.ample || !rules.allow_ample() || is_visible {
             return None;
         }
         let started = Instant::now();
@@ -85,7 +111,11 @@ impl<P: Checkable> Check<P> {
         processes: &Processes<P>,
         rules: Arc<Rules>,
     ) -> Result<Report, CheckError> {
-        let first = initial_worlds(processes, &rules);
+        let mut first = initial_worlds(processes, &rules);
+        let mut worker = Worker::new(Arc::clone(&rules));
+        for (world, fingerprint) in &mut first {
+            *fingerprint = worker.begin_own(world, *fingerprint).0;
+        }
         let rules = self.forced_steps(processes, rules, &first)?;
         let search = &self.config.search;
         self.stop = self.stop.reset(search.stop_flag.clone());
@@ -100,9 +130,9 @@ impl<P: Checkable> Check<P> {
         Ok(self.report(&mut finished))
     }
 
-    /// Returns `rules` with the steps before the search, which it performs in the first initial
+    /// Returns `rules` with the steps to take before the search. They start in the first initial
     /// world.
-    fn forced_steps(
+    pub(crate) fn forced_steps(
         &self,
         processes: &Processes<P>,
         rules: Arc<Rules>,
@@ -123,7 +153,7 @@ impl<P: Checkable> Check<P> {
         Ok(Arc::new(Rules { forced_steps, ..Rules::clone(&rules) }))
     }
 
-    /// Builds the processes and the rules of the check.
+    /// Builds the model of the processes, and the rules of the search.
     pub(crate) fn assemble(&mut self) -> Result<(Arc<Processes<P>>, Arc<Rules>), CheckError> {
         let workload = self.workload()?;
         self.config.check_assumptions()?;
@@ -131,8 +161,11 @@ impl<P: Checkable> Check<P> {
         assert!(bounds.in_flight > 0, "a link holds at least one message");
         if let Some(latency) = &model.latency {
             assert!(!latency.is_empty(), "the least latency must not exceed the greatest");
+            assert!(model.drift_ppm < 1_000_000, "a drift of 1 would stop a clock");
         }
         let (budget, layout) = (self.config.budget()?, self.layout()?);
+        let own = if self.measure.is_some() { &[][..] } else { &self.config.own };
+        let own = OwnProperties::new(own, layout, self.own_fold)?.map(Arc::new);
         let hooks = ProtocolHooks {
             shifts: self.hooks.shifts.filter(|_| self.shifts_timestamps()),
             ..std::mem::take(&mut self.hooks)
@@ -147,13 +180,14 @@ impl<P: Checkable> Check<P> {
             config: self.config.clone(),
             protocol: self.protocol.clone(),
             hooks,
-            needs: self.needs,
+            needs: self.needs.clone(),
             workload,
             locals: Interner::new(),
             messages: Interner::new(),
             observations: Interner::new(),
             monitors: std::mem::take(&mut self.monitors),
             network: Arc::clone(&network),
+            measure: self.measure.clone(),
             has_terms: AtomicBool::new(false),
         });
         let side = faults.partition.iter().flatten();
@@ -175,13 +209,16 @@ impl<P: Checkable> Check<P> {
             stamped: can_shift_timestamps,
             drops_when_full: self.config.drops_when_full(),
             forced_steps: HashMap::new(),
+            weighs: false,
+            own,
             model: Arc::clone(&processes) as Arc<dyn Model>,
             network,
         });
         Ok((processes, rules))
     }
 
-    /// Returns the layout of a world, or an error if it has too few marks for all monitors.
+    /// Returns the layout of a world. Returns an error if a world has too few marks for all
+    /// monitors.
     fn layout(&self) -> Result<Layout, CheckError> {
         const MARKS: usize = u32::BITS as usize;
         let CheckConfig { size, service, model, .. } = &self.config;
@@ -189,20 +226,26 @@ impl<P: Checkable> Check<P> {
             size: *size as usize,
             application: model.application_messages > 0,
             monitors: self.monitors.len(),
+            own: if self.measure.is_some() { 0 } else { self.config.own.len() },
             sessions: model.detects_restarts,
             has_election: *service == Service::Office,
         };
-        let (monitors, of_processes) = (layout.monitors, layout.marks_of_processes());
+        let monitors = layout.monitors + layout.own;
+        let of_processes = layout.marks_of_processes();
         if of_processes + monitors > MARKS {
             return Err(CheckError::Monitors { monitors, max: MARKS.saturating_sub(of_processes) });
         }
         Ok(layout)
     }
 
-    /// Returns true if the search may shift timestamps, if the protocol defines shifts.
+    /// Returns true if the check permits shifts of timestamps, provided that the protocol defines
+    /// them.
     fn shifts_timestamps(&self) -> bool {
         let CheckConfig { faults, search, .. } = &self.config;
-        search.shifts_timestamps && faults.recoveries == 0 && self.hooks.stamping.is_none()
+        search.shifts_timestamps
+            && faults.recoveries == 0
+            && self.hooks.stamping.is_none()
+            && !self.config.own.iter().any(|property| own::depends_on_timestamps(property))
     }
 
     fn workload(&self) -> Result<Workload, CheckError> {
@@ -241,19 +284,30 @@ impl<P: Checkable> Check<P> {
                     return Err(CheckError::UnshiftedTimestamps);
                 }
             }
-            if self.needs.causality {
+            if self.needs.causality == Causality::Requests {
                 return Err(CheckError::UnboundedOrder);
             }
         }
         let all_processes = || (0..size).map(ProcessId).collect();
         let initiators = model.initiators.clone().unwrap_or_else(all_processes);
         let (service, schedule) = (self.config.service, self.schedule.clone());
-        Ok(Workload { entries, initiators, size, service, schedule })
+        let single_election = model.single_election;
+        Ok(Workload { entries, initiators, single_election, size, service, schedule })
+    }
+
+    /// Returns true if a property is judged under an assumption of fairness.
+    fn judges_liveness(&self) -> bool {
+        let is_safety = |kind| {
+            use CheckKind::{Always, InTheEnd, OwnSafety};
+            matches!(kind, Always(_) | InTheEnd(_) | OwnSafety(_))
+        };
+        self.selected.iter().any(|selected| !is_safety(selected.kind))
     }
 
     /// Returns true if the graph is analysed after the search.
     fn analyses_liveness(&self) -> bool {
-        self.selected.iter().any(|selected| !matches!(selected.kind, CheckKind::Always(_)))
+        let is_safety = |kind| matches!(kind, CheckKind::Always(_) | CheckKind::OwnSafety(_));
+        self.selected.iter().any(|selected| !is_safety(selected.kind))
     }
 
     fn search(&self, rules: &Arc<Rules>) -> Search<'_> {
@@ -262,6 +316,9 @@ impl<P: Checkable> Check<P> {
         for selected in &self.selected {
             if let CheckKind::Always(index) | CheckKind::InTheEnd(index) = selected.kind {
                 wanted |= 1 << index;
+            }
+            if let CheckKind::OwnSafety(index) = selected.kind {
+                wanted |= 1 << (rules.layout.monitors + index);
             }
         }
         Search {
@@ -294,6 +351,7 @@ impl<P: Checkable> Check<P> {
             bounds: self.bounds(&finished.explored),
             has_terms: finished.processes.has_terms.load(Ordering::Relaxed),
             limit,
+            fairness: self.judges_liveness().then_some(self.config.fairness),
             missed: if self.config.search.exact { 0.0 } else { missed_state_probability(states) },
             bypass: self.bypass_bound(finished),
             bytes: finished.explored.bytes_peak,
@@ -318,7 +376,7 @@ impl<P: Checkable> Check<P> {
         report
     }
 
-    fn bounds(&self, explored: &Explored) -> Bounds {
+    pub(crate) fn bounds(&self, explored: &Explored) -> Bounds {
         let [in_flight, term] = explored.exceeded;
         Bounds {
             in_flight: in_flight.then_some(self.config.bounds.in_flight),

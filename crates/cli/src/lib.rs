@@ -54,8 +54,9 @@
 //! | `service` (default) | `command`, and the lock service: `tenure serve`, `run --service` |
 //! | `tls` | the lock service and its clients over TLS |
 //!
-//! A program whose `main` is `tenure::main(tenure::catalogue![MyLock])` is that command with an
-//! additional algorithm.
+//! A program whose `main` is `tenure::main(tenure::catalogue![MyLock], tenure::monitors![])` is
+//! that command with an additional algorithm. Monitors in the second list judge every algorithm of
+//! their service.
 //!
 #![doc = include_str!("../README.md")]
 
@@ -80,7 +81,7 @@ pub use tenure_check as check;
 pub use tenure_core as core;
 pub use tenure_daemon as daemon;
 #[cfg(feature = "command")]
-pub use tenure_instances::{Catalogue, applications, catalogue};
+pub use tenure_instances::{Catalogue, Monitors, applications, catalogue, monitors};
 pub use tenure_runtime as runtime;
 #[cfg(feature = "sim")]
 pub use tenure_sim as sim;

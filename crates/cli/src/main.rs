@@ -1,5 +1,5 @@
-//! The command `tenure`; see `tenure --help`.
+//! The command `tenure`. Its options are described by `tenure --help`.
 
 fn main() -> std::process::ExitCode {
-    tenure::main(tenure::catalogue![])
+    tenure::main(tenure::catalogue![], tenure::monitors![])
 }

@@ -19,7 +19,7 @@ mod transport;
 mod user;
 mod watch;
 
-pub use admin::calls::{Key, Member, MemberStatus, Page, Query};
+pub use admin::calls::{Key, Member, MemberLink, MemberStatus, Page, Query};
 pub use admin::{Admin, Snapshot};
 pub use client::Client;
 pub use election::leadership::Leadership;

@@ -27,8 +27,9 @@ pub trait Algorithm: Protocol {
     /// Returns the card of this algorithm under `config` in a group of `size` processes.
     fn card(config: &Self::Config, size: u32) -> Card;
 
-    /// Returns the number of messages that theory predicts under `config` in a group of `size`,
-    /// without faults and without variants. Returns `None` if there is no formula.
+    /// Returns the number of messages that theory predicts for the workload `scene`, under `config`
+    /// in a group of `size`. The run has no faults and no variants. Returns `None` if there is no
+    /// formula.
     fn expected(config: &Self::Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let _ = (config, size, scene);
         None
@@ -59,13 +60,14 @@ pub trait Algorithm: Protocol {
         None
     }
 
-    /// Subtracts `by` from every timestamp in the state. `by` is at most the smallest one.
+    /// Subtracts `by` from every timestamp in the state. `by` is at most the result of
+    /// [`Algorithm::smallest_timestamp`].
     fn shift_timestamps(&mut self, by: u64) {
         let _ = by;
     }
 
     /// Returns the smallest timestamp in a message, if it has one.
-    fn smallest_in_message(config: &Self::Config, message: &Self::Message) -> Option<u64> {
+    fn smallest_message_timestamp(config: &Self::Config, message: &Self::Message) -> Option<u64> {
         let _ = (config, message);
         None
     }
@@ -76,7 +78,7 @@ pub trait Algorithm: Protocol {
     }
 
     /// Returns the smallest timestamp in saved state, if it has one.
-    fn smallest_in_stable(config: &Self::Config, stable: &Self::Stable) -> Option<u64> {
+    fn smallest_stable_timestamp(config: &Self::Config, stable: &Self::Stable) -> Option<u64> {
         let _ = (config, stable);
         None
     }

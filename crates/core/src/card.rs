@@ -2,10 +2,12 @@
 
 use alloc::format;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::cost::Cost;
+use crate::graph::Graph;
 use crate::label::Layer;
 use crate::process::ProcessId;
 use crate::property::Property;
@@ -25,9 +27,9 @@ pub struct Card {
     pub title: String,
     /// Service that the algorithm implements.
     pub service: Service,
-    /// Publication that describes the algorithm.
+    /// Publication that describes the algorithm, such as author, title and year.
     pub paper: &'static str,
-    /// Approach of the algorithm.
+    /// Rule by which the algorithm decides, such as a token or a quorum.
     pub strategy: Strategy,
     /// Weakest timing model that the algorithm needs.
     pub timing: Timing,
@@ -37,13 +39,16 @@ pub struct Card {
     pub faults: Faults,
     /// Links that the algorithm needs.
     pub topology: Topology,
+    /// Configured graph, if messages travel only along its edges; `None` otherwise.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub graph: Option<Arc<Graph>>,
     /// Failure detector that the algorithm needs.
     pub detection: Detection,
-    /// Knowledge that processes have of their group.
+    /// Facts about the group that the processes know.
     pub knows: Knowledge,
     /// Cost in messages.
     pub messages: Cost,
-    /// Delays according to the literature.
+    /// Delays, bypass and order according to the literature. `None` if the card states none.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub theory: Option<Theory>,
     /// Properties promised while the assumptions hold.
@@ -61,9 +66,9 @@ pub struct Card {
 
 impl Card {
     /// Creates the card of a lock with the defaults that most locks share. Channels reorder, timing
-    /// is asynchronous, and links are complete. Permissions decide, nothing may fail, and there is
-    /// no failure detector. Entries exclude each other, every request is served, and entries carry
-    /// fences. An algorithm overrides the fields that differ, and the cost.
+    /// is asynchronous, and links are complete. The strategy is [`Strategy::Permission`], no faults
+    /// are tolerated, and there is no failure detector. The card promises mutual exclusion,
+    /// starvation freedom and fencing. An algorithm overrides the fields that differ, and the cost.
     pub fn mutex(name: &str, title: impl Into<String>, paper: &'static str) -> Self {
         Card {
             name: name.into(),
@@ -75,6 +80,7 @@ impl Card {
             order: Order::Reordered,
             faults: Faults::none(""),
             topology: Topology::Complete,
+            graph: None,
             detection: Detection::None,
             knows: Knowledge::NON_UNIFORM,
             messages: Cost::per_entry("", 0, None),
@@ -91,8 +97,9 @@ impl Card {
         }
     }
 
-    /// Creates the card of an election with the defaults that most elections share: as
-    /// [`Card::mutex`], but ranks are compared, and in the end all processes agree on the largest.
+    /// Creates the card of an election with the defaults that most elections share. It differs from
+    /// [`Card::mutex`] in its strategy, which compares ranks. It promises that eventually all
+    /// processes agree on the process with the largest rank.
     pub fn election(name: &str, title: impl Into<String>, paper: &'static str) -> Self {
         Card {
             service: Service::Election,
@@ -103,8 +110,8 @@ impl Card {
         }
     }
 
-    /// Creates the card of an agreement algorithm with common defaults: as [`Card::mutex`], but a
-    /// quorum decides, and only progress is promised.
+    /// Creates the card of an agreement algorithm with common defaults. It differs from
+    /// [`Card::mutex`] in its strategy, which is a quorum. It promises only progress.
     pub fn agreement(
         service: Service,
         name: &str,
@@ -126,19 +133,32 @@ impl Card {
         self
     }
 
-    /// Returns all promises, including the cost if it is bounded and the topology if it is a ring.
+    /// Returns all promises. They include the cost if a run can be checked against it, and the
+    /// topology if it is a ring or a graph.
+    ///
     /// `drift_ppm` is the drift of clock rates in parts per million; `None` if timers may fire at
     /// any time.
     pub fn promised(&self, drift_ppm: Option<u32>) -> impl Iterator<Item = Property> + '_ {
         let keep_time = drift_ppm.is_some_and(|drift| drift <= self.drift_ppm);
         let clocked = self.clocked.iter().filter(move |_| keep_time);
         let cost = self.messages.is_checkable().then_some(Property::Cost);
-        let ring = self.topology.is_ring().then_some(Property::Topology);
-        self.promises.iter().chain(clocked).copied().chain(cost).chain(ring)
+        let links = self.has_judged_links().then_some(Property::Topology);
+        self.promises.iter().chain(clocked).copied().chain(cost).chain(links)
     }
 
-    /// Returns the number of processes that may be inside at the same time: 1, or the *k* of a
-    /// k-mutex.
+    /// Sets the links to the edges of a connected graph.
+    #[must_use]
+    pub fn on_graph(self, graph: Arc<Graph>) -> Self {
+        Card { topology: Topology::Graph, graph: Some(graph), ..self }
+    }
+
+    /// Returns true if a monitor can judge the links: on a ring, and on a configured graph.
+    pub fn has_judged_links(&self) -> bool {
+        self.topology.is_ring() || self.graph.is_some()
+    }
+
+    /// Returns the number of processes that may be inside the critical section at the same time: 1,
+    /// or the *k* of a k-mutex.
     pub fn most_inside(&self) -> u32 {
         let most = self.promises.iter().find_map(|promise| match promise {
             Property::AtMost(most) => Some(*most),
@@ -147,7 +167,7 @@ impl Card {
         most.unwrap_or(1)
     }
 
-    /// Returns true if entries carry fences.
+    /// Returns true if every entry to the critical section carries a fencing token.
     pub fn fenced(&self) -> bool {
         self.promises.iter().chain(&self.clocked).any(|promise| *promise == Property::Fencing)
     }
@@ -160,8 +180,9 @@ impl Card {
         })
     }
 
-    /// Returns the property with this card's *k*, if it has a *k*.
-    pub fn meant(&self, property: Property) -> Property {
+    /// Fills in this card's *k* if the property is [`Property::AtMost`]. Returns any other property
+    /// unchanged.
+    pub fn with_own_k(&self, property: Property) -> Property {
         match property {
             Property::AtMost(_) => Property::AtMost(self.most_inside()),
             property => property,
@@ -169,7 +190,7 @@ impl Card {
     }
 }
 
-/// Service of a protocol for its local user. It selects the monitors for its traces.
+/// Service that a protocol offers to its local user. It determines which monitors judge a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -198,7 +219,9 @@ pub enum Service {
     Renaming,
     /// A replicated log.
     Log,
-    /// Any other service.
+    /// Waves: messages that reach the whole group and then return to their initiator.
+    Wave,
+    /// Any other service, such as an application under a leader.
     #[cfg_attr(feature = "serde", serde(other))]
     Other,
 }
@@ -219,11 +242,13 @@ impl Service {
             Service::Membership => "membership",
             Service::Renaming => "renaming",
             Service::Log => "log",
+            Service::Wave => "wave",
             Service::Other => "other",
         }
     }
 
-    /// Returns the layer whose messages make up the cost.
+    /// Returns the layer whose messages count towards the cost on the card, or `None` if the
+    /// service has no such layer.
     pub const fn layer(self) -> Option<Layer> {
         match self {
             Service::Mutex | Service::Office => Some(Layer::Mutex),
@@ -233,7 +258,7 @@ impl Service {
     }
 }
 
-/// Approach of an algorithm.
+/// Rule by which an algorithm decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -284,7 +309,7 @@ pub enum Order {
 pub struct Faults {
     /// True if any number of messages may be lost.
     pub loss: bool,
-    /// Number of messages that may be lost in a run where `loss` is false.
+    /// Maximum number of lost messages in a run, if `loss` is false.
     pub max_lost: u32,
     /// True if messages may be duplicated.
     pub duplication: bool,
@@ -292,17 +317,17 @@ pub struct Faults {
     pub absence: bool,
     /// Ways in which processes may crash.
     pub crashes: Crashes,
-    /// Number of processes that may crash; `None` if there is no such bound.
+    /// Maximum number of processes that may crash; `None` if there is no such bound.
     pub max_crashed: Option<u32>,
-    /// True if only a majority of processes makes progress, and a minority waits.
+    /// True if the algorithm makes progress only while a majority of the processes is up. A
+    /// minority waits.
     pub majority: bool,
-    /// The same in one sentence, for error messages.
-    #[cfg_attr(feature = "serde", serde(rename = "says"))]
+    /// All tolerated faults in one sentence, for error messages.
     pub description: &'static str,
 }
 
 impl Faults {
-    /// Creates the description of no faults.
+    /// Returns a tolerance of no faults; `description` states this in one sentence.
     pub const fn none(description: &'static str) -> Self {
         Faults {
             loss: false,
@@ -321,23 +346,23 @@ impl Faults {
         Faults { duplication: true, ..Faults::none(description) }
     }
 
-    /// Adds up to `max_lost` lost messages in a run.
+    /// Adds tolerance of up to `max_lost` lost messages per run.
     pub const fn with_losses(self, max_lost: u32) -> Self {
         Faults { max_lost, ..self }
     }
 
-    /// Adds up to `max_crashed` processes that crash and stay down.
+    /// Adds tolerance of up to `max_crashed` processes that crash and stay down.
     pub const fn with_crashes(self, max_crashed: u32) -> Self {
         let crashes = if max_crashed > 0 { Crashes::Stop } else { Crashes::None };
         Faults { crashes, max_crashed: Some(max_crashed), ..self }
     }
 
-    /// Requires that a majority is up.
+    /// Makes progress depend on a majority of the processes being up.
     pub const fn with_majority(self) -> Self {
         Faults { majority: true, ..self }
     }
 
-    /// Adds processes that are down from the start.
+    /// Adds tolerance of processes that are down from the start.
     pub const fn with_initial_crashes(self) -> Self {
         Faults { absence: true, ..self }
     }
@@ -371,6 +396,8 @@ pub enum Topology {
     BidirectionalRing,
     /// Between neighbours in a tree.
     Tree,
+    /// Between neighbours in a connected graph.
+    Graph,
 }
 
 impl Topology {
@@ -379,14 +406,14 @@ impl Topology {
         matches!(self, Topology::UnidirectionalRing | Topology::BidirectionalRing)
     }
 
-    /// Returns true if `from` may send to `to` in a group of `size`. For other topologies than
-    /// rings the numbers do not tell, and the result is true.
+    /// Returns true if `from` may send to `to` in a group of `size`. Always true for a topology
+    /// other than a ring, because process numbers alone do not determine its links.
     pub fn joins(self, size: u32, from: ProcessId, to: ProcessId) -> bool {
         let follows = |one: ProcessId, other: ProcessId| (one.0 + 1) % size == other.0;
         match self {
             Topology::UnidirectionalRing => follows(from, to),
             Topology::BidirectionalRing => follows(from, to) || follows(to, from),
-            Topology::Complete | Topology::Star | Topology::Tree => true,
+            Topology::Complete | Topology::Star | Topology::Tree | Topology::Graph => true,
         }
     }
 }
@@ -435,8 +462,7 @@ impl Knowledge {
 pub struct Timeout {
     /// Name on the command line.
     pub name: &'static str,
-    /// Description of the limit.
-    #[cfg_attr(feature = "serde", serde(rename = "says"))]
+    /// Description of the period that the timeout limits.
     pub description: &'static str,
     /// Value in this configuration, by the process's own clock.
     #[cfg_attr(feature = "serde", serde(skip))]
@@ -456,22 +482,22 @@ impl Timeout {
 pub struct Variant {
     /// Name on the command line.
     pub name: &'static str,
-    /// Description of the difference.
-    #[cfg_attr(feature = "serde", serde(rename = "says"))]
+    /// Difference between the variant and the unchanged algorithm, in words.
     pub description: &'static str,
     /// True if the promises still hold; false for a mistake that is kept as a demonstration.
     pub sound: bool,
-    /// Verdict of the project's checklist that the variant demonstrates, such as 7-L2; empty if
-    /// none.
+    /// Verdict that the variant demonstrates, by its number in the list of known results, such as
+    /// 7-L2. Empty if there is none.
     pub verdict: &'static str,
-    /// Options with which `tenure check` demonstrates the variant. After the word `simulate` they
-    /// are options of `tenure simulate`. Empty if there is no demonstration.
+    /// Command-line options of `tenure check` that demonstrate the variant. If they begin with the
+    /// word `simulate`, the rest are options of `tenure simulate` instead. Empty if there is no
+    /// demonstration.
     pub shown_by: &'static str,
 }
 
 impl Variant {
-    /// Returns the arguments of `tenure` that demonstrate the variant of an algorithm, if there are
-    /// any.
+    /// Returns the arguments of `tenure` that demonstrate this variant of `algorithm`, or `None` if
+    /// there is no demonstration.
     pub fn command(&self, algorithm: &str) -> Option<String> {
         let (verb, options) = match self.shown_by.strip_prefix("simulate ") {
             Some(options) => ("simulate", options),

@@ -20,6 +20,7 @@ mod card;
 mod clock;
 mod cost;
 mod dyn_effects;
+pub mod graph;
 mod label;
 mod lift;
 mod lock_name;
@@ -54,6 +55,7 @@ pub use card::{
 pub use clock::{Causality, LamportClock, Timestamp, VectorClock};
 pub use cost::{Cost, CostBound, Per};
 pub use dyn_effects::DynEffects;
+pub use graph::{Graph, GraphError};
 pub use label::{Label, Labelled, Layer};
 pub use lift::Lift;
 pub use lock_name::{LockName, LockNameError};

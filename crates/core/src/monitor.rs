@@ -19,16 +19,17 @@ pub trait Monitor<C, E>: Clone + Eq + Hash {
     /// Returns the property that the monitor judges.
     fn property(&self) -> Property;
 
-    /// Processes one observation at a process. After an error the state of the monitor is
-    /// unspecified.
+    /// Processes the observation `seen` at the process `at`. Returns an error if it violates the
+    /// property; from then on the state of the monitor is unspecified.
     fn observe(&mut self, at: ProcessId, seen: Observation<'_, C, E>) -> Result<(), Violation>;
 
-    /// Judges the run after its end. Most properties are decided earlier.
+    /// Returns an error if the final state of a run violates the property. Most properties are
+    /// violated by a single observation, and this method then returns `Ok`.
     fn at_end(&self) -> Result<(), Violation> {
         Ok(())
     }
 
-    /// Returns a measurement to be maximised over all runs.
+    /// Returns a number, such as the bypass so far. A checker reports its maximum over all runs.
     fn measure(&self) -> u64 {
         0
     }
@@ -46,14 +47,15 @@ pub trait Monitor<C, E>: Clone + Eq + Hash {
     }
 }
 
-/// An observation at a process.
+/// A fact that a monitor learns about one process: a command, an event, a crash, a recovery or a
+/// sent message.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Observation<'a, C, E> {
     /// The local user issued a command.
     Command {
         /// Command of the user.
         command: &'a C,
-        /// Vector clock of the harness at this moment, if it keeps one.
+        /// Vector clock of the process at this moment, if the engine keeps vector clocks.
         clock: Option<&'a VectorClock>,
     },
     /// The local user received an event.
@@ -62,8 +64,8 @@ pub enum Observation<'a, C, E> {
     Crashed,
     /// The process booted again.
     Recovered,
-    /// The process sent a message of the service's layer to another. Shown only to monitors that
-    /// [require](Property::requires) messages.
+    /// The process sent a message of the service's layer to another process. Shown only to monitors
+    /// that [require](Property::requires) messages.
     Sent {
         /// Receiver of the message.
         to: ProcessId,
@@ -79,10 +81,10 @@ impl<C, E> Clone for Observation<'_, C, E> {
     }
 }
 
-/// An observation at a user of a lock.
+/// An observation in a run of a lock.
 pub type MutexObservation<'a> = Observation<'a, mutex::Command, mutex::Event>;
 
-/// An observation at a user of an election.
+/// An observation in a run of an election.
 pub type ElectionObservation<'a> = Observation<'a, election::Command, election::Event>;
 
 /// Violation of a property.
@@ -91,8 +93,7 @@ pub type ElectionObservation<'a> = Observation<'a, election::Command, election::
 pub struct Violation {
     /// Process at which the violation became certain.
     pub at: ProcessId,
-    /// Description of the violation, one sentence.
-    #[cfg_attr(feature = "serde", serde(rename = "says"))]
+    /// Description of the violation, in one sentence.
     pub message: String,
 }
 

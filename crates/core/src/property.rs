@@ -10,9 +10,9 @@ use crate::card::Service;
 /// Properties are ordered by their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Property {
-    /// At most one process is inside. A crash ends an entry.
+    /// At most one process is inside the critical section. A crash ends an entry.
     MutualExclusion,
-    /// At most this many processes are inside.
+    /// At most this many processes are inside the critical section.
     AtMost(u32),
     /// At most one process is inside. A process that crashes inside stays inside until it recovers.
     MutualExclusionStrict,
@@ -28,17 +28,21 @@ pub enum Property {
     /// [`Property::DeadlockFreedom`]. No bound on bypass implies it, because under a deadlock no
     /// process enters twice.
     StarvationFreedom,
-    /// Fences strictly increase.
+    /// The fencing token of each entry is higher than those of all earlier entries.
     Fencing,
     /// First come, first served (FIFO): of two requests, the one that happened before the other is
-    /// served first. The doorway is the step that issues the request. *Before* is Lamport's
-    /// relation by the lock's own messages, because processes without a shared clock have no other.
+    /// served first. The doorway is the step in which a process issues its request (the command
+    /// `enter`). *Before* is Lamport's relation by the lock's own messages, because processes
+    /// without a shared clock have no other relation. No doorway ends earlier. Some locks have a
+    /// later doorway, such as the arrival of the request at a coordinator, or the creation of a key
+    /// in a queue. Such a lock may violate this property although it is FIFO after its own doorway.
+    /// The reverse is impossible.
     Order,
     /// Like [`Property::Order`], but *before* includes the application's messages.
     OrderWithMessages,
-    /// Bounded bypass: one process enters at most this often while another waits. Without a bound
-    /// it is measured and never violated. Waiting begins with the request. This is not a liveness
-    /// property.
+    /// Bounded bypass: one process enters at most this often while another waits. With `None` the
+    /// bypass is only measured, and the property is never violated. Waiting begins with the
+    /// request. This is not a liveness property.
     Bypass(Option<u32>),
     /// Eventually all processes believe in one leader, and the terms of a process never decrease.
     /// For consensus: no two processes decide differently. For broadcast: an item that one correct
@@ -68,9 +72,10 @@ pub enum Property {
     FreshTerms,
     /// No leader is deposed while a majority believes in it.
     SteadyLeader,
-    /// An entry or an election takes as many messages as the card states.
+    /// An entry or an election takes as many messages as the card of the algorithm states.
     Cost,
-    /// Messages go only to neighbours on the ring that the card names.
+    /// Messages go only to neighbours, on the ring or in the graph that the card of the algorithm
+    /// names.
     Topology,
     /// Every item of a stream arrives exactly once, in order.
     NoLoss,
@@ -84,17 +89,20 @@ pub enum Property {
     ConsistentCut,
     /// No process leaves a barrier before all have arrived.
     AllArrive,
+    /// A wave returns only when all processes have taken part.
+    AllReached,
     /// The end of a computation is announced only when no process works for it any more.
     Quiescence,
     /// Views with the same number are equal.
     OneView,
     /// No two processes have the same new name.
     UniqueNames,
-    /// New names are small.
+    /// New names are between 1 and N + t, where N is the group size and t the number of tolerated
+    /// crashes.
     SmallNames,
     /// Two logs with an entry of the same term at the same index are equal up to that index.
     LogMatching,
-    /// A leader's log contains everything that was committed in earlier terms.
+    /// A leader's log contains every entry that was committed in an earlier term.
     LeaderCompleteness,
     /// All processes apply the same entries of a log, in its order.
     StateMachineSafety,
@@ -102,9 +110,9 @@ pub enum Property {
     LinearizableReads,
     /// An appended entry is committed at most once, and a declined one never.
     AtMostOnce,
-    /// The resource accepts no fence below one that it has seen.
+    /// The protected resource accepts no fence below one that it has seen.
     FencedAccess,
-    /// No increment of the resource's counter is lost.
+    /// No increment of the counter in the protected resource is lost.
     Counter,
     /// No message is received before it is sent.
     Trace,
@@ -112,10 +120,10 @@ pub enum Property {
     Custom(&'static str),
 }
 
-/// Input that a property cannot be judged without.
+/// Input that a monitor needs to judge a property, besides commands and events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requirement {
-    /// Only commands and events.
+    /// Only commands and events are needed.
     Nothing,
     /// Vector clocks of the requests.
     Clocks,
@@ -127,37 +135,39 @@ pub enum Requirement {
     Messages,
 }
 
-/// Reporting of a property that was not requested.
+/// Condition under which a report includes a property that the user did not request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reporting {
-    /// Not reported unless requested.
+    /// The property is reported only on request.
     OnRequest,
-    /// Reported if violated.
+    /// The property is reported if a run violates it.
     OnViolation,
-    /// Always reported.
+    /// The property is reported in every run, whether violated or not.
     Always,
     /// Expected of every service, with or without a card: a violation is a failure.
     Expected,
 }
 
 /// Description of [`Property::Bypass`], with or without a bound.
-const BYPASS: &str = "Measure how often one process enters while another waits; bounded-bypass=2: \
-    judge that it is no more than twice";
+const BYPASS_DESCRIPTION: &str = "Measure how often one process enters while another waits; \
+    bounded-bypass=2: judge that it is no more than twice";
 
 /// Description of [`Property::Order`].
-const ORDER: &str = "First come, first served (FIFO): no request is served before one that \
-    happened before it";
+const ORDER_DESCRIPTION: &str = "First come, first served (FIFO): no request is served before one \
+    that happened before it; the doorway is the step that issues the request, not its arrival";
 
 /// Description of [`Property::DeadlockFreedom`].
-const DEADLOCK_FREEDOM: &str = "While processes wait, some process enters (weak fairness)";
+const DEADLOCK_FREEDOM_DESCRIPTION: &str =
+    "While processes wait, some process enters (weak fairness)";
 
 /// Description of [`Property::StarvationFreedom`].
-const STARVATION_FREEDOM: &str = "Every process that waits enters: lockout freedom (weak fairness)";
+const STARVATION_FREEDOM_DESCRIPTION: &str =
+    "Every process that waits enters: lockout freedom (weak fairness)";
 
 impl Property {
     /// All properties except custom ones. A card sets the *k* of [`Property::AtMost`], and the
     /// caller sets the bound of [`Property::Bypass`].
-    pub const ALL: [Property; 42] = [
+    pub const ALL: [Property; 43] = [
         Property::MutualExclusion,
         Property::AtMost(1),
         Property::MutualExclusionStrict,
@@ -188,6 +198,7 @@ impl Property {
         Property::OneTree,
         Property::ConsistentCut,
         Property::AllArrive,
+        Property::AllReached,
         Property::Quiescence,
         Property::OneView,
         Property::UniqueNames,
@@ -210,15 +221,15 @@ impl Property {
             Property::MutualExclusionStrict => {
                 ("mutual-exclusion-strict", "At most one inside, though a crash ends no entry")
             }
-            Property::DeadlockFreedom => ("deadlock-freedom", DEADLOCK_FREEDOM),
-            Property::StarvationFreedom => ("starvation-freedom", STARVATION_FREEDOM),
+            Property::DeadlockFreedom => ("deadlock-freedom", DEADLOCK_FREEDOM_DESCRIPTION),
+            Property::StarvationFreedom => ("starvation-freedom", STARVATION_FREEDOM_DESCRIPTION),
             Property::Progress => ("progress", "Every process that waits gets its answer"),
             Property::Fencing => ("fencing", "Fences strictly increase"),
-            Property::Order => ("order", ORDER),
+            Property::Order => ("order", ORDER_DESCRIPTION),
             Property::OrderWithMessages => {
                 ("order-with-messages", "Like order, counting the application's messages too")
             }
-            Property::Bypass(_) => ("bounded-bypass", BYPASS),
+            Property::Bypass(_) => ("bounded-bypass", BYPASS_DESCRIPTION),
             Property::Validity => {
                 ("validity", "The largest live rank leads; a decision was proposed")
             }
@@ -250,6 +261,7 @@ impl Property {
             | Property::OneTree
             | Property::ConsistentCut
             | Property::AllArrive
+            | Property::AllReached
             | Property::Quiescence
             | Property::OneView
             | Property::UniqueNames
@@ -278,6 +290,9 @@ impl Property {
                 ("consistent-cut", "A snapshot shows a state that could have occurred")
             }
             Property::AllArrive => ("all-arrive", "No process leaves before all have arrived"),
+            Property::AllReached => {
+                ("all-reached", "A wave returns only when all processes have taken part")
+            }
             Property::Quiescence => {
                 ("quiescence", "An end is announced only when no process works")
             }
@@ -372,14 +387,18 @@ impl Property {
             Property::NoLoss => matches!(service, Service::Stream),
             Property::ConsistentCut => matches!(service, Service::Snapshot),
             Property::AllArrive => matches!(service, Service::Barrier),
+            Property::AllReached => matches!(service, Service::Wave),
+            Property::OneTree => matches!(service, Service::Wave | Service::Other),
             Property::Quiescence => matches!(service, Service::Termination),
             Property::OneView => matches!(service, Service::Membership),
+            // The program that adds a monitor decides.
+            Property::Custom(_) => true,
             Property::UniqueNames | Property::SmallNames => matches!(service, Service::Renaming),
             _ => matches!(service, Service::Other),
         }
     }
 
-    /// Returns true if only the end of a run decides the property, though it may be violated
+    /// Returns true if only the end of a run decides the property, although a step may violate it
     /// earlier.
     pub const fn is_decided_at_end(self) -> bool {
         use Property::{
@@ -400,13 +419,13 @@ impl Property {
         )
     }
 
-    /// True if the property demands that something happens eventually, so that a judgement needs a
-    /// fair schedule.
+    /// Returns true if the property demands that something happens eventually, so that a judgement
+    /// needs a fair schedule.
     pub const fn is_liveness(self) -> bool {
         matches!(self, Property::Progress | Property::DeadlockFreedom | Property::StarvationFreedom)
     }
 
-    /// True if a run or an algorithm that has this property has `other` as well.
+    /// Returns true if a run or an algorithm that has this property also has the property `other`.
     pub fn implies(self, other: Property) -> bool {
         match (self, other) {
             (Property::StarvationFreedom, Property::DeadlockFreedom) => true,
@@ -415,7 +434,7 @@ impl Property {
         }
     }
 
-    /// Returns the input that the property cannot be judged without.
+    /// Returns the input that a monitor needs to judge the property.
     pub const fn requires(self) -> Requirement {
         match self {
             Property::Order | Property::OrderWithMessages => Requirement::Clocks,
@@ -426,7 +445,7 @@ impl Property {
         }
     }
 
-    /// Returns how the property is reported if it was not requested.
+    /// Returns the condition under which a report includes the property without a request.
     pub const fn reporting(self) -> Reporting {
         match self {
             Property::MutualExclusion

@@ -11,10 +11,10 @@ use crate::process_set::ProcessSet;
 
 /// One quorum per process: *Q_i*, which contains process *i* and intersects every *Q_j*.
 ///
-/// Every constructor checks both, so a value of this type is a quorum system.
+/// Every constructor checks these two conditions, so a value of this type is a quorum system.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Quorums {
-    kind: Kind,
+    kind: Option<Kind>,
     sets: Vec<ProcessSet>,
 }
 
@@ -27,7 +27,7 @@ pub enum Kind {
     Plane,
     /// Row and column of a rectangle, filled row by row.
     Grid,
-    /// Any majority: each process and the next ⌊N/2⌋.
+    /// Majorities: each process and the ⌊N/2⌋ processes after it on the ring.
     Majority,
     /// A path from the root of a binary tree to a leaf.
     Tree,
@@ -63,7 +63,7 @@ impl Quorums {
             Kind::Majority => majority(size),
             Kind::Tree => tree(size),
         };
-        let quorums = Quorums { kind, sets };
+        let quorums = Quorums { kind: Some(kind), sets };
         assert!(quorums.intersect(), "any two quorums have a member in common");
         Ok(quorums)
     }
@@ -73,8 +73,37 @@ impl Quorums {
         &self.sets[process.index()]
     }
 
-    /// Returns the construction.
-    pub fn kind(&self) -> Kind {
+    /// Creates the quorum system of these quorums for `size` processes: the quorum of a process is
+    /// the first one that contains it.
+    ///
+    /// # Errors
+    ///
+    /// [`QuorumError`] for the first two quorums without a common member, for a member outside of
+    /// the group, and for a process in no quorum.
+    pub fn with_sets(size: u32, quorums: &[ProcessSet]) -> Result<Self, QuorumError> {
+        let members = |set: &ProcessSet| {
+            set.iter().map(|it| format!("{it}")).collect::<Vec<String>>().join(" ")
+        };
+        let outside = quorums.iter().flat_map(ProcessSet::iter).find(|it| it.0 >= size);
+        if let Some(outside) = outside {
+            return Err(QuorumError(format!("{outside} is outside of the group P1 to P{size}")));
+        }
+        for (place, one) in quorums.iter().enumerate() {
+            if let Some(other) = quorums[place..].iter().find(|other| !one.intersects(other)) {
+                let (one, other) = (members(one), members(other));
+                return Err(QuorumError(format!("the quorums {one} and {other} do not intersect")));
+            }
+        }
+        let first = |process: ProcessId| {
+            let found = quorums.iter().find(|quorum| quorum.contains(process)).cloned();
+            found.ok_or_else(|| QuorumError(format!("{process} is in no quorum")))
+        };
+        let sets = (0..size).map(ProcessId).map(first).collect::<Result<_, _>>()?;
+        Ok(Quorums { kind: None, sets })
+    }
+
+    /// Returns the construction, or `None` for quorums that were listed one by one.
+    pub fn kind(&self) -> Option<Kind> {
         self.kind
     }
 
@@ -88,7 +117,7 @@ impl Quorums {
         self.sets.iter().all(|one| self.sets.iter().all(|other| one.intersects(other)))
     }
 
-    /// Returns true if no quorum contains another, different one.
+    /// Returns true if no quorum is a proper subset of another.
     pub fn is_minimal(&self) -> bool {
         self.sets
             .iter()
@@ -98,8 +127,8 @@ impl Quorums {
 
 impl Kind {
     /// Returns a quorum for `process` among `size` that has no member in `avoided`, or `None` if
-    /// there is none. It intersects every other quorum that this method returns, whatever that one
-    /// avoids.
+    /// there is none. Any two quorums that this method returns for one size intersect, whatever
+    /// processes they avoid.
     ///
     /// A majority continues round the ring from `process`. In a tree, the paths below *all*
     /// children replace an avoided node (Agrawal and El Abbadi, ACM TOCS 9(1), 1991). Otherwise the
@@ -124,7 +153,8 @@ impl Kind {
     }
 }
 
-/// Returns a quorum of the subtree of the heap below `node`.
+/// Returns a quorum of the tree below `node`, in the binary heap of `size` processes. It avoids the
+/// members of `avoided`, and its path goes through `wanted` if possible.
 fn below(node: u32, size: u32, wanted: u32, avoided: &ProcessSet) -> Option<Vec<u32>> {
     let children = (2 * node + 1..=2 * node + 2).filter(|child| *child < size);
     let mut children: Vec<u32> = children.collect();
@@ -137,14 +167,14 @@ fn below(node: u32, size: u32, wanted: u32, avoided: &ProcessSet) -> Option<Vec<
     if children.is_empty() {
         return Some(vec![node]);
     }
-    children.sort_by_key(|child| !is_above(*child, wanted));
+    children.sort_by_key(|child| !is_ancestor_or_self(*child, wanted));
     let mut path = children.into_iter().find_map(down)?;
     path.push(node);
     Some(path)
 }
 
 /// Returns true if `node` is `process` or one of its ancestors.
-fn is_above(node: u32, process: u32) -> bool {
+fn is_ancestor_or_self(node: u32, process: u32) -> bool {
     core::iter::successors(Some(process), |i| (*i > 0).then(|| (i - 1) / 2)).any(|i| i == node)
 }
 
@@ -183,10 +213,11 @@ fn plane(size: u32) -> Result<Vec<ProcessSet>, QuorumError> {
         .iter()
         .map(|line| set((0..size).filter(|i| on(line, &points[*i as usize]))))
         .collect();
-    Ok(assign(&lines))
+    Ok(assign_lines(&lines))
 }
 
-/// Returns the points of the plane of a prime order, each in its first normal form.
+/// Returns the points of the plane of a prime order, in homogeneous coordinates whose first nonzero
+/// number is 1.
 fn points(order: u32) -> Vec<[u32; 3]> {
     let mut points = vec![[0, 0, 1]];
     points.extend((0..order).map(|z| [0, 1, z]));
@@ -194,9 +225,10 @@ fn points(order: u32) -> Vec<[u32; 3]> {
     points
 }
 
-/// Assigns each process a different line through it: a perfect matching, found by augmenting paths.
-/// A regular incidence always has one.
-fn assign(lines: &[ProcessSet]) -> Vec<ProcessSet> {
+/// Assigns each process a different line that contains it: a perfect matching, found by augmenting
+/// paths. The matching exists, because all processes are on equally many lines and all lines have
+/// equally many processes.
+fn assign_lines(lines: &[ProcessSet]) -> Vec<ProcessSet> {
     let mut owner: Vec<Option<usize>> = vec![None; lines.len()];
     for process in 0..lines.len() {
         let mut seen = vec![false; lines.len()];
@@ -345,7 +377,10 @@ mod tests {
     }
 
     fn all_of(kind: Kind, family: &BTreeSet<Vec<ProcessId>>) -> Quorums {
-        Quorums { kind, sets: family.iter().map(|it| it.iter().copied().collect()).collect() }
+        Quorums {
+            kind: Some(kind),
+            sets: family.iter().map(|it| it.iter().copied().collect()).collect(),
+        }
     }
 
     /// For all kinds and full shapes, every quorum is minimal and any two intersect.
@@ -446,8 +481,22 @@ mod tests {
     }
 
     #[test]
+    fn listed_quorums_are_checked() {
+        let listed = [set([0, 1]), set([1, 2])];
+        let quorums = Quorums::with_sets(3, &listed).unwrap();
+        assert_eq!((quorums.quorum(ProcessId(1)), quorums.kind()), (&set([0, 1]), None));
+        let error = |size, sets: &[ProcessSet]| {
+            alloc::format!("{}", Quorums::with_sets(size, sets).unwrap_err())
+        };
+        assert_eq!(error(4, &listed), "P4 is in no quorum");
+        assert_eq!(error(2, &listed), "P3 is outside of the group P1 to P2");
+        let apart = [set([0, 1]), set([2, 3])];
+        assert_eq!(error(4, &apart), "the quorums P1 P2 and P3 P4 do not intersect");
+    }
+
+    #[test]
     fn disjoint_sets_are_no_quorum_system() {
-        let apart = Quorums { kind: Kind::Tree, sets: vec![set([0]), set([1])] };
+        let apart = Quorums { kind: Some(Kind::Tree), sets: vec![set([0]), set([1])] };
         assert!(!apart.intersect());
     }
 }

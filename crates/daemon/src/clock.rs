@@ -1,11 +1,11 @@
-//! Timestamps in UTC by RFC 3339, with milliseconds.
+//! Formats times as text, in UTC by RFC 3339 with milliseconds.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const SECONDS_OF_A_DAY: u64 = 86_400;
 
 /// Formats a time as `2026-11-22T15:04:05.678Z`.
-pub(crate) fn format_rfc3339(moment: SystemTime) -> String {
+pub fn format_rfc3339(moment: SystemTime) -> String {
     let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (day, second) = (since.as_secs() / SECONDS_OF_A_DAY, since.as_secs() % SECONDS_OF_A_DAY);
     let (year, month, day) = date(day);
@@ -14,8 +14,9 @@ pub(crate) fn format_rfc3339(moment: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
-/// Returns year, month and day of a day counted from 1 January 1970. Years begin in March here, so
-/// that a leap day is the last day of its year.
+/// Returns the year, month and day of a day that is counted from 1 January 1970.
+///
+/// The calculation lets years begin in March. A leap day is then the last day of its year.
 fn date(day: u64) -> (u64, u64, u64) {
     // Days since 1 March of the year 0. A cycle of 400 years has 146,097 days.
     let day = day + 719_468;

@@ -13,58 +13,58 @@ use thiserror::Error;
 
 use crate::builder::Builder;
 
-/// Version of the format that this release reads and writes.
+/// Version of the configuration format that this release reads and writes.
 pub const VERSION: u32 = 1;
 
-/// Upper bound on the timeouts of a configuration: a day.
+/// Upper bound on the timeouts in a configuration, in milliseconds: a day.
 const MAX_TIMEOUT_MS: u64 = 86_400_000;
 
 /// Configuration of a node. `tenure node --example` prints a commented file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Version of this format: 1.
+    /// Version of the configuration format: 1.
     pub version: u32,
-    /// Nodes of the cluster, and the number of this one.
+    /// Addresses of the cluster's nodes, and the number of this node.
     pub cluster: Cluster,
-    /// Algorithms that the nodes run.
+    /// Algorithms of lock and election that the nodes run.
     #[serde(default)]
     pub service: Service,
-    /// Failure detector.
+    /// Settings of the failure detector.
     #[serde(default)]
     pub detector: Detector,
-    /// Faults and adapters between the algorithm and the sockets.
+    /// Faults to inject, and the adapter for reliable channels.
     #[serde(default)]
     pub channel: Channel,
-    /// State that survives a crash.
+    /// Place of the state that survives a crash.
     pub store: Store,
-    /// Trace of events; none by default.
+    /// Settings of the trace; `None`: the node writes no trace.
     pub trace: Option<Trace>,
-    /// Page for a browser; none by default.
+    /// Settings of the live page; `None`: the node serves no page.
     pub page: Option<Page>,
-    /// Workload under the lock; without it, the node only serves others.
+    /// Workload that uses the lock; `None`: the node only participates in the algorithms.
     pub work: Option<Work>,
 }
 
-/// Nodes of the cluster, and the number of this one.
+/// Addresses of the cluster's nodes, and the number of this node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cluster {
     /// Name of the cluster. Nodes of another cluster are rejected.
     pub name: String,
-    /// Number of this node's process, from 1.
+    /// Number of this node, from 1.
     pub me: u32,
-    /// `host:port` of every node, in the order of their numbers.
+    /// Addresses of all nodes as `host:port`, in the order of their numbers.
     pub addresses: Vec<String>,
-    /// `host:port` at which this node listens, if it differs from its own of `addresses`, as in a
-    /// container or behind a router.
+    /// Address at which this node listens, as `host:port`. `None`: its own entry in `addresses`. A
+    /// container or a router may need another one.
     pub listen: Option<String>,
-    /// File with the private key of this node, readable by its owner alone, as `tenure keys new`
-    /// writes it. Required with `public_keys` unless this node listens on loopback.
+    /// File with the private key of this node, as `tenure keys new` writes it. Only its owner may
+    /// read it. Required with `public_keys` unless this node listens on loopback.
     pub private_key: Option<PathBuf>,
     /// File with the public keys of all nodes.
     pub public_keys: Option<PathBuf>,
-    /// True if a node without keys may listen beyond loopback. Anyone who can reach it, or can
+    /// True if this node may listen beyond loopback without keys. Anyone who can reach the node, or
     /// intercept its traffic, can then impersonate any node, and read and change all messages.
     #[serde(default)]
     pub insecure: bool,
@@ -80,102 +80,106 @@ pub struct Service {
     pub election: String,
     /// Enabled variants of the mutual exclusion algorithm.
     pub variants: Vec<String>,
-    /// True if `variants` may contain deliberate mistakes, which exist to be demonstrated. A node
+    /// True if `variants` may contain deliberate mistakes, which exist for demonstrations. A node
     /// with a mistake can break every promise of its algorithm.
     pub allow_mistakes: bool,
-    /// Construction of quorums, for a lock that needs them: a name in
+    /// Construction of quorums, for an algorithm that uses quorums: a name in
     /// [`QUORUMS`](tenure_algorithms::catalogue::QUORUMS).
     pub quorums: String,
-    /// Shape of the tree, for a lock that needs one: a name in
+    /// Tree, for a lock that needs one: edges such as `1-2,1-3`, or a name in
     /// [`TREES`](tenure_algorithms::catalogue::TREES).
     pub tree: String,
-    /// True if there are many locks with names, all granted by one leader. Requires a lock that
-    /// follows a leader, such as `coordinated:raft`.
+    /// Network of an algorithm that sends along edges, such as `1-2,2-3,3-1`; `None` for a ring.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub topology: Option<String>,
+    /// True if the nodes have many locks with names, and one leader grants all of them. This
+    /// requires an algorithm such as `coordinated:raft`, in which the leader grants the lock.
     pub named: bool,
 }
 
-/// Failure detector: heartbeats with adaptive timeouts, in milliseconds.
+/// Settings of the failure detector: heartbeats and adaptive timeouts, in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Detector {
     /// Heartbeat interval.
     pub period_ms: u64,
-    /// Initial time of silence after which a peer is suspected.
+    /// Time of silence after which a peer is suspected at first.
     pub timeout_ms: u64,
     /// Increase of the timeout after each wrong suspicion.
     pub increment_ms: u64,
-    /// Upper bound on the timeout.
+    /// Upper bound on the timeout of the failure detector.
     pub longest_ms: u64,
-    /// Upper bound on the delay of a message. The timeouts of the election are multiples of it.
+    /// Upper bound on the delay of a message. Election timeouts are multiples of it.
     pub message_ms: u64,
 }
 
-/// Faults and adapters between the algorithm and the sockets.
+/// Faults to inject, and the adapter for reliable channels between the algorithm and the sockets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Channel {
-    /// True if the reliable-channel adapter runs over the sockets.
+    /// True if an adapter makes channels reliable: it repeats lost messages and drops duplicates.
     pub fifo: bool,
-    /// Probability that a message is dropped before it reaches a socket, from 0 to below 1. Tests
-    /// the adapter.
+    /// Probability that a message is dropped, to test the adapter: at least 0, below 1.
     pub lose: f64,
-    /// Probability that a message is sent twice, from 0 to below 1.
+    /// Probability that a message is sent twice: at least 0, below 1.
     pub duplicate: f64,
-    /// Longest time to connect to a peer, in milliseconds; the larger one of 400 and four times
-    /// `message_ms` by default. A connection without confirmations for twice as long, at least a
-    /// second, is closed.
+    /// Longest time for connecting to a peer, in milliseconds. The default is 400, or four times
+    /// `message_ms` if that is longer.
+    ///
+    /// A connection is closed if the peer confirms nothing for twice this time, at least a second.
     pub connect_ms: Option<u64>,
 }
 
-/// State that survives a crash.
+/// Place of the state that survives a crash.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Store {
-    /// Directory for this node alone, created if it is missing.
+    /// Directory with the state of this node only. It is created if it is missing.
     pub directory: PathBuf,
 }
 
-/// Trace of events.
+/// Settings of the trace of events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// File, to which a restarted node appends.
+    /// File for the trace. A restarted node appends to it.
     pub file: PathBuf,
-    /// True if every line contains a vector clock.
+    /// True if every line of the trace contains a vector clock.
     #[serde(default)]
     pub clocks: bool,
-    /// True if the state of the process is written after every step that changed it.
+    /// True if the trace contains the state of the process after each step that changed it.
     #[serde(default)]
     pub states: bool,
-    /// Size in KiB after which the trace continues in another file, `NAME-2`, `NAME-3` and so on;
-    /// unlimited by default. The node deletes none of them.
+    /// Size in KiB after which the trace continues in another file: `NAME-2`, `NAME-3` and so on.
+    /// `None`: no limit. The node deletes none of these files.
     pub segment_kib: Option<u64>,
 }
 
-/// Page for a browser.
+/// Settings of the live page of this node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Page {
-    /// Address of the page; port 0 chooses a free one. Beyond this machine, a visitor needs the
-    /// token in the URL that the node reports.
+    /// Address of the page; port 0 chooses a free one. If the address is not on loopback, a visitor
+    /// needs the token in the URL that the node reports.
     pub listen: SocketAddr,
-    /// `host:port` of the page of every node, in the order of their numbers, for `tenure status`.
+    /// Addresses of the pages of all nodes as `host:port`, in the order of their numbers. `tenure
+    /// status` uses them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub addresses: Vec<String>,
 }
 
-/// Workload under the lock: read a counter, add one, write it back.
+/// Workload that uses the lock: it repeatedly reads a counter, adds one, and writes it back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Work {
     /// Address of the resource server with the counter.
     pub resource: SocketAddr,
-    /// True if the workload takes the lock. Without it updates are lost.
+    /// True if the workload takes the lock for each update. Without the lock, updates are lost.
     #[serde(default = "default_true")]
     pub lock: bool,
-    /// Number of entries; if not given, until `duration_ms` has passed.
+    /// Number of entries into the critical section. `None`: the workload ends after `duration_ms`.
     pub entries: Option<u64>,
-    /// Duration in milliseconds; if not given, until `entries` are done.
+    /// Duration of the workload in milliseconds. `None`: it ends after `entries` entries.
     pub duration_ms: Option<u64>,
     /// Time between read and write in the critical section, in microseconds.
     #[serde(default)]
@@ -183,7 +187,7 @@ pub struct Work {
     /// Upper bound on the random pause between entries, in microseconds.
     #[serde(default)]
     pub think_us: u64,
-    /// Seed of the pauses and of injected faults.
+    /// Seed of the random pauses, and of the injected faults.
     #[serde(default)]
     pub seed: u64,
 }
@@ -193,24 +197,27 @@ const fn default_true() -> bool {
 }
 
 impl Service {
-    /// Returns the parameters of lock and election in a group of `size` processes. `delay` is the
-    /// upper bound on message delays, in ticks.
+    /// Returns the parameters of the lock and election algorithms for a group of `size` processes.
+    /// `delay` is the upper bound on message delays, in ticks.
     ///
     /// # Errors
     ///
-    /// [`CatalogueError`] if the quorums or the tree do not exist.
+    /// [`CatalogueError`] if the quorums, the tree or the network do not exist.
     pub fn parameters(&self, size: u32, delay: u64) -> Result<Parameters, CatalogueError> {
+        let (tree, own_tree) = catalogue::tree_or_edges(&self.tree)?;
         Ok(Parameters {
             delay,
             quorums: catalogue::quorums(&self.quorums)?,
-            tree: catalogue::tree(&self.tree)?,
+            tree,
+            own_tree,
+            graph: self.topology.as_deref().map(catalogue::network).transpose()?,
             variants: self.variants.clone(),
             ..Parameters::plain(size)
         })
     }
 
-    /// Checks that no enabled variant is a mistake, unless mistakes are allowed. `card` is the card
-    /// of the configured algorithm.
+    /// Checks that no enabled variant is a deliberate mistake, unless mistakes are allowed. `card`
+    /// contains the claims of the configured algorithm.
     ///
     /// # Errors
     ///
@@ -234,11 +241,11 @@ impl Service {
      it by --allow-mistakes or service.allow_mistakes = true"
 )]
 pub struct MistakeError {
-    /// Configured algorithm.
+    /// Name of the configured algorithm.
     pub algorithm: String,
     /// Name of the variant.
     pub name: &'static str,
-    /// Description of the mistake.
+    /// Description of the mistake: how the variant differs from the algorithm.
     pub description: &'static str,
 }
 
@@ -251,6 +258,7 @@ impl Default for Service {
             allow_mistakes: false,
             quorums: "grid".into(),
             tree: "star".into(),
+            topology: None,
             named: false,
         }
     }
@@ -274,7 +282,7 @@ impl Default for Channel {
     }
 }
 
-/// Error in a configuration. Nothing was started.
+/// Error in a configuration. The node was not started.
 #[derive(Debug, Error)]
 pub enum ConfigError {
     /// The file cannot be read.
@@ -295,7 +303,7 @@ pub enum ConfigError {
         /// Reason and remedy.
         reason: String,
     },
-    /// A value that a [`Builder`](crate::Builder) was given is invalid or missing.
+    /// A value that the program passed to a [`Builder`](crate::Builder) is invalid or missing.
     #[error("{reason}")]
     InvalidValue {
         /// Reason and remedy.
@@ -312,12 +320,12 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// Begins a configuration in code, for a node of this cluster.
+    /// Begins a configuration for a node of the cluster with this name.
     pub fn builder(cluster: impl Into<String>) -> Builder {
         Builder::new(cluster.into())
     }
 
-    /// Reads a TOML file, which has the fields of this type.
+    /// Reads a configuration file in TOML, which has the fields of this type.
     ///
     /// # Errors
     ///
@@ -354,28 +362,28 @@ impl Config {
         toml::to_string(self).expect("a configuration has a text in TOML")
     }
 
-    /// Returns the process of this node.
+    /// Returns the process ID of this node.
     pub fn me(&self) -> ProcessId {
         ProcessId(self.cluster.me - 1)
     }
 
-    /// Returns the number of nodes.
+    /// Returns the number of nodes in the cluster.
     pub fn size(&self) -> u32 {
         ProcessId::at(self.cluster.addresses.len()).0
     }
 
-    /// Returns `host:port` at which this node listens.
+    /// Returns the address at which this node listens, as `host:port`.
     pub fn listen(&self) -> &str {
         let own = &self.cluster.addresses[self.me().index()];
         self.cluster.listen.as_ref().unwrap_or(own)
     }
 
-    /// Returns the longest time to connect to a peer, in milliseconds.
+    /// Returns the longest time for connecting to a peer, in milliseconds.
     pub(crate) fn connect_ms(&self) -> u64 {
         self.channel.connect_ms.unwrap_or((4 * self.detector.message_ms).max(400))
     }
 
-    /// Validates addresses and the time to connect.
+    /// Validates the addresses, and the time for connecting to a peer.
     fn validate_network(&self) -> Result<(), String> {
         let pages = self.page.iter().flat_map(|page| &page.addresses);
         let listen = self.cluster.listen.iter().map(|it| ("cluster.listen", it));
@@ -417,7 +425,7 @@ impl Config {
         Ok(())
     }
 
-    /// Validates that no timeout exceeds its upper bound.
+    /// Validates that no timeout exceeds [`MAX_TIMEOUT_MS`].
     fn validate_times(&self) -> Result<(), String> {
         let Detector { period_ms, timeout_ms, increment_ms, longest_ms, message_ms } =
             self.detector;
@@ -436,7 +444,7 @@ impl Config {
         })
     }
 
-    /// Validates that the other options permit named locks, if they are configured.
+    /// If named locks are configured, validates that the other options permit them.
     fn validate_names(&self) -> Result<(), String> {
         if !self.service.named {
             return Ok(());

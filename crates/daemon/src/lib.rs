@@ -25,6 +25,7 @@ mod workload;
 
 pub use boot::{LockError, Node, NodeError};
 pub use builder::Builder;
+pub use clock::format_rfc3339;
 pub use config::{
     Channel, Cluster, Config, ConfigError, Detector, MistakeError, Page, Service, Store, Trace,
     VERSION, Work,

@@ -1,4 +1,4 @@
-//! Reports of a node to its parent process: one JSON object per line, on standard output.
+//! Reports that a node writes for its parent process: one JSON object per line, on standard output.
 
 use std::net::SocketAddr;
 use std::time::SystemTime;
@@ -24,29 +24,29 @@ impl ReportLine {
     }
 }
 
-/// Report of a node, sent when the event happens. An idle node sends none.
+/// Report of an event at a node, written when the event happens. An idle node writes none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "snake_case")]
 pub enum Report {
-    /// The node listens and participates.
+    /// The node listens, and participates in the algorithms.
     Ready {
-        /// Number of its process.
+        /// Number of the node's process.
         process: u32,
-        /// Address at which it listens.
+        /// Address at which the node listens.
         address: SocketAddr,
-        /// Session of this start.
+        /// Number of this start of the node.
         session: u64,
     },
     /// The node serves a page for a browser.
     Page {
-        /// URL of the page.
+        /// URL of the live page of this node.
         url: String,
     },
     /// The node learned of a leader.
     Elected {
-        /// Number of the leader.
+        /// Number of the leader's process.
         leader: u32,
-        /// Number of the term.
+        /// Number of the leader's term.
         term: u64,
     },
     /// The node knows no leader any more.
@@ -55,15 +55,13 @@ pub enum Report {
         term: u64,
     },
     /// A peer is connected and not suspected.
-    #[serde(rename = "came")]
     PeerUp {
         /// Number of the peer.
         process: u32,
-        /// Session of the peer.
+        /// Session of the peer: the number of its start.
         session: u64,
     },
     /// A peer stopped, or is suspected to have crashed.
-    #[serde(rename = "left")]
     PeerDown {
         /// Number of the peer.
         process: u32,
@@ -75,22 +73,21 @@ pub enum Report {
     },
     /// Progress of the workload, a few times per second while it changes.
     Progress {
-        /// Number of entries in this session.
+        /// Number of entries into the critical section since the node started.
         entries: u64,
-        /// Number of accesses that the resource rejected.
+        /// Number of accesses that the resource rejected, because of an old fencing token.
         refused: u64,
     },
-    /// The workload is finished. The node serves its peers until standard input ends.
+    /// The workload is finished. The node still serves its peers, until its standard input ends.
     Done {
-        /// Number of entries in this session.
+        /// Number of entries into the critical section since the node started.
         entries: u64,
-        /// Number of accesses that the resource rejected.
+        /// Number of accesses that the resource rejected, because of an old fencing token.
         refused: u64,
     },
-    /// The node failed, and exits with status 4.
+    /// The node failed. Its process exits with status 4.
     Failed {
         /// Reason why the node failed.
-        #[serde(rename = "says")]
         reason: String,
     },
 }

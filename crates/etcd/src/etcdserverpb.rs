@@ -694,7 +694,7 @@ pub struct AlarmResponse {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct StatusRequest {
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct StatusResponse {
     #[prost(message, optional, tag = "1")]
     pub header: ::core::option::Option<ResponseHeader>,
@@ -716,6 +716,19 @@ pub struct StatusResponse {
     pub db_size_in_use: i64,
     #[prost(bool, tag = "10")]
     pub is_learner: bool,
+    #[prost(message, repeated, tag = "1001")]
+    pub links: ::prost::alloc::vec::Vec<MemberLink>,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct MemberLink {
+    #[prost(uint64, tag = "1")]
+    pub id: u64,
+    #[prost(bool, tag = "2")]
+    pub is_connected: bool,
+    #[prost(int64, tag = "3")]
+    pub disconnected_at: i64,
+    #[prost(int64, tag = "4")]
+    pub last_contact_at: i64,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AuthStatusRequest {

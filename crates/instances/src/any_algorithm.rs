@@ -1,24 +1,25 @@
-//! Operations on an algorithm without its type.
+//! Operations on an algorithm whose type the caller does not know.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tenure_algorithms::catalogue::{self, CatalogueError, Parameters, Visitor};
-use tenure_check::{CheckConfig, CheckError};
+use tenure_check::{CheckConfig, CheckError, MeasureConfig, MeasureReport};
 use tenure_core::{Agreement, Algorithm, Election, Mutex, Property, Rank};
 use tenure_lab::Engine;
 use tenure_runtime::ClusterError;
 use tenure_sim::{InterventionError, Report, RunError, Settings, SettingsError};
 use tenure_trace::{FollowError, Schedule, Trace};
 
-use crate::check::{check_agreement, check_election, check_lock};
+use crate::check::{check_agreement, check_election, check_lock, measure_any, measure_lock};
 use crate::instance::Instance;
 use crate::run::{Run, TraceHeader};
 
 /// A configured algorithm, independent of its type.
 pub trait AnyAlgorithm: Send + Sync {
-    /// Returns a description of the configuration. Parameters without effect do not change it.
+    /// Returns a description of the configuration. It is equal for parameters that differ only in
+    /// values that the algorithm ignores.
     fn configuration(&self) -> String;
 
     /// Runs a simulation.
@@ -28,8 +29,8 @@ pub trait AnyAlgorithm: Send + Sync {
     /// [`InterventionError`], as [`tenure_sim::Simulation::run_with_interventions`].
     fn simulate(&self, run: Run<'_>) -> Result<Report, InterventionError>;
 
-    /// Checks these properties in all schedules. The ranks of the processes decide which leader is
-    /// valid.
+    /// Checks these properties in all possible schedules. An election needs the ranks of the
+    /// processes, to check that the right leader was elected.
     ///
     /// # Errors
     ///
@@ -41,7 +42,19 @@ pub trait AnyAlgorithm: Send + Sync {
         ranks: &[Rank],
     ) -> Result<tenure_check::Report, CheckError>;
 
-    /// Creates an engine for an interactive run, with these settings or along a recorded schedule.
+    /// Measures the costs of the algorithm over all possible schedules.
+    ///
+    /// # Errors
+    ///
+    /// A [`CheckError`], as [`tenure_check::Check::measure`].
+    fn measure(
+        &self,
+        config: &CheckConfig,
+        measure: &MeasureConfig,
+    ) -> Result<MeasureReport, CheckError>;
+
+    /// Creates an engine that steps the algorithm, either with these settings or along a recorded
+    /// schedule.
     ///
     /// # Errors
     ///
@@ -53,14 +66,14 @@ pub trait AnyAlgorithm: Send + Sync {
         schedule: Option<Schedule>,
     ) -> Result<Box<dyn Engine>, SettingsError>;
 
-    /// Extends a schedule until its pending messages are delivered, by at most `max_steps` steps.
+    /// Extends a schedule by at most `max_steps` steps, until all messages are delivered.
     ///
     /// # Errors
     ///
-    /// [`FollowError`], when the schedule is not one of this algorithm.
+    /// [`FollowError`], if the schedule belongs to another algorithm.
     fn extended(&self, schedule: &Schedule, max_steps: u32) -> Result<Schedule, FollowError>;
 
-    /// Performs a schedule in the simulator and writes the trace.
+    /// Executes the steps of a schedule in the simulator, and writes the trace.
     ///
     /// # Errors
     ///
@@ -72,15 +85,15 @@ pub trait AnyAlgorithm: Send + Sync {
         to: Box<dyn Write + Send>,
     ) -> Result<(), FollowError<RunError>>;
 
-    /// Performs a schedule in the checker and returns the trace.
+    /// Executes the steps of a schedule in the checker, and returns the trace.
     ///
     /// # Errors
     ///
     /// [`FollowError`], at the first impossible step.
     fn follow_in_checker(&self, schedule: &Schedule) -> Result<Trace, FollowError<CheckError>>;
 
-    /// Performs a schedule on real nodes that communicate over TCP on the loopback interface.
-    /// Returns the paths of their traces in `directory`.
+    /// Executes the steps of a schedule on real nodes, which communicate over TCP on the loopback
+    /// interface. Returns the paths of the traces, which the nodes write in `directory`.
     ///
     /// # Errors
     ///
@@ -92,7 +105,7 @@ pub trait AnyAlgorithm: Send + Sync {
     ) -> Result<Vec<PathBuf>, FollowError<ClusterError>>;
 }
 
-/// Returns a built-in algorithm.
+/// Returns the built-in algorithm with this name.
 pub(crate) fn builtin(
     name: &str,
     parameters: &Parameters,
@@ -101,7 +114,8 @@ pub(crate) fn builtin(
     catalogue::visit(name, parameters, InstanceVisitor { simulate_alone: alone })
 }
 
-/// Function that simulates an algorithm with a smaller state type, without a full instance.
+/// Function that simulates an algorithm without creating a full `Instance`, with a smaller state
+/// type.
 pub(crate) type SimulateFn = Box<dyn Fn(Run<'_>) -> Result<Report, RunError> + Send + Sync>;
 
 struct SimulateVisitor;
@@ -134,6 +148,7 @@ impl Visitor for InstanceVisitor {
             config,
             simulate_alone: self.simulate_alone,
             check: check_lock::<P>,
+            measure: measure_lock::<P>,
         })
     }
 
@@ -142,6 +157,7 @@ impl Visitor for InstanceVisitor {
             config,
             simulate_alone: self.simulate_alone,
             check: check_election::<P>,
+            measure: measure_any::<P>,
         })
     }
 
@@ -150,6 +166,7 @@ impl Visitor for InstanceVisitor {
             config,
             simulate_alone: self.simulate_alone,
             check: check_agreement::<P>,
+            measure: measure_any::<P>,
         })
     }
 }

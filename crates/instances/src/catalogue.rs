@@ -1,4 +1,4 @@
-//! Names of the available algorithms: built-in ones and those that the program registers.
+//! Names of all algorithms: the built-in ones, and those that the program registers.
 
 use std::sync::OnceLock;
 
@@ -11,7 +11,7 @@ use tenure_core::{Algorithm, Card, Election, Mutex};
 use tenure_daemon::{AnyProtocol, EraseType, ProtocolFactory, Service};
 
 use crate::any_algorithm::{AnyAlgorithm, builtin};
-use crate::check::{check_election, check_lock};
+use crate::check::{check_election, check_lock, measure_any, measure_lock};
 use crate::instance::Instance;
 
 /// Algorithms that a program adds to the built-in ones.
@@ -38,7 +38,7 @@ macro_rules! catalogue {
     };
 }
 
-/// An algorithm that the program registered.
+/// An algorithm of the program, with the functions that create it.
 struct UserEntry {
     name: String,
     card: fn(&Parameters) -> Result<Card, CatalogueError>,
@@ -47,9 +47,9 @@ struct UserEntry {
     office: ProtocolFactory,
 }
 
-/// A service for which a program can register its own algorithm `P`.
+/// A service, such as mutual exclusion, for which a program can register its own algorithm `P`.
 pub trait UserAlgorithm<P> {
-    /// Adds the algorithm to the list of its service.
+    /// Adds the algorithm `P` to the algorithms of this service.
     fn register(catalogue: &mut Catalogue);
 }
 
@@ -61,7 +61,12 @@ impl<P: Mutex + Algorithm<Config: Configured>> UserAlgorithm<P> for mutex::Comma
             expected: expected_of::<P>,
             instantiate: |parameters| {
                 let config = P::Config::configured(parameters)?;
-                Ok(Box::new(Instance::<P> { config, simulate_alone: None, check: check_lock::<P> }))
+                Ok(Box::new(Instance::<P> {
+                    config,
+                    simulate_alone: None,
+                    check: check_lock::<P>,
+                    measure: measure_lock::<P>,
+                }))
             },
             office: |service, parameters| {
                 let lock = P::Config::configured(parameters)?;
@@ -89,6 +94,7 @@ impl<P: Election + Algorithm<Config: Configured>> UserAlgorithm<P> for election:
                     config,
                     simulate_alone: None,
                     check: check_election::<P>,
+                    measure: measure_any::<P>,
                 }))
             },
             office: |service, parameters| {
@@ -124,7 +130,7 @@ fn expected_of<P: Algorithm<Config: Configured>>(
 static USER_ALGORITHMS: OnceLock<Catalogue> = OnceLock::new();
 
 impl Catalogue {
-    /// Adds an algorithm.
+    /// Adds the algorithm of type `P` to the catalogue.
     #[must_use]
     pub fn with<P: Algorithm<Command: UserAlgorithm<P>>>(mut self) -> Self {
         P::Command::register(&mut self);
@@ -136,7 +142,7 @@ impl Catalogue {
         self.locks.is_empty() && self.elections.is_empty()
     }
 
-    /// Makes the algorithms available under the names of their cards.
+    /// Makes the algorithms available to this crate, under the names on their cards.
     ///
     /// # Panics
     ///
@@ -161,7 +167,7 @@ fn find(name: &str) -> Option<&'static UserEntry> {
     locks.iter().chain(elections).find(|entry| entry.name == name)
 }
 
-/// Adds the names of the registered algorithms to the suggestions of an error.
+/// Adds the names of registered algorithms to the suggestions of an error.
 fn with_user_names(unknown: CatalogueError) -> CatalogueError {
     let (locks, elections) = user_algorithms();
     unknown.beside(locks.iter().chain(elections).map(|entry| entry.name.clone()))
@@ -179,12 +185,12 @@ pub fn elections() -> impl Iterator<Item = &'static str> {
     builtin_catalogue::ELECTIONS.iter().copied().chain(user_names)
 }
 
-/// Returns the names of the algorithms for all other agreement services.
+/// Returns the names of all other agreement algorithms.
 pub fn agreements() -> impl Iterator<Item = &'static str> {
     builtin_catalogue::AGREEMENTS.iter().copied()
 }
 
-/// Returns all names without a prefix, and the names of the compositions.
+/// Returns the names of all algorithms without a prefix, and the names of the compositions.
 pub fn names() -> impl Iterator<Item = &'static str> {
     locks().chain(elections()).chain(agreements()).chain(builtin_catalogue::compositions())
 }
@@ -217,7 +223,7 @@ pub fn expected(
     }
 }
 
-/// Returns an algorithm, configured by the parameters.
+/// Returns the algorithm with this name, configured by the parameters.
 ///
 /// # Errors
 ///
@@ -232,7 +238,7 @@ pub fn algorithm(
     }
 }
 
-/// Returns the combination of lock and election that nodes offer under these names.
+/// Returns the combined lock and election that a node runs for these names.
 ///
 /// # Errors
 ///

@@ -1,19 +1,29 @@
-//! Exhaustive checks of an algorithm, by its service.
+//! Exhaustive checks of an algorithm. Each service has its own properties.
 
+use std::sync::Arc;
 use std::time::Instant;
 
-use tenure_check::{Check, CheckConfig, CheckError, Checkable, Report};
+use tenure_check::{
+    Check, CheckConfig, CheckError, Checkable, Measure, MeasureConfig, MeasureReport, Report,
+};
 use tenure_core::monitors::{
     Agreement, AgreementMonitor, Bypass, Fencing, FreshTerms, MessageBudget, MutualExclusion,
-    OneLeader, Order as InOrder, Scope, SteadyLeader, Validity,
+    NeighboursOnly, OneLeader, Order as InOrder, Scope, SteadyLeader, Validity,
 };
 use tenure_core::{Algorithm, Card, Election, Mutex, Property, Rank};
+use tenure_trace::property::OwnProperty;
 use tenure_trace::{FollowError, Schedule, Trace};
 
-/// Limit of the measured bypass: a higher count is reported as unbounded.
+use crate::monitors::own_monitor;
+
+/// Largest bypass that is measured. A higher count is reported as unbounded.
 const MAX_COUNTED_BYPASSES: u32 = 16;
 
-/// Function that checks properties of an algorithm with the protocol configuration `C`.
+/// Function that measures an algorithm with a configuration of type `C`.
+pub(crate) type MeasureFn<C> =
+    fn(&CheckConfig, &MeasureConfig, &C) -> Result<MeasureReport, CheckError>;
+
+/// Function that checks properties of an algorithm with a configuration of type `C`.
 pub(crate) type CheckFn<C> =
     fn(&CheckConfig, &[Property], &[Rank], &C) -> Result<Report, CheckError>;
 
@@ -28,8 +38,9 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
     let has_application_messages =
         app_messages > 0 || properties.contains(&Property::OrderWithMessages);
     let started = Instant::now();
-    let check = |properties: &[Property], app_messages: u32| {
+    let check = |properties: &[Property], app_messages: u32, own: &[Arc<OwnProperty>]| {
         let mut config = config.clone();
+        config.own = own.to_vec();
         // All searches of a check share the time limit.
         let time = &mut config.search.limits.time;
         *time = time.map(|time| time.saturating_sub(started.elapsed()));
@@ -50,10 +61,14 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
                 Property::DeadlockFreedom => check.deadlock_free(),
                 Property::StarvationFreedom => check.starvation_free(),
                 Property::Progress => check.progress(),
-                Property::Topology => check.on_ring(card.topology),
+                Property::Topology => check.on_links(NeighboursOnly::of_card(&card, size)),
                 Property::Cost => match MessageBudget::within(&card.messages) {
                     // Missing messages are known only at the end.
                     Some(spending) => check.always_and_at_end(spending),
+                    None => check,
+                },
+                Property::Custom(_) => match own_monitor(*property) {
+                    Some(monitor) => check.always_and_at_end(monitor),
                     None => check,
                 },
                 other => panic!("{other} cannot be checked for a lock"),
@@ -62,17 +77,40 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
         check.try_run()
     };
     if !has_application_messages || !properties.contains(&Property::Order) {
-        return check(properties, app_messages);
+        return check(properties, app_messages, &config.own);
     }
     // Application messages affect only the properties that consider their causality, so the plain
     // order is checked without them, in a smaller state space.
     let (order, others): (Vec<Property>, Vec<Property>) =
         properties.iter().partition(|property| **property == Property::Order);
-    let alone = check(&order, 0)?;
+    let alone = check(&order, 0, if others.is_empty() { &config.own } else { &[] })?;
     if others.is_empty() {
         return Ok(alone);
     }
-    Ok(check(&others, app_messages)?.and(alone))
+    Ok(check(&others, app_messages, &config.own)?.and(alone))
+}
+
+/// Measures a mutual exclusion algorithm.
+pub(crate) fn measure_lock<P: Mutex + Algorithm>(
+    config: &CheckConfig,
+    measure: &MeasureConfig,
+    protocol: &P::Config,
+) -> Result<MeasureReport, CheckError> {
+    let check = Check::<P>::for_algorithm(protocol.clone(), config.clone());
+    let check = match measure.measure {
+        Measure::Bypass => check.measuring_bypass(MAX_COUNTED_BYPASSES),
+        _ => check,
+    };
+    check.measure(measure.clone())
+}
+
+/// Measures an algorithm of any service. The bypass is 0, because only locks have one.
+pub(crate) fn measure_any<P: Algorithm + Checkable>(
+    config: &CheckConfig,
+    measure: &MeasureConfig,
+    protocol: &P::Config,
+) -> Result<MeasureReport, CheckError> {
+    Check::<P>::for_algorithm(protocol.clone(), config.clone()).measure(measure.clone())
 }
 
 /// Checks an election algorithm.
@@ -95,9 +133,13 @@ pub(crate) fn check_election<P: Election + Algorithm>(
             Property::FreshTerms => check.always(FreshTerms::new()),
             Property::SteadyLeader => check.always(SteadyLeader::of(config.size)),
             Property::Progress => check.progress(),
-            Property::Topology => check.on_ring(card.topology),
+            Property::Topology => check.on_links(NeighboursOnly::of_card(&card, config.size)),
             Property::Cost => match MessageBudget::within(&card.messages) {
                 Some(spending) => check.always(spending),
+                None => check,
+            },
+            Property::Custom(_) => match own_monitor(*property) {
+                Some(monitor) => check.always_and_at_end(monitor),
                 None => check,
             },
             other => panic!("{other} cannot be checked for an election"),
@@ -106,7 +148,7 @@ pub(crate) fn check_election<P: Election + Algorithm>(
     check.try_run()
 }
 
-/// Checks an algorithm for any agreement service.
+/// Checks an algorithm of any other agreement service.
 pub(crate) fn check_agreement<P: tenure_core::Agreement + Algorithm>(
     config: &CheckConfig,
     properties: &[Property],
@@ -120,13 +162,17 @@ pub(crate) fn check_agreement<P: tenure_core::Agreement + Algorithm>(
             Some(monitor) if monitor.is_judged_at_end() => check.always_and_at_end(monitor),
             Some(monitor) => check.always(monitor),
             None if *property == Property::Progress => check.progress(),
+            None if *property == Property::Topology => {
+                let card = P::card(protocol, config.size);
+                check.on_links(NeighboursOnly::of_card(&card, config.size))
+            }
             None => panic!("{property} cannot be checked for a {}", service.name()),
         };
     }
     check.try_run()
 }
 
-/// Replays one schedule in the checker.
+/// Executes the steps of one schedule in the checker.
 pub(crate) fn replay<P: Algorithm + Checkable>(
     schedule: &Schedule,
     protocol: &P::Config,

@@ -1,10 +1,10 @@
-//! All engines for one protocol type.
+//! Implements all operations of [`AnyAlgorithm`] for one protocol type.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tenure_check::{CheckConfig, CheckError, Checkable};
+use tenure_check::{CheckConfig, CheckError, Checkable, MeasureConfig, MeasureReport};
 use tenure_core::{Algorithm, Card, Property, Rank};
 use tenure_lab::Engine;
 use tenure_runtime::{self as runtime, ClusterError};
@@ -12,16 +12,19 @@ use tenure_sim::{InterventionError, Report, RunError, Settings, SettingsError, S
 use tenure_trace::{FollowError, Header, Schedule, Source, Trace};
 
 use crate::any_algorithm::{AnyAlgorithm, SimulateFn};
-use crate::check::{CheckFn, replay};
-use crate::run::{Run, TraceHeader, with_header};
+use crate::check::{CheckFn, MeasureFn, replay};
+use crate::run::{Run, TraceHeader, simulation, with_header};
 
 /// A protocol type with its configuration.
 pub(crate) struct Instance<P: Algorithm> {
     pub(crate) config: P::Config,
-    /// Replacement for the simulation, with a smaller state type.
+    /// Function that simulates the protocol with a smaller state type, instead of the usual
+    /// simulation. `None`: the usual simulation.
     pub(crate) simulate_alone: Option<SimulateFn>,
-    /// Checks the service of this algorithm.
+    /// Function that checks the properties of the protocol's service.
     pub(crate) check: CheckFn<P::Config>,
+    /// Function that measures the protocol.
+    pub(crate) measure: MeasureFn<P::Config>,
 }
 
 impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
@@ -45,13 +48,21 @@ impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
         (self.check)(config, properties, ranks, &self.config)
     }
 
+    fn measure(
+        &self,
+        config: &CheckConfig,
+        measure: &MeasureConfig,
+    ) -> Result<MeasureReport, CheckError> {
+        (self.measure)(config, measure, &self.config)
+    }
+
     fn engine(
         &self,
         settings: Settings,
         header: TraceHeader,
         schedule: Option<Schedule>,
     ) -> Result<Box<dyn Engine>, SettingsError> {
-        let simulation = Simulation::<P>::for_algorithm(self.config.clone(), settings)?;
+        let simulation = simulation::<P>(self.config.clone(), settings)?;
         let simulation = with_header(simulation, header, false);
         Ok(Box::new(match schedule {
             Some(schedule) => tenure_lab::Run::along(simulation, schedule),

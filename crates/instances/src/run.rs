@@ -1,20 +1,23 @@
-//! Parameters of a simulated run, independent of the protocol's type.
+//! Parameters of a simulated run. They do not depend on the type of the protocol.
 
 use std::io::{self, Write};
 
 use tenure_core::Algorithm;
 use tenure_sim::{
-    Controls, Intervention, InterventionError, Report, RunError, Settings, Simulation,
+    Controls, Intervention, InterventionError, Report, RunError, Settings, SettingsError,
+    Simulation,
 };
 use tenure_trace::Recorded;
 
-/// Parameters of a simulated run, independent of the protocol's type.
+use crate::monitors::{OwnMonitor, own_monitors};
+
+/// Parameters of a simulated run. They do not depend on the type of the protocol.
 pub struct Run<'a> {
     /// Settings of the simulation.
     pub settings: Settings,
-    /// Interventions during the run.
+    /// Interventions during the run, and a limit of its steps.
     pub steering: &'a Steering,
-    /// Destination of the trace, if one is written.
+    /// Destination of the trace. `None`: no trace is written.
     pub trace: Option<TraceOutput>,
     /// Observers, and the flag that stops the run.
     pub controls: Controls<'a>,
@@ -25,7 +28,7 @@ pub struct Run<'a> {
 pub struct Steering {
     /// Interventions, in the order of their steps.
     pub steers: Vec<Intervention>,
-    /// Number of steps after which the run stops.
+    /// Number of steps after which the run stops. `None`: no limit.
     pub max_steps: Option<u64>,
 }
 
@@ -42,21 +45,21 @@ pub struct TraceOutput {
     pub writer: Box<dyn Write + Send>,
     /// True if the trace includes the states of the processes.
     pub has_states: bool,
-    /// Header fields that the simulation does not know.
+    /// Fields of the header whose values the simulation does not know.
     pub header: TraceHeader,
 }
 
-/// Header fields of a trace that the simulation does not know.
+/// Fields of a trace's header whose values the simulation does not know.
 #[derive(Clone, Debug, Default)]
 pub struct TraceHeader {
-    /// Command that repeats the run.
+    /// Command line that repeats the run.
     pub replay: Option<String>,
-    /// Command-line options that recreate the group.
+    /// Command-line options that describe the group: its algorithm and parameters.
     pub options: Vec<String>,
 }
 
 impl Run<'_> {
-    /// Runs the simulation.
+    /// Runs the simulation with this configuration of the protocol.
     pub(crate) fn execute<P>(self, config: P::Config) -> Result<Report, InterventionError>
     where
         P: Algorithm + Recorded,
@@ -64,8 +67,7 @@ impl Run<'_> {
         if !self.steering.is_active() {
             return Ok(self.execute_unsteered::<P>(config)?);
         }
-        let simulation =
-            Simulation::<P>::for_algorithm(config, self.settings).map_err(RunError::from)?;
+        let simulation = simulation::<P>(config, self.settings).map_err(RunError::from)?;
         let Steering { steers, max_steps } = self.steering;
         let (simulation, writer) = match self.trace {
             None => (simulation, Box::new(io::sink()) as Box<dyn Write + Send>),
@@ -76,12 +78,12 @@ impl Run<'_> {
         simulation.run_with_interventions(steers, *max_steps, writer, self.controls)
     }
 
-    /// Runs the simulation without interventions.
+    /// Runs the simulation with this configuration, without interventions.
     pub(crate) fn execute_unsteered<P>(self, config: P::Config) -> Result<Report, RunError>
     where
         P: Algorithm + Recorded,
     {
-        let simulation = Simulation::<P>::for_algorithm(config, self.settings)?;
+        let simulation = simulation::<P>(config, self.settings)?;
         match self.trace {
             None => Ok(simulation.run_with(self.controls)?),
             Some(TraceOutput { writer, has_states, header }) => {
@@ -89,6 +91,23 @@ impl Run<'_> {
             }
         }
     }
+}
+
+/// Creates the simulation of an algorithm. The program's own monitors judge it in addition to the
+/// built-in ones.
+pub(crate) fn simulation<P>(
+    config: P::Config,
+    settings: Settings,
+) -> Result<Simulation<P>, SettingsError>
+where
+    P: Algorithm + Recorded,
+{
+    let service = P::card(&config, settings.size).service;
+    let simulation = Simulation::<P>::for_algorithm(config, settings)?;
+    let judge = |simulation: Simulation<P>, monitor: &OwnMonitor| {
+        simulation.with_monitor(monitor.name(), monitor.clone())
+    };
+    Ok(own_monitors(service).fold(simulation, judge))
 }
 
 /// Sets the header fields of the trace.

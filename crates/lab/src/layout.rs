@@ -1,41 +1,51 @@
-//! Layout of processes in the picture, with the links that are drawn even without messages, since
-//! they show the structure of an algorithm.
+//! Layout of processes in the picture. It includes links that show the structure of an algorithm,
+//! even if they carry no messages.
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 use tenure_core::quorum::{Kind, Quorums};
 use tenure_core::tree::{Shape, Tree};
-use tenure_core::{Card, ProcessId, Topology};
+use tenure_core::{Card, Graph, ProcessId, Topology};
+
+use crate::graph_layout::{Arrangement, arrangement};
 
 /// Layout of a group according to its algorithm.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NodeLayout {
     form: Form,
-    /// Numbers of linked processes; in a tree the parent comes first.
+    /// Process numbers of the ends of each link. In a tree, the parent comes first.
     links: Vec<[u32; 2]>,
-    /// Quorum of each process as process numbers, if the algorithm uses quorums.
+    /// Quorum of each process, as process numbers. Empty if the algorithm uses no quorums.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     quorums: Vec<Vec<u32>>,
+    /// Position of each process in the unit square. Empty unless the form is `Placed`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    at: Vec<[f64; 2]>,
+    /// Weight of each link, in the order of `links`. Empty if all weights are 1.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    weights: Vec<u64>,
 }
 
-/// Arrangement of the processes.
+/// Form of the drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Form {
     /// In a circle.
     Ring,
-    /// One in the center, which is the first end of each link.
+    /// One process in the centre, and the others around it. It is the first end of each link.
     Star,
-    /// Below their parents.
+    /// Each process under its parent.
     Tree,
     /// In rows and columns.
     Grid,
+    /// Each process at its position in the layout.
+    Placed,
 }
 
 impl NodeLayout {
-    /// Arranges all processes in a circle with all links, if there are few enough to tell them
-    /// apart.
+    /// Arranges all processes in a circle. Links each pair if there are at most 8 processes, so
+    /// that a reader can distinguish the links.
     pub fn joined(size: u32) -> NodeLayout {
         const MAX_LINKED: u32 = 8;
         let among = if size > MAX_LINKED { 0 } else { size };
@@ -44,17 +54,17 @@ impl NodeLayout {
     }
 
     fn laid(form: Form, links: Vec<[u32; 2]>) -> NodeLayout {
-        NodeLayout { form, links, quorums: Vec::new() }
+        NodeLayout { form, links, quorums: Vec::new(), at: Vec::new(), weights: Vec::new() }
     }
 
-    /// Returns the layout according to the card: a ring of neighbours, all processes around the
-    /// coordinator, a tree of this shape, or quorums. Other groups are fully linked.
+    /// Returns the layout for the card's topology: a ring, a star around `centre`, or the tree.
+    /// Algorithms with quorums show these. All other groups are drawn by [`NodeLayout::joined`].
     pub fn of(
         card: &Card,
         size: u32,
         centre: ProcessId,
-        tree: Shape,
-        quorums: Option<Kind>,
+        tree: &Tree,
+        quorums: Option<&Quorums>,
     ) -> NodeLayout {
         let all = || (0..size).map(ProcessId);
         let next = |at: ProcessId| (at, ProcessId((at.0 + 1) % size.max(1)));
@@ -64,15 +74,42 @@ impl NodeLayout {
                 let others = all().filter(|at| *at != centre);
                 NodeLayout::laid(Form::Star, links(others.map(|at| (centre, at))))
             }
-            Topology::Tree => NodeLayout::laid(Form::Tree, below(&Tree::of(tree, size))),
-            _ => match quorums.and_then(|kind| Quorums::of(kind, size).ok()) {
-                Some(quorums) => NodeLayout::of_quorums(&quorums),
+            Topology::Tree => NodeLayout::laid(Form::Tree, parent_links(tree)),
+            _ => match quorums {
+                Some(quorums) => NodeLayout::of_quorums(quorums),
                 None => NodeLayout::joined(size),
             },
         }
     }
 
-    /// Arranges quorums: a grid in rows and columns, path quorums as a tree, others in a circle.
+    /// Arranges a network with its edges: a regular shape as it is usually drawn, any other graph
+    /// by the distances of its processes.
+    pub fn of_graph(graph: &Graph) -> NodeLayout {
+        let edges = || graph.edges().map(|(one, other, _)| (one, other));
+        let laid = match arrangement(graph) {
+            Arrangement::Circle => NodeLayout::laid(Form::Ring, links(edges())),
+            Arrangement::Star(hub) => {
+                let leaves = graph.neighbours(hub).iter();
+                NodeLayout::laid(Form::Star, links(leaves.map(|leaf| (hub, *leaf))))
+            }
+            Arrangement::Tree => {
+                let tree = graph.to_tree().expect("the graph is a tree");
+                NodeLayout::laid(Form::Tree, parent_links(&tree))
+            }
+            Arrangement::Placed(at) => {
+                NodeLayout { at, ..NodeLayout::laid(Form::Placed, links(edges())) }
+            }
+        };
+        if graph.has_unit_weights() {
+            return laid;
+        }
+        let process = |number: u32| ProcessId(number - 1);
+        let weight = |[one, other]: &[u32; 2]| graph.weight(process(*one), process(*other));
+        NodeLayout { weights: laid.links.iter().filter_map(weight).collect(), ..laid }
+    }
+
+    /// Arranges the processes of an algorithm with quorums: a grid in rows and columns, path
+    /// quorums as a tree, others in a circle.
     fn of_quorums(quorums: &Quorums) -> NodeLayout {
         let all = || (0..quorums.size()).map(ProcessId);
         let quorum_of = |at: ProcessId| quorums.quorum(at).iter().map(ProcessId::number).collect();
@@ -80,24 +117,24 @@ impl NodeLayout {
         let pairs = all().flat_map(|at| peers(at).map(move |to| (at.min(to), at.max(to))));
         let pairs: BTreeSet<(ProcessId, ProcessId)> = pairs.collect();
         let laid = match quorums.kind() {
-            Kind::Grid => NodeLayout::laid(Form::Grid, links(pairs)),
-            Kind::Tree => {
-                NodeLayout::laid(Form::Tree, below(&Tree::of(Shape::Heap, quorums.size())))
+            Some(Kind::Grid) => NodeLayout::laid(Form::Grid, links(pairs)),
+            Some(Kind::Tree) => {
+                NodeLayout::laid(Form::Tree, parent_links(&Tree::of(Shape::Heap, quorums.size())))
             }
-            Kind::Majority => NodeLayout::joined(quorums.size()),
-            Kind::Pairs | Kind::Plane => NodeLayout::laid(Form::Ring, links(pairs)),
+            Some(Kind::Majority) => NodeLayout::joined(quorums.size()),
+            Some(Kind::Pairs | Kind::Plane) | None => NodeLayout::laid(Form::Ring, links(pairs)),
         };
         NodeLayout { quorums: all().map(quorum_of).collect(), ..laid }
     }
 }
 
-/// Converts pairs of processes to pairs of numbers.
+/// Converts pairs of processes to pairs of process numbers.
 fn links(pairs: impl IntoIterator<Item = (ProcessId, ProcessId)>) -> Vec<[u32; 2]> {
     pairs.into_iter().map(|(one, other)| [one.number(), other.number()]).collect()
 }
 
-/// Returns the link of each process to its parent, the parent first.
-fn below(tree: &Tree) -> Vec<[u32; 2]> {
+/// Returns the links of a tree: each process with its parent, the parent first.
+fn parent_links(tree: &Tree) -> Vec<[u32; 2]> {
     let all = (0..tree.size()).map(ProcessId);
     links(all.filter_map(|at| tree.parent(at).map(|parent| (parent, at))))
 }
@@ -109,8 +146,8 @@ mod tests {
     #[test]
     fn links_trees_from_parents_and_stars_from_centers() {
         let card = |topology| Card { topology, ..Card::mutex("a-lock", "a lock", "nobody") };
-        let of =
-            |topology| NodeLayout::of(&card(topology), 4, ProcessId(1), Shape::Heap, None).links;
+        let heap = Tree::of(Shape::Heap, 4);
+        let of = |topology| NodeLayout::of(&card(topology), 4, ProcessId(1), &heap, None).links;
         assert_eq!(of(Topology::Tree), [[1, 2], [1, 3], [2, 4]]);
         assert_eq!(of(Topology::Star), [[2, 1], [2, 3], [2, 4]]);
         assert_eq!(of(Topology::UnidirectionalRing), [[1, 2], [2, 3], [3, 4], [4, 1]]);
@@ -120,7 +157,10 @@ mod tests {
     #[test]
     fn lays_out_quorums_by_their_construction() {
         let card = Card::mutex("a-lock", "a lock", "nobody");
-        let of = |kind, size| NodeLayout::of(&card, size, ProcessId(0), Shape::Star, Some(kind));
+        let of = |kind, size| {
+            let (tree, quorums) = (Tree::of(Shape::Star, size), Quorums::of(kind, size).ok());
+            NodeLayout::of(&card, size, ProcessId(0), &tree, quorums.as_ref())
+        };
         let grid = of(Kind::Grid, 4);
         assert_eq!((grid.form, &grid.quorums[0]), (Form::Grid, &vec![1, 2, 3]));
         assert_eq!(grid.links, [[1, 2], [1, 3], [2, 4], [3, 4]], "rows and columns");
@@ -132,5 +172,17 @@ mod tests {
         assert!(!plane.links.contains(&[1, 6]), "neither asks the other: {:?}", plane.links);
         assert_eq!(of(Kind::Majority, 5).quorums[4], [1, 2, 5]);
         assert_eq!(of(Kind::Pairs, 4), NodeLayout::joined(4), "there are none of four");
+    }
+
+    #[test]
+    fn networks_have_positions_and_weights() {
+        let grid = NodeLayout::of_graph(&Graph::grid(2, 2));
+        assert_eq!((grid.form, &grid.links), (Form::Placed, &vec![[1, 2], [1, 3], [2, 4], [3, 4]]));
+        assert_eq!(grid.at.len(), 4);
+        assert!(grid.weights.is_empty());
+        let star = NodeLayout::of_graph(&Graph::star(4).with_distinct_weights(1));
+        assert_eq!((star.form, star.weights.len()), (Form::Star, 3));
+        assert_eq!(NodeLayout::of_graph(&Graph::binary_tree(7)).form, Form::Tree);
+        assert_eq!(NodeLayout::of_graph(&Graph::ring(7)).form, Form::Ring);
     }
 }

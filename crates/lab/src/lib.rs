@@ -2,7 +2,7 @@
 //!
 //! A session is one algorithm with the options of a simulation. It has a tree of *moments*. The
 //! first is the beginning; each other one was reached from its parent by one *step*: the next step
-//! of the simulator, or an action of the user. Going back to an earlier moment and acting
+//! of the simulator, or an action of the user. A user who goes back to an earlier moment and acts
 //! differently creates a branch.
 //!
 //! A history is data: the settings, the seed, and the actions with the steps after which they
@@ -17,6 +17,7 @@
 mod act;
 mod deadline;
 mod engine;
+mod graph_layout;
 mod layout;
 mod page;
 mod routes;

@@ -1,4 +1,4 @@
-//! Session: one run, its tree of moments, and the present moment.
+//! Session of the lab: one run, the tree of its moments, and the current moment.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,13 +15,13 @@ use crate::run_state::RunState;
 /// Maximum number of moments per session.
 const MAX_MOMENTS: usize = 50_000;
 
-/// Maximum number of steps per request.
+/// Maximum number of steps that one request takes.
 pub(crate) const MAX_STEPS: u64 = 10_000;
 
 /// Maximum group size, so that the picture stays readable.
 const MAX_PROCESSES: u32 = 64;
 
-/// Moment of a session.
+/// One moment in the tree of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct Moment {
     pub(crate) parent: Option<usize>,
@@ -29,9 +29,10 @@ pub(crate) struct Moment {
     pub(crate) description: String,
     pub(crate) time: u64,
     records: u64,
-    /// True if a promised property is violated.
+    /// True if a property that the card promises, or that the user wrote, is violated at this
+    /// moment or before.
     pub(crate) violated: bool,
-    /// Panic message of the handler that ended the run here, if any.
+    /// Panic message of the handler that ended the run at this moment, if any.
     pub(crate) broken: Option<String>,
 }
 
@@ -43,7 +44,7 @@ pub(crate) struct LabSession {
     pub(crate) shown: CurrentMoment,
 }
 
-/// Data of the present moment.
+/// View of the current moment.
 pub(crate) struct CurrentMoment {
     pub(crate) state: RunState,
     pub(crate) report: Report,
@@ -64,6 +65,8 @@ impl CurrentMoment {
 
 impl LabSession {
     /// Creates a session at the beginning of a run.
+    ///
+    /// Takes the actions and steps that the run has before its first view.
     pub(crate) fn new(run: LabRun, deadline: &Deadline) -> Result<Self, String> {
         if run.size > MAX_PROCESSES {
             let size = run.size;
@@ -103,17 +106,17 @@ impl LabSession {
         if steps == 0 { Ok(()) } else { self.take_steps(&Advance::Steps(steps), deadline) }
     }
 
-    /// Takes steps of the simulator.
+    /// Takes steps of the simulator from the current moment.
     pub(crate) fn step(&mut self, advance: &Advance, deadline: &Deadline) -> Result<(), String> {
         self.take_steps(advance, deadline)
     }
 
-    /// Performs an action of the user.
+    /// Performs an action of the user at the current moment.
     pub(crate) fn act(&mut self, act: &ActRequest, deadline: &Deadline) -> Result<(), String> {
         self.take_steps(&Advance::Act(act.action(&self.shown.state)?), deadline)
     }
 
-    /// Goes to a known moment; returns false if it does not exist.
+    /// Goes to a moment of this session. Returns false if it does not exist.
     pub(crate) fn go(&mut self, moment: usize, deadline: &Deadline) -> Result<bool, String> {
         if moment >= self.moments.len() {
             return Ok(false);
@@ -166,8 +169,8 @@ impl LabSession {
         Ok(())
     }
 
-    /// Returns the index of the moment reached from here; reuses a known moment with the same
-    /// cause.
+    /// Returns the index of the moment that `moment.cause` reaches from the current one. Adds the
+    /// moment to the tree, unless it is there already.
     fn reach(&mut self, moment: ReachedMoment, broken: Option<String>) -> usize {
         let here = Some(self.at);
         let mut later = self.moments.iter().skip(self.at + 1);
@@ -189,7 +192,7 @@ impl LabSession {
         self.moments.len() - 1
     }
 
-    /// Returns the moments from the beginning to one.
+    /// Returns the indices of the moments from the beginning to `moment`.
     pub(crate) fn line(&self, moment: usize) -> Vec<usize> {
         let parent = |place: &usize| self.moments[*place].parent;
         let mut line: Vec<usize> = std::iter::successors(Some(moment), parent).collect();
@@ -197,15 +200,16 @@ impl LabSession {
         line
     }
 
-    /// Returns the transitions from the beginning to a moment, up to a panic.
+    /// Returns the transitions from the beginning to a moment. A transition in which a handler
+    /// panicked is left out.
     fn path(&self, moment: usize) -> Vec<Cause> {
         let line = self.line(moment).into_iter().skip(1).map(|place| &self.moments[place]);
         let whole = line.take_while(|moment| moment.broken.is_none());
         whole.map(|moment| moment.cause.clone()).collect()
     }
 
-    /// Returns the actions of the user on the way here, each with the number of steps before it,
-    /// and the total number of steps.
+    /// Returns the actions of the user up to the current moment, each with the number of steps
+    /// before it. Also returns the total number of steps.
     pub(crate) fn interventions(&self) -> (Vec<Intervention>, u64) {
         let (mut interventions, mut after_step) = (Vec::new(), 0);
         for cause in self.path(self.at) {
@@ -217,7 +221,7 @@ impl LabSession {
         (interventions, after_step)
     }
 
-    /// Returns the records of the transition to the present moment.
+    /// Returns the trace records of the transition that led to the current moment.
     pub(crate) fn happened(&self) -> &[Record] {
         let Moment { parent, records, .. } = &self.moments[self.at];
         let from = parent.map_or(0, |parent| self.moments[parent].records);
@@ -226,9 +230,11 @@ impl LabSession {
         all.get(from..to).unwrap_or_default()
     }
 
-    /// True if the card promises this property.
+    /// Returns true if the card promises this property, or the user wrote it.
     pub(crate) fn is_promised(&self, property: Property) -> bool {
-        self.run.card.promised(Some(0)).any(|promise| promise.implies(property))
+        // The user wrote these.
+        matches!(property, Property::Custom(_))
+            || self.run.card.promised(Some(0)).any(|promise| promise.implies(property))
     }
 
     fn mark_violations(&mut self) {
@@ -244,7 +250,7 @@ impl LabSession {
         }
     }
 
-    /// Returns the moment on the way here at which the violation occurred.
+    /// Returns the first moment on the way to the current one at which the violation has occurred.
     pub(crate) fn moment_of(&self, violation: &FirstViolation) -> Option<usize> {
         let line = self.line(self.at);
         let matches = |record: &&Record| {
@@ -259,7 +265,7 @@ impl LabSession {
     }
 }
 
-/// Reason why a moment could not be reached.
+/// Reason why the run cannot reach a moment.
 enum ReplayError {
     /// The action is not possible.
     Refused(String),
@@ -274,7 +280,7 @@ impl ReplayError {
     }
 }
 
-/// Executes the run and catches panics of a faulty algorithm.
+/// Executes the run along a path, and catches panics of the algorithm.
 fn replay_path(
     run: &LabRun,
     path: &[Cause],

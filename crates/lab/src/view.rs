@@ -1,4 +1,4 @@
-//! JSON view of the present moment.
+//! JSON view of the current moment of a session.
 
 use std::collections::BTreeMap;
 
@@ -15,19 +15,19 @@ use tenure_trace::{
 use crate::run_state::RunState;
 use crate::session::{CurrentMoment, LabSession};
 
-/// Maximum number of records in the diagram beside the processes.
+/// Maximum number of trace records in the diagram next to the processes.
 const MAX_DRAWN_RECORDS: u64 = 200;
 
-/// Maximum number of entries in the drawing of a log.
+/// Maximum number of entries that the drawing of a log shows.
 const MAX_LOG_ENTRIES: u64 = 24;
 
-/// Converts ticks to units.
+/// Converts ticks to units of time.
 fn units(ticks: u64) -> f64 {
     ticks as f64 / TICKS_PER_UNIT as f64
 }
 
 impl LabSession {
-    /// Returns all data that the page shows of the present moment.
+    /// Returns all data that the page shows of the current moment, as JSON.
     pub(crate) fn view(&self, session: u64) -> Value {
         let CurrentMoment { state, records, .. } = &self.shown;
         let card = &self.run.card;
@@ -37,7 +37,7 @@ impl LabSession {
         let next = state.next.as_ref().filter(|_| moment.broken.is_none());
         let next = next.map(|next| {
             let time = units(next.time);
-            json!({ "says": next.description, "time": time, "message": next.message })
+            json!({ "description": next.description, "time": time, "message": next.message })
         });
         json!({
             "session": session.to_string(),
@@ -62,7 +62,7 @@ impl LabSession {
         })
     }
 
-    /// Returns the reason why there is no next step.
+    /// Returns the reason why there is no next step. `None` if there is one.
     fn ended(&self) -> Option<String> {
         if let Some(broken) = &self.moments[self.at].broken {
             return Some(broken.clone());
@@ -93,7 +93,7 @@ impl LabSession {
                 "from": message.from.number(),
                 "to": message.to.number(),
                 "kind": message.kind,
-                "says": message.description,
+                "description": message.description,
                 "sent": sent.get(&message.number),
                 "due": units(message.due),
             })
@@ -111,7 +111,7 @@ impl LabSession {
                     Judgement::Violated => "violated",
                     Judgement::Incomplete => "open",
                 },
-                "says": violation.map_or("", |violation| &violation.message),
+                "message": violation.map_or("", |violation| &violation.message),
                 "moment": violation.and_then(|violation| self.moment_of(violation)),
                 "promised": self.is_promised(finding.property),
             })
@@ -140,7 +140,7 @@ impl LabSession {
             json!({
                 "moment": place,
                 "parent": moment.parent,
-                "says": moment.description,
+                "description": moment.description,
                 "time": units(moment.time),
                 "violated": moment.violated,
             })
@@ -148,7 +148,8 @@ impl LabSession {
         self.moments.iter().enumerate().map(moment).collect()
     }
 
-    /// Returns the command that reproduces the history up to this moment.
+    /// Returns the command that reproduces the run up to the current moment. `None` if there is
+    /// none.
     fn replay(&self) -> Option<String> {
         let command = self.run.replay.as_ref()?;
         let (interventions, steps) = self.interventions();
@@ -156,7 +157,8 @@ impl LabSession {
         Some(format!("{command}{}", steering_options(&interventions, has_next.then_some(steps))))
     }
 
-    /// Returns the trace of the history, identical to that of the replay command.
+    /// Returns the trace of the run up to the current moment. The replay command writes the same
+    /// trace.
     pub(crate) fn trace(&self) -> Result<Vec<u8>, String> {
         let CurrentMoment { header, text, .. } = &self.shown;
         let Some(replay) = self.replay() else { return Ok(text.clone()) };
@@ -166,7 +168,8 @@ impl LabSession {
         Ok([&head, &text[records..]].concat())
     }
 
-    /// Returns the diagram of the history, or of its last records.
+    /// Returns the diagram of the run up to the current moment. If `most` is given, it shows only
+    /// that many of the last records.
     pub(crate) fn svg(&self, most: Option<u64>) -> String {
         let CurrentMoment { header, records, .. } = &self.shown;
         let all = records.len() as u64;
@@ -183,7 +186,7 @@ impl LabSession {
         (!picture.is_empty()).then(|| picture.to_svg(MAX_LOG_ENTRIES))
     }
 
-    /// Returns the history as an interactive page.
+    /// Returns the run up to the current moment as an interactive page.
     pub(crate) fn page(&self) -> Result<Vec<u8>, String> {
         let CurrentMoment { header, records, .. } = &self.shown;
         let mut page = Page::new(header, Window::default());
@@ -195,7 +198,8 @@ impl LabSession {
     }
 }
 
-/// Reconstructs the users of an agreement service from the records.
+/// Reconstructs the state of the users of an agreement service from the records. `None` for other
+/// services.
 fn users(size: usize, service: Service, records: &[Record]) -> Option<Users> {
     let size = u32::try_from(size).ok()?;
     let mut users = Users::new(service, size, |_| u32::MAX)?;
@@ -211,7 +215,8 @@ fn users(size: usize, service: Service, records: &[Record]) -> Option<Users> {
     Some(users)
 }
 
-/// Returns the next command that a user may issue, in script form.
+/// Returns the next command that a user may issue, in the syntax of scripts. `None` if it may issue
+/// none.
 fn next_agreement_command(users: &Users, at: ProcessId) -> Option<String> {
     let ScriptCommand { verb, words, .. } = users.next_command(at)?.to_script(at);
     Some([vec![verb], words].concat().join(" "))
@@ -261,14 +266,14 @@ fn processes(
             "token": process.up && has_token(&process.state),
             "state": process.state,
             "timers": process.timers.iter().map(timer).collect::<Vec<_>>(),
-            "asks": commands,
+            "commands": commands,
             "suspects": process_state.suspects.iter().map(|it| it.number()).collect::<Vec<_>>(),
         })
     };
     state.processes.iter().enumerate().map(process).collect()
 }
 
-/// True if the state contains a field `token` that is set.
+/// Returns true if the state contains a field `token` that is set.
 fn has_token(state: &Value) -> bool {
     match state {
         Value::Object(fields) => fields.iter().any(|(name, value)| match (name.as_str(), value) {

@@ -1,9 +1,9 @@
-//! Cost of saves: a driver that changes its state in every step, the same without waiting for the
-//! disk, and plain files on the same disk.
+//! Cost of saves. Compares a driver that changes its state in every step, saves without a driver,
+//! and plain files on the same disk.
 //!
 //! `cargo bench -p tenure-runtime --bench commit` prints medians over interleaved repetitions. An
-//! argument behind `--` that contains a `/` replaces the directory for temporary files, which may
-//! be in memory.
+//! argument behind `--` that contains a `/` replaces the directory for temporary files. That
+//! directory may be in memory.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::fs::File;
@@ -22,22 +22,22 @@ use tokio::sync::mpsc;
 
 const REPETITIONS: usize = 5;
 /// Duration of each measurement.
-const TIME: Duration = Duration::from_millis(600);
+const MEASUREMENT_TIME: Duration = Duration::from_millis(600);
 /// Size of a record in a plain file, in bytes.
-const RECORD: usize = 64;
-/// Number of entries of a log before the measurement.
-const ENTRIES: u64 = 10_000;
+const PLAIN_RECORD_BYTES: usize = 64;
+/// Number of entries in the log before its measurement starts.
+const INITIAL_ENTRIES: u64 = 10_000;
 
-/// Measures steps or flushes per second in a directory.
+/// A measurement of steps or flushes per second, in a directory.
 type Measure<'a> = &'a dyn Fn(&Path) -> f64;
 
-/// Also used by `benches/peers/raft`, which is why it is not private.
+/// Public in the crate because `benches/peers/raft` calls it too.
 pub(crate) fn main() {
     let named = std::env::args().skip(1).find(|word| word.contains('/'));
     let place = named.map_or_else(std::env::temp_dir, PathBuf::from);
     let directory = tempfile::tempdir_in(place).expect("a temporary directory");
     let measures: [(&str, Measure<'_>); 11] = [
-        ("whole state for each step, without a driver", &wholes),
+        ("whole state for each step, without a driver", &whole_state_rate),
         ("driver, 1 pending request", &|path| driver::<Counting>((), path, 1)),
         ("driver, 64 pending requests", &|path| driver::<Counting>((), path, 64)),
         ("log of 10,000 by changes, 1 pending request", &|path| driver::<Log>(true, path, 1)),
@@ -46,8 +46,8 @@ pub(crate) fn main() {
         ("log of 10,000 as a whole, 64 pending requests", &|path| driver::<Log>(false, path, 64)),
         ("plain data flush, preallocated file", &|path| bare(path, true)),
         ("plain data flush, growing file", &|path| bare(path, false)),
-        ("two preallocated files, one after the other", &after_each_other),
-        ("two preallocated files, concurrently", &at_the_same_time),
+        ("two preallocated files, one after the other", &sequential_files_rate),
+        ("two preallocated files, concurrently", &concurrent_files_rate),
     ];
     let mut rates = vec![Vec::new(); measures.len()];
     for repetition in 0..REPETITIONS {
@@ -61,7 +61,7 @@ pub(crate) fn main() {
     }
 }
 
-/// Counts its commands in its saved state.
+/// Protocol that counts its commands and saves the count.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Counting(u64);
 
@@ -89,14 +89,14 @@ impl Protocol for Counting {
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 }
 
-/// Appends an entry for each command.
+/// Protocol with a log that appends an entry for each command.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Log {
     entries: Vec<u64>,
     by_changes: bool,
 }
 
-/// Entries from a position on.
+/// Entries of a log from position `from` on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Entries {
     from: u64,
@@ -112,7 +112,7 @@ impl Protocol for Log {
     type Stable = Entries;
 
     fn boot(_: Group, by: &bool, saved: Option<Entries>, _: &mut impl Effects<Self>) -> Self {
-        let entries = saved.map_or_else(|| (0..ENTRIES).collect(), |saved| saved.entries);
+        let entries = saved.map_or_else(|| (0..INITIAL_ENTRIES).collect(), |saved| saved.entries);
         Log { entries, by_changes: *by }
     }
 
@@ -143,7 +143,8 @@ impl Protocol for Log {
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 }
 
-/// Measures the saved and emitted steps per second with a constant number of pending requests.
+/// Returns the number of steps per second that a driver saves and emits. The user keeps `waiting`
+/// requests pending.
 fn driver<P>(config: P::Config, directory: &Path, waiting: u64) -> f64
 where
     P: Protocol<Command = Command, Event = Event>,
@@ -187,7 +188,7 @@ where
             send();
         }
         let (started, mut steps) = (Instant::now(), 0_u32);
-        while started.elapsed() < TIME {
+        while started.elapsed() < MEASUREMENT_TIME {
             events.recv().await.expect("a running node");
             send();
             steps += 1;
@@ -196,9 +197,9 @@ where
     })
 }
 
-/// Measures the saves of a whole state per second, without a driver. It is an upper bound for a
-/// driver that saves after each step.
-fn wholes(path: &Path) -> f64 {
+/// Returns how often per second a store saves a whole state, without a driver. No driver that saves
+/// after each step can be faster.
+fn whole_state_rate(path: &Path) -> f64 {
     let owner = Owner { cluster: "commit".into(), process: ProcessId(0), group_size: 1 };
     let mut store = Store::open(path, &owner, "commit").expect("a store");
     let mut count = 0_u64;
@@ -208,7 +209,7 @@ fn wholes(path: &Path) -> f64 {
     })
 }
 
-/// Creates a file, filled with zeros or empty.
+/// Creates a file. It is filled with zeros if `is_filled` is true, and empty otherwise.
 fn file(path: &Path, is_filled: bool) -> File {
     let mut file = File::create(path).expect("a file");
     if is_filled {
@@ -220,25 +221,27 @@ fn file(path: &Path, is_filled: bool) -> File {
 }
 
 fn write(mut file: &File) {
-    file.write_all(&[7; RECORD]).expect("room on the disk");
+    file.write_all(&[7; PLAIN_RECORD_BYTES]).expect("room on the disk");
     file.sync_data().expect("a disk");
 }
 
-/// Measures the flushed records per second, one at a time.
+/// Returns the number of records per second that are written and flushed one at a time to a plain
+/// file.
 fn bare(path: &Path, is_filled: bool) -> f64 {
     let file = file(path, is_filled);
     rate(|| write(&file))
 }
 
-/// Measures the records per second on two disks, if the second starts after the first has finished,
-/// like a follower whose leader saves before it sends.
-fn after_each_other(path: &Path) -> f64 {
+/// Returns the number of records per second if each is written to a first file and then to a
+/// second. A leader that saves before it sends to a follower has this rate.
+fn sequential_files_rate(path: &Path) -> f64 {
     let files = [path.with_extension("1"), path.with_extension("2")].map(|path| file(&path, true));
     rate(|| files.iter().for_each(write))
 }
 
-/// Measures the same with a leader that sends before it saves.
-fn at_the_same_time(path: &Path) -> f64 {
+/// Returns the number of records per second if each is written to two files at the same time. A
+/// leader that sends to a follower before it saves has this rate.
+fn concurrent_files_rate(path: &Path) -> f64 {
     let files = [path.with_extension("1"), path.with_extension("2")].map(|path| file(&path, true));
     rate(|| {
         std::thread::scope(|scope| {
@@ -250,7 +253,7 @@ fn at_the_same_time(path: &Path) -> f64 {
 
 fn rate(mut once: impl FnMut()) -> f64 {
     let (started, mut times) = (Instant::now(), 0_u32);
-    while started.elapsed() < TIME {
+    while started.elapsed() < MEASUREMENT_TIME {
         once();
         times += 1;
     }

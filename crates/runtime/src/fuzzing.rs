@@ -13,10 +13,10 @@ use tenure_core::{
 use crate::envelope::Envelope;
 use crate::validator::Validator;
 
-/// Maximum number of steps, and of boots.
+/// Maximum number of steps, and of boots, in one run.
 const MAX_STEPS: usize = 4096;
 
-/// Validation of messages and states before the process receives or saves them.
+/// Validation of the messages that a process receives and of the states that it saves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Validation {
     /// Enabled, as in a node: invalid messages are dropped, and an invalid state stops the process.
@@ -25,7 +25,7 @@ pub enum Validation {
     Off,
 }
 
-/// Decodes bytes as each kind of file of a store.
+/// Decodes bytes as each kind of file that a store contains.
 pub fn files(bytes: &[u8]) {
     crate::store::fuzz_files(bytes);
 }
@@ -62,8 +62,8 @@ pub fn agreement<P: Agreement + Algorithm>(
     bytes: &[u8],
 ) {
     let service = P::card(config, group.size()).service;
-    let seat = UserConfig { service, at: group.me(), size: group.size(), times: 1 };
-    let first = User::first_command(&seat);
+    let user_config = UserConfig { service, at: group.me(), size: group.size(), times: 1 };
+    let first = User::first_command(&user_config);
     let command = |event: Option<&P::Event>| first.clone().filter(|_| event.is_none());
     process::<P>(group, config, command, validation, bytes);
 }
@@ -72,7 +72,8 @@ pub fn agreement<P: Agreement + Algorithm>(
 /// recovery. Skips bytes that cannot be decoded and messages that `validation` rejects. Checks that
 /// every saved state and sent message survives a round trip through its encoding.
 ///
-/// `command` returns the first command of the user after a boot (`None`) and after each event.
+/// `command` returns the next command of the user. Its argument is `None` after a boot, and the
+/// event after an event.
 ///
 /// # Panics
 ///
@@ -115,11 +116,12 @@ impl Environment for FixedEnvironment {
     }
 }
 
-/// Returns the next command of the user after a boot (`None`) or an event.
+/// Function that returns the next command of the user. Its argument is `None` after a boot, and the
+/// event after an event.
 type Commands<'a, P> =
     dyn Fn(Option<&<P as Protocol>::Event>) -> Option<<P as Protocol>::Command> + 'a;
 
-/// A process from its boot to its crash, with the state of its runner.
+/// A process from its boot to its crash, with the state of the code that runs it.
 struct Lifetime<'a, P: Protocol> {
     group: Group,
     armed: BTreeSet<P::Timer>,
@@ -130,7 +132,7 @@ struct Lifetime<'a, P: Protocol> {
 
 impl<P: Protocol> Lifetime<'_, P> {
     /// Runs until the process crashes. Returns `None` if the bytes or the steps are used up, or if
-    /// a runner would stop the node.
+    /// a real node would stop.
     fn run(
         &mut self,
         mut node: Node<P, FixedEnvironment>,
@@ -183,8 +185,8 @@ impl<P: Protocol> Lifetime<'_, P> {
         Some(input.map_or(NextAction::Skip, NextAction::Input))
     }
 
-    /// Saves and releases the effects of a step, as a runner does. Returns `None` if a runner would
-    /// stop the node instead.
+    /// Saves the state and releases the effects of a step, as a real node does. Returns `None` if
+    /// the node would stop instead.
     fn release(
         &mut self,
         step: Step<'_, P, FixedEnvironment>,
@@ -230,7 +232,7 @@ impl OptionalValidator {
     }
 }
 
-/// Next event of the process.
+/// Next action in the life of the process.
 enum NextAction<P: Protocol> {
     Input(Input<P>),
     Crash,
@@ -244,7 +246,7 @@ fn round_trip<S: tenure_core::Wire + Eq + std::fmt::Debug>(stable: &S) -> S {
     decoded
 }
 
-/// Source of bytes that are consumed from the front.
+/// Source of bytes, consumed from the front.
 struct ByteSource<'a>(&'a [u8]);
 
 impl<'a> ByteSource<'a> {

@@ -38,11 +38,15 @@ pub use engine::random::Random;
 pub use parallel::run_parallel;
 pub use results::elections::ElectionCost;
 pub use results::fault_counts::FaultCount;
+pub use results::load::{Load, ProcessLoad};
 pub use results::metrics::{KindCount, Metrics};
 pub use results::moments::Moments;
+pub use results::network_load::{EdgeLoad, NetworkLoad};
 pub use results::report::{BlockKind, EndReason, Report};
+pub use results::sample::Sample;
 pub use results::summary::{Summary, Violations};
 pub use results::tally::{Gauge, Tally};
+pub use settings::carrier::Carrier;
 pub use settings::command_line::{
     HotProcess, Link, Processes, RecoveryOption, group_options, inexpressible, parse_drift,
     parse_process, replay_command,

@@ -90,12 +90,17 @@ fn smaller(settings: &Settings) -> Vec<Settings> {
     candidates
 }
 
-/// Returns the settings with fewer processes; `None` if each link has its own latency.
+/// Returns the settings with fewer processes; `None` if each link has its own latency, or
+/// edges carry the messages.
 fn resized(settings: &Settings, size: u32) -> Option<Settings> {
-    if matches!(settings.network.latency, Latency::Links(_)) {
+    if matches!(settings.network.latency, Latency::Links(_)) || settings.network.carrier.is_some() {
         return None;
     }
     let mut small = settings.clone();
+    let own = &settings.instrumentation.own;
+    if own.iter().any(|property| property.uses().identities) {
+        return None;
+    }
     let stays = |process: &ProcessId| process.0 < size;
     small.size = size;
     small.ranks = settings.ranks.iter().copied().take(size as usize).collect();

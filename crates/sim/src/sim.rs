@@ -1,5 +1,6 @@
 use std::io::Write;
 
+use tenure_core::monitors::NeighboursOnly;
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
     Algorithm, Card, CostBound, Monitor, ProcessId, Protocol, Requirement, Service, Timestamped,
@@ -12,6 +13,7 @@ use crate::engine::user_messages::ClockHooks;
 use crate::engine::world::World;
 use crate::judging::custom_monitor::CustomMonitor;
 use crate::results::report::{EndReason, Report};
+use crate::settings::carrier::Carrier;
 use crate::settings::configs::Configs;
 use crate::settings::error::SettingsError;
 use crate::settings::{Instrumentation, Settings};
@@ -146,6 +148,10 @@ impl<P: Recorded> Simulation<P> {
         }
     }
 
+    pub(crate) const fn service(&self) -> Service {
+        self.service
+    }
+
     /// Returns the settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
@@ -192,6 +198,7 @@ impl<P: Recorded> Simulation<P> {
     ) -> Result<Report, RunError> {
         self.check()?;
         let recorder = Recorder::new(Box::new(to), &self.header(), self.states)?;
+        let recorder = recorder.judging(&self.settings, self.service);
         let settings = self.settings.clone();
         let (report, _, recorder) = self.run_settings(settings, Some(recorder), controls)?;
         recorder.map_or(Ok(()), Recorder::finish)?;
@@ -205,6 +212,7 @@ impl<P: Recorded> Simulation<P> {
     ) -> Result<World<'_, P>, RunError> {
         self.check()?;
         let recorder = Recorder::new(Box::new(to), &self.header(), self.states)?;
+        let recorder = recorder.judging(&self.settings, self.service);
         let core = Core::new(self.settings.clone(), self.services(), Some(recorder));
         let monitors = self.monitors.clone();
         Ok(World::new(core, &self.configs, &self.script, monitors, self.clock_hooks))
@@ -226,6 +234,10 @@ impl<P: Recorded> Simulation<P> {
         mut controls: Controls<'_>,
     ) -> Result<(Report, Vec<P>, Option<Recorder>), SettingsError> {
         self.check()?;
+        let recorder = recorder.or_else(|| {
+            let judged = !settings.instrumentation.own.is_empty();
+            judged.then(|| Recorder::without_writer(false).judging(&settings, self.service))
+        });
         let core = Core::new(settings, self.services(), recorder);
         let monitors = self.monitors.clone();
         let mut world = World::new(core, &self.configs, &self.script, monitors, self.clock_hooks);
@@ -255,8 +267,10 @@ impl<P: Recorded> Simulation<P> {
         if !matches!(ended, EndReason::Stopped | EndReason::Events | EndReason::Flooded) {
             core.trace_group(Kind::End);
         }
-        let recorder = core.tracer.recorder.take();
+        let mut recorder = core.tracer.recorder.take();
         let mut report = Report::of(self.name.clone(), core, ended);
+        let judged = recorder.as_mut().map(|it| it.take_findings(report.ended.is_end()));
+        report.findings.extend(judged.into_iter().flatten());
         for monitor in monitors {
             let finding = monitor.finding(report.finished_at, report.ended.is_end());
             report.findings.push(finding);
@@ -276,6 +290,9 @@ impl<P: Recorded> Simulation<P> {
         let (size, instrumentation) = (self.settings.size, &self.settings.instrumentation);
         let most_bypass = self.settings.bypass_bounds().into_iter().min();
         let promises = instrumentation.properties.iter().flatten();
+        let carried = self.settings.network.carrier.as_ref().map(Carrier::graph);
+        let links = instrumentation.links.as_ref();
+        let graph = carried.or_else(|| links.and_then(NeighboursOnly::graph));
         // Traces are judged by events. The cost of a run is judged by the simulator.
         let promises = promises.filter(|promise| promise.requires() != Requirement::Messages);
         let promises = promises.map(|promise| promise.name().to_owned());
@@ -288,6 +305,7 @@ impl<P: Recorded> Simulation<P> {
             options: self.options.clone(),
             seed: Some(self.settings.seed),
             replay: self.replay.clone(),
+            graph: graph.map(|graph| graph.as_ref().into()),
             ..Header::new(self.name.clone(), self.service, size, Source::Simulator)
         }
     }

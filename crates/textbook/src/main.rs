@@ -2,5 +2,5 @@
 //! builds. `cargo install --path crates/cli` installs all of it.
 
 fn main() -> std::process::ExitCode {
-    tenure::main(tenure::catalogue![])
+    tenure::main(tenure::catalogue![], tenure::monitors![])
 }

@@ -1,8 +1,8 @@
-//! Escaping of foreign text before people read it.
+//! Escaping of text from unknown sources before people read it.
 //!
-//! A trace file may contain anything. A terminal would execute its escape sequences, a line feed
+//! A trace file may contain any text. A terminal would execute its escape sequences, a line feed
 //! could fake a line of output, and a bidirectional mark could reverse the rest of a line. All text
-//! output passes through this module, which writes characters that are not visible as `\u{1b}`.
+//! output passes through this module, which writes invisible characters as `\u{1b}`.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -41,13 +41,13 @@ pub fn plain_json(json: &str) -> String {
     seen
 }
 
-/// True if a character is visible and stands for itself: no control character, no bidirectional
-/// mark, and no character of zero width.
+/// Returns true if a character is visible and looks like itself. Control characters, bidirectional
+/// marks and characters of zero width are not.
 pub(crate) fn is_plain(letter: char) -> bool {
     matches!(letter, ' '..='~') || letter.escape_debug().len() == 1
 }
 
-/// Writer that [escapes](plain) all text.
+/// Writer that [escapes](plain) all text that it writes.
 pub(crate) struct Plain<W>(pub(crate) W);
 
 impl<W: Write> Write for Plain<W> {
@@ -82,7 +82,7 @@ mod tests {
     use crate::verify::{TraceVerifier, Verification};
     use tenure_core::Service;
 
-    /// Contains line ends, a green fake verdict, a bell, a bidirectional mark, and a closing tag.
+    /// Text with line ends, a green fake verdict, a bell, a bidirectional mark, and a closing tag.
     const HOSTILE: &str = "x\n\r\u{1b}[32m  verdict  holds\u{7}\u{202e}\u{9b}0m\u{2028}</script>";
 
     fn header() -> Header {
@@ -123,7 +123,7 @@ mod tests {
         kinds.into_iter().map(of).chain([last]).collect()
     }
 
-    /// All text outputs, each with its name.
+    /// Returns all text outputs for hostile input, each with its name.
     fn outputs() -> Vec<(&'static str, String)> {
         let (header, records) = (header(), records());
         let mut show = RecordFormatter::new(&header);
@@ -146,7 +146,7 @@ mod tests {
         records.iter().for_each(|record| view.read(record));
         let snapshot = view.snapshot(1);
         let news = snapshot.news.iter().map(|news| news.description.clone());
-        let letters = snapshot.strip.letters.iter().map(|letter| letter.message.clone());
+        let messages = snapshot.strip.messages.iter().map(|it| it.message.clone());
         vec![
             ("show", lines.join("\n")),
             ("verify", verification.to_string()),
@@ -157,7 +157,7 @@ mod tests {
             ("html", String::from_utf8(html).unwrap()),
             ("mermaid", export::mermaid(&header, &records)),
             ("shiviz", export::shiviz(&header, &records)),
-            ("live", news.chain(letters).collect::<Vec<_>>().join("\n")),
+            ("live", news.chain(messages).collect::<Vec<_>>().join("\n")),
         ]
     }
 

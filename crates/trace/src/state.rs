@@ -1,4 +1,4 @@
-//! State of a process as a generic tree, parsed from its `Debug` output.
+//! State of a process as a tree of values, parsed from its `Debug` output.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
@@ -8,15 +8,15 @@ use tenure_core::ProcessId;
 
 use crate::format::Kind;
 
-/// Key under which a tree keeps the name of a struct or enum variant. It is a Rust keyword, so no
-/// field can have this name.
+/// Key of the name of a struct or enum variant in its tree. It is a Rust keyword, so no field can
+/// have this name.
 pub const TYPE: &str = "type";
 
-/// Wrapper types that are omitted from the tree.
+/// Wrapper types that the tree replaces by their content.
 const TRANSPARENT: [&str; 6] =
     ["Fence", "LamportClock", "LocalTime", "MutexOnly", "Some", "VectorClock"];
 
-/// Maximum depth of a tree. Deeper values stay text.
+/// Maximum depth of a tree. Values below this depth stay text.
 const MAX_DEPTH: usize = 64;
 
 /// Parses the tree of any value from its `{:?}` output.
@@ -34,15 +34,15 @@ pub fn tree(value: &impl Debug) -> Value {
     tree_of_text(&format!("{value:?}"))
 }
 
-/// Last state recorded for each process. A state is recorded only if it differs from the previous
-/// one.
+/// Last recorded state of each process. A state is recorded only if it differs from the one before.
 #[derive(Clone, Debug, Default)]
 pub struct States {
     last: BTreeMap<ProcessId, String>,
 }
 
 impl States {
-    /// Returns the state to record for a process after a step, or `None` if it has not changed.
+    /// Returns the record of a process's state after a step. Returns `None` if the state has not
+    /// changed.
     pub fn changed(&mut self, at: ProcessId, state: &impl Debug) -> Option<Kind> {
         let text = format!("{state:?}");
         let last = self.last.entry(at).or_default();
@@ -90,7 +90,7 @@ impl fmt::Display for Shown<'_> {
 fn tree_of_text(text: &str) -> Value {
     let mut reading = Reading { text, place: 0 };
     match reading.value(0) {
-        Some(value) if reading.rest().is_empty() => value,
+        Some(value) if reading.unread().is_empty() => value,
         _ => Value::String(text.to_owned()),
     }
 }
@@ -102,22 +102,22 @@ struct Reading<'t> {
 }
 
 impl<'t> Reading<'t> {
-    fn rest(&self) -> &'t str {
+    fn unread(&self) -> &'t str {
         &self.text[self.place..]
     }
 
     fn skip(&mut self, expected: &str) -> bool {
-        let there = self.rest().starts_with(expected);
+        let there = self.unread().starts_with(expected);
         self.place += if there { expected.len() } else { 0 };
         there
     }
 
-    /// Parses one value; `None` if it is malformed.
+    /// Parses one value. Returns `None` if it is malformed.
     fn value(&mut self, depth: usize) -> Option<Value> {
         if depth > MAX_DEPTH {
             return None;
         }
-        match self.rest().chars().next()? {
+        match self.unread().chars().next()? {
             '"' => self.quoted().map(Value::String),
             '[' => self.list("[", "]", depth).map(Value::Array),
             '(' => self.tuple(depth),
@@ -127,7 +127,7 @@ impl<'t> Reading<'t> {
         }
     }
 
-    /// Parses comma-separated values between two brackets.
+    /// Parses values between two brackets, separated by commas.
     fn list(&mut self, open: &str, close: &str, depth: usize) -> Option<Vec<Value>> {
         let mut values = Vec::new();
         self.skip(open);
@@ -139,7 +139,7 @@ impl<'t> Reading<'t> {
         Some(values)
     }
 
-    /// Parses a tuple. A timestamp stays a string; any other tuple becomes a list.
+    /// Parses a tuple. A timestamp becomes a string, any other tuple a list.
     fn tuple(&mut self, depth: usize) -> Option<Value> {
         let start = self.place;
         let values = self.list("(", ")", depth)?;
@@ -174,12 +174,13 @@ impl<'t> Reading<'t> {
         }
     }
 
-    /// Parses a value that begins with a name: a struct, a variant, a process, or a word.
+    /// Parses a value that begins with a name: a struct, an enum variant, a process, or another
+    /// word.
     fn named(&mut self, depth: usize) -> Option<Value> {
-        let rest = self.rest();
-        let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
-        let name = &rest[..end.unwrap_or(rest.len())];
-        let behind = &rest[name.len()..];
+        let unread = self.unread();
+        let end = unread.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        let name = &unread[..end.unwrap_or(unread.len())];
+        let behind = &unread[name.len()..];
         if behind.starts_with(" {") {
             self.place += name.len();
             return self.fields(name, depth);
@@ -202,7 +203,7 @@ impl<'t> Reading<'t> {
         self.skip(" ");
         while !self.skip("}") {
             if !self.skip("..") {
-                let (field, _) = self.rest().split_once(": ")?;
+                let (field, _) = self.unread().split_once(": ")?;
                 self.place += field.len() + 2;
                 fields.insert(field.to_owned(), self.value(depth + 1)?);
             }
@@ -212,11 +213,11 @@ impl<'t> Reading<'t> {
         Some(Value::Object(fields))
     }
 
-    /// Parses text up to the end of the value. Balanced brackets are part of the text.
+    /// Parses the text up to the end of a value. Balanced brackets belong to the text.
     fn leaf(&mut self) -> Option<Value> {
-        let rest = self.rest();
+        let unread = self.unread();
         let mut open = 0_usize;
-        let end = rest.char_indices().find(|(place, letter)| match letter {
+        let end = unread.char_indices().find(|(place, letter)| match letter {
             '<' | '(' | '[' | '{' => {
                 open += 1;
                 false
@@ -226,18 +227,18 @@ impl<'t> Reading<'t> {
                 false
             }
             ')' | ']' | '}' | ',' => open == 0,
-            ' ' => open == 0 && rest[*place..].starts_with(" }"),
-            ':' => open == 0 && rest[*place..].starts_with(": "),
+            ' ' => open == 0 && unread[*place..].starts_with(" }"),
+            ':' => open == 0 && unread[*place..].starts_with(": "),
             _ => false,
         });
-        let text = &rest[..end.map_or(rest.len(), |(place, _)| place)];
+        let text = &unread[..end.map_or(unread.len(), |(place, _)| place)];
         self.place += text.len();
         (!text.is_empty()).then(|| leaf(text))
     }
 
     /// Parses a quoted string.
     fn quoted(&mut self) -> Option<String> {
-        let mut letters = self.rest().char_indices().skip(1);
+        let mut letters = self.unread().char_indices().skip(1);
         let mut text = String::new();
         while let Some((place, letter)) = letters.next() {
             match letter {

@@ -5,28 +5,27 @@ use serde::Serialize;
 use crate::alignment::{Place, align};
 use crate::format::{Kind, Record};
 
-/// Aligned events of two runs. A common event appears once, an event of one run at its place in
-/// that run.
+/// Events of two runs, aligned. A common event appears once. An event of one run appears at its
+/// place in that run.
 ///
-/// Events are compared by their description, not by their time. State records are not events and
-/// are ignored.
+/// Events are compared by their description, not by their time. Records of states are not events,
+/// and are ignored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TraceDiff {
-    /// Number of events before the first difference.
+    /// Number of common events before the first difference.
     pub same_until: usize,
-    /// Number of events that occur in both runs.
+    /// Number of events that both runs have in common.
     pub both: usize,
-    /// All events in aligned order.
+    /// Events of both runs, in aligned order.
     pub events: Vec<DiffEvent>,
 }
 
-/// Event of one run or of both.
+/// An event that occurs in one run or in both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DiffEvent {
     /// Run in which the event occurs.
     pub run: Run,
     /// Description of the event.
-    #[serde(rename = "says")]
     pub description: String,
 }
 
@@ -34,16 +33,16 @@ pub struct DiffEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Run {
-    /// Both runs.
+    /// The event occurs in both runs.
     Both,
-    /// Only the first run.
+    /// The event occurs in the first run only.
     First,
-    /// Only the second run.
+    /// The event occurs in the second run only.
     Second,
 }
 
 impl TraceDiff {
-    /// Compares the records of two runs.
+    /// Aligns the records of two runs.
     pub fn of(first: &[Record], second: &[Record]) -> Self {
         let words = |records: &[Record]| -> Vec<String> {
             let shown = records.iter().filter(|it| !matches!(it.kind, Kind::State(_)));
@@ -67,7 +66,7 @@ impl TraceDiff {
         }
     }
 
-    /// Returns the number of events that occur only in this run.
+    /// Returns the number of events that occur only in the given run.
     pub fn alone(&self, run: Run) -> usize {
         self.events.iter().filter(|event| event.run == run).count()
     }

@@ -1,13 +1,15 @@
-//! A lock of your own. The algorithm is in `doorkeeper.rs`; this file makes it available to all
-//! tools: simulate, check, draw, step through, and run by real processes, with the options and the
-//! output of built-in algorithms.
+//! A lock of your own. The algorithm is in `doorkeeper.rs`, and a property of your own in
+//! `request_before_entry.rs`. This file makes both available to all tools: simulate, check, draw,
+//! step through, and run by real processes, with the options and the output of built-in algorithms.
 //!
 //! `cargo run -p your-own-lock -- check doorkeeper --variant second-key` shows the problem with a
 //! second key; `--help` lists all commands.
 
 mod doorkeeper;
+mod request_before_entry;
 
 use doorkeeper::{Doorkeeper, Mistake};
+use request_before_entry::RequestBeforeEntry;
 use tenure::algorithms::Variants;
 use tenure::algorithms::channel::Fifo;
 use tenure::core::theory::{Precision, Prediction, WorkloadKind};
@@ -25,8 +27,8 @@ impl Algorithm for Doorkeeper {
         }
     }
 
-    /// Predicts the costs that `simulate` compares with its measurements: entries of the doorkeeper
-    /// itself cost no messages.
+    /// Predicts the number of messages, with which `simulate` compares its measurements. Entries of
+    /// the doorkeeper itself need no messages.
     fn expected(_: &Self::Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let all_alike = Prediction::shared(Precision::Exact, 3 * u64::from(size - 1), size.into());
         (scene == WorkloadKind::Alike).then_some(all_alike)
@@ -34,5 +36,6 @@ impl Algorithm for Doorkeeper {
 }
 
 fn main() -> std::process::ExitCode {
-    tenure::main(tenure::catalogue![Doorkeeper, Fifo<Doorkeeper>])
+    let algorithms = tenure::catalogue![Doorkeeper, Fifo<Doorkeeper>];
+    tenure::main(algorithms, tenure::monitors![RequestBeforeEntry::default()])
 }

@@ -1,4 +1,4 @@
-//! All tools work for a user-defined lock.
+//! All tools of Tenure work for a lock that a user defines.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 #[path = "../../../crates/web/tests/support/mod.rs"]
 mod support;
 
-/// Runs the program in a folder. Returns its output and exit status.
+/// Runs the program in a directory. Returns its output and its exit status.
 fn run(folder: &Path, line: &str) -> (String, Option<i32>) {
     let program = Command::new(env!("CARGO_BIN_EXE_your-own-lock"))
         .args(line.split_whitespace())
@@ -60,7 +60,22 @@ fn checker_finds_its_mistake_and_replays_it() {
     check("simulate doorkeeper -n 3 --variant second-key --entries 2 --hold 2", 1, &["VIOLATED"]);
 }
 
-/// The complete program in the README of the crate, which is compiled there.
+#[test]
+fn all_tools_judge_its_own_property() {
+    let folder = folder();
+    let check =
+        |line: &str, status, words: &[&str]| assert_output(folder.path(), line, status, words);
+    check("simulate doorkeeper -n 3", 0, &["request-before-entry"]);
+    check("check central -n 2", 0, &["request-before-entry     holds"]);
+    let named = "--property request-before-entry";
+    let line = format!("check doorkeeper -n 2 --duplicate 1 --beyond-assumptions {named}");
+    let found = ["request-before-entry violated after", "entered without a request"];
+    check(&format!("{line} --trace found.ndjson"), 1, &found);
+    check("trace verify found.ndjson", 1, &["request-before-entry  violated"]);
+    check("trace replay found.ndjson", 1, &["request-before-entry violated again"]);
+}
+
+/// The README of the crate contains the complete program. A doctest compiles it.
 #[test]
 fn readme_program_has_at_most_thirty_lines() {
     let page = include_str!("../../../crates/cli/README.md");
@@ -70,7 +85,7 @@ fn readme_program_has_at_most_thirty_lines() {
     assert!((20..=30).contains(&lines), "{lines} lines");
 }
 
-/// A running program, killed when dropped.
+/// A running program, which is killed when this value is dropped.
 struct Running(Child);
 
 impl Drop for Running {
@@ -100,7 +115,7 @@ fn lab_steps_through_it() {
     assert!(ended.body.contains("\"entries\":2"), "{}", ended.body);
 }
 
-/// Printed command lines use the name of this program, not `tenure`.
+/// Printed command lines begin with the name of this program, not with `tenure`.
 #[test]
 fn output_names_this_program_only() {
     let folder = folder();
@@ -121,7 +136,7 @@ fn output_names_this_program_only() {
     }
 }
 
-/// Predictions are shown beside measurements, and the coordinator is handled specially.
+/// The output shows predictions beside measurements, and the entries of the coordinator separately.
 #[test]
 fn card_and_prediction_are_compared_with_measurements() {
     let folder = folder();

@@ -1,4 +1,4 @@
-//! Generation of `docs/algorithms.md`.
+//! Generates the page `docs/algorithms.md`.
 
 use std::fmt::Write;
 
@@ -33,7 +33,7 @@ list of [known results](checklist.md).
 
 ";
 
-/// Commands whose results the page shows: measurements, then fault matrices, by service.
+/// Commands whose results the page shows: comparisons of all services, then their tables of faults.
 const MEASURED: [&str; 6] = [
     "compare mutex -n 5 --entries 3",
     "compare election -n 8",
@@ -43,7 +43,7 @@ const MEASURED: [&str; 6] = [
     "compare agreement --faults",
 ];
 
-/// Generates the page.
+/// Generates the text of the page.
 pub(super) fn page(command: &Command) -> Result<String, String> {
     let cards = command.json("list")?;
     let mut page = HEAD.to_owned();
@@ -106,7 +106,7 @@ process may enter during a wait.
     format!("## Mutual exclusion\n\n{about}{}\n", table(&head, rows))
 }
 
-/// Returns the additional promises that depend on accurate clocks.
+/// Returns the promises that hold only with accurate clocks.
 fn clocked_promises(card: &Value) -> String {
     let promises = list(&card["clocked"]).iter().map(text);
     promises.map(|promise| format!("; {promise} while clocks keep time")).collect()
@@ -243,7 +243,7 @@ fn variant_row(command: &Command, algorithm: &str, variant: &Value) -> Result<Ve
     let mut row = vec![
         format!("`{name}`"),
         algorithm.into(),
-        text(&variant["says"]).into(),
+        text(&variant["description"]).into(),
         sound.into(),
         text(&variant["verdict"]).into(),
     ];
@@ -319,7 +319,7 @@ fn mean(moments: &Value) -> String {
     if mean.fract() == 0.0 { format!("{mean}") } else { format!("{mean:.2}") }
 }
 
-/// Returns a Markdown table. Escapes the cells.
+/// Formats a table in Markdown, and escapes the text of its cells.
 pub(super) fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut text = String::new();
     let mut line = |cells: &mut dyn Iterator<Item = String>| {

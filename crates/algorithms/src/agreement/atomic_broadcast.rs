@@ -39,22 +39,22 @@ use super::reliable_broadcast::{self, ReliableBroadcast};
 use crate::Variants;
 use crate::variants::switches;
 
-/// State of one process.
+/// One process: it broadcasts items, proposes an order by consensus, and delivers the items.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AtomicBroadcast {
     group: Group,
     variants: Variants<Switch>,
     detector: Omega,
     relay: ReliableBroadcast,
-    /// `R_delivered` minus `A_delivered`: items that wait to be ordered.
+    /// Items of `R_delivered` without those of `A_delivered`: received, and not yet ordered.
     waiting: BTreeSet<Item>,
-    /// `A_delivered`: items delivered to the user.
+    /// `A_delivered`: items that this process has delivered to its user.
     delivered: BTreeSet<Item>,
     /// Consensus instances by number, from 1.
     turns: BTreeMap<u64, Paxos>,
-    /// Decisions of later instances, received early.
+    /// Decided items of later instances. Each waits until all earlier instances are decided.
     ahead: BTreeMap<u64, Item>,
-    /// `k`: number of the next item to deliver.
+    /// `k`: number of the next item to deliver, which is also the number of its consensus instance.
     next: u64,
     /// Number of the last instance to which this process proposed.
     proposed: u64,
@@ -66,7 +66,7 @@ pub struct AtomicBroadcast {
 pub enum Message {
     /// A message of the reliable broadcast.
     Relay(reliable_broadcast::Message),
-    /// A message of a numbered consensus instance.
+    /// A message of the consensus instance that the key numbers.
     Turn(Tagged<u64, paxos::Message>),
 }
 
@@ -128,7 +128,7 @@ impl Protocol for AtomicBroadcast {
         match message {
             Message::Relay(message) => self.relay(Input::Message { from, message }, fx),
             Message::Turn(Tagged { key: turn, inner: message }) => {
-                self.at_turn(turn, Input::Message { from, message }, fx);
+                self.step_instance(turn, Input::Message { from, message }, fx);
             }
         }
         self.propose(fx);
@@ -141,7 +141,7 @@ impl Protocol for AtomicBroadcast {
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         let begun: Vec<u64> = self.turns.keys().copied().collect();
         for turn in begun {
-            self.at_turn(turn, Input::Suspicion { peer, verdict }, fx);
+            self.step_instance(turn, Input::Suspicion { peer, verdict }, fx);
         }
         self.detector.on_verdict(peer, verdict);
         self.propose(fx);
@@ -149,7 +149,7 @@ impl Protocol for AtomicBroadcast {
 }
 
 impl AtomicBroadcast {
-    /// Runs a step of the reliable broadcast and handles the items it delivers.
+    /// Runs a step of the reliable broadcast, and queues the items that the broadcast delivers.
     fn relay(&mut self, input: Input<ReliableBroadcast>, fx: &mut impl Effects<Self>) {
         let (_, got) = fx.lift(Message::Relay, |timer| timer, |fx| self.relay.step(input, fx));
         for Event::Delivered { item } in got {
@@ -161,8 +161,9 @@ impl AtomicBroadcast {
         }
     }
 
-    /// Runs a step of a consensus instance, and creates the instance first if necessary.
-    fn at_turn(&mut self, turn: u64, input: Input<Paxos>, fx: &mut impl Effects<Self>) {
+    /// Runs a step of the consensus instance `turn`. Creates the instance first if it does not
+    /// exist.
+    fn step_instance(&mut self, turn: u64, input: Input<Paxos>, fx: &mut impl Effects<Self>) {
         let (group, detector) = (self.group, &self.detector);
         let turns = &mut self.turns;
         let of_turn = move |inner| Message::Turn(Tagged { key: turn, inner });
@@ -193,7 +194,7 @@ impl AtomicBroadcast {
             let value = self.value(*item);
             self.proposed = self.next;
             let command = consensus::Command::Propose { value };
-            self.at_turn(self.next, Input::Command(command), fx);
+            self.step_instance(self.next, Input::Command(command), fx);
         }
     }
 
@@ -215,7 +216,7 @@ impl AtomicBroadcast {
         }
     }
 
-    /// Encodes an item as a consensus value.
+    /// Encodes an item as a number, for consensus. The number is unique for each item.
     fn value(&self, item: Item) -> u64 {
         item.number.wrapping_mul(self.group.size().into()).wrapping_add(item.from.0.into())
     }
@@ -259,7 +260,7 @@ impl Algorithm for AtomicBroadcast {
         }
     }
 
-    /// Returns the highest ballot of any instance.
+    /// Returns the highest ballot number of any consensus instance.
     fn highest_term(&self) -> u64 {
         self.turns.values().map(Paxos::highest_term).max().unwrap_or(0)
     }

@@ -6,6 +6,7 @@ pub mod chandra_toueg;
 pub mod chandy_lamport;
 pub mod dijkstra_scholten;
 pub mod dissemination_barrier;
+pub mod echo;
 mod omega;
 pub mod paxos;
 pub mod raft_log;
@@ -23,6 +24,7 @@ crate::catalogue::members! {
     "chandy-lamport" => chandy_lamport::ChandyLamport;
     "dissemination-barrier" => dissemination_barrier::DisseminationBarrier;
     "dijkstra-scholten" => dijkstra_scholten::DijkstraScholten;
+    "echo" => echo::Echo;
     "ricciardi-birman" => ricciardi_birman::RicciardiBirman;
     "stable-vectors" => stable_vectors::StableVectors;
     "raft-log" => raft_log::RaftLog;

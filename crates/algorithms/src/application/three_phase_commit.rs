@@ -24,6 +24,7 @@
 //! commits without the uncertain processes, while these consider the others crashed and abort.
 //! Two-phase commit would have waited.
 
+mod config;
 mod message;
 mod survey;
 
@@ -33,12 +34,12 @@ use alloc::vec::Vec;
 use tenure_core::service::commit::{Command, Event, Transaction};
 use tenure_core::{Effects, Group, Never, ProcessId, ProcessSet, Protocol, Term, Verdict};
 
+pub use self::config::{Config, Switch};
 pub use self::message::Message;
 use self::survey::Survey;
 pub use self::survey::{Entry, Log};
 use super::{Application, Leadership};
 use crate::Variants;
-use crate::variants::switches;
 
 /// One process: a participant, and the coordinator of the transactions that it started.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -47,10 +48,10 @@ pub struct ThreePhaseCommit {
     variants: Variants<Switch>,
     leadership: Leadership,
     suspected: ProcessSet,
-    /// True if this process votes no.
+    /// True if this process votes no on all transactions.
     votes_no: bool,
     transactions: BTreeMap<Transaction, Progress>,
-    /// Inquiry about older transactions, while this process leads.
+    /// Inquiry about transactions of older terms, while this process leads.
     survey: Option<Survey>,
 }
 
@@ -59,32 +60,17 @@ pub struct ThreePhaseCommit {
 enum Progress {
     /// This process coordinates the transaction. The awaited processes have not voted.
     Collecting { awaited: ProcessSet },
-    /// Voted yes; the outcome is uncertain.
+    /// This process has voted yes, and does not know the outcome.
     Prepared,
-    /// All have voted yes.
+    /// This process knows that all have voted yes.
     Ready,
-    /// This process leads. The awaited processes have not confirmed that they are ready.
+    /// This process leads, and spreads the news that all have voted yes. The awaited processes have
+    /// not confirmed it.
     Spreading { awaited: ProcessSet },
-    /// Voted yes before a restart. Other processes may have decided since.
+    /// This process voted yes before its last restart. Other processes may have decided since.
     Returned,
     /// The decision is made. These participants have not acknowledged it yet.
     Decided { commits: bool, unacknowledged: ProcessSet },
-}
-
-/// Configuration of one process.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Config {
-    /// Variants that are switched on.
-    pub variants: Variants<Switch>,
-}
-
-switches! {
-    TwoPhases = "two-phases", unsound,
-        "the coordinator commits as soon as all have voted yes";
-    CommitDirectly = "commit-directly", unsound,
-        "a new leader commits a transaction for which any process is ready, before the others are";
-    ReturnedCount = "returned-count", unsound,
-        "a restarted process takes part as if nothing could have been decided without it";
 }
 
 /// State that survives a crash.
@@ -161,7 +147,7 @@ impl Protocol for ThreePhaseCommit {
             }
             Message::Told { term, transaction } => {
                 if self.leadership.leading_term() == Some(term) {
-                    self.on_told(from, transaction, fx);
+                    self.on_ready_confirmed(from, transaction, fx);
                 }
             }
             Message::Decision { transaction, commits } => {
@@ -195,7 +181,9 @@ impl Protocol for ThreePhaseCommit {
                 self.abort_where(|awaited| awaited.contains(peer), fx);
                 if self.leadership.leading_term().is_some() {
                     let names: Vec<Transaction> = self.transactions.keys().copied().collect();
-                    names.into_iter().for_each(|transaction| self.on_told(peer, transaction, fx));
+                    names
+                        .into_iter()
+                        .for_each(|transaction| self.on_ready_confirmed(peer, transaction, fx));
                 }
                 if let Some(survey) = &mut self.survey {
                     survey.awaited.remove(peer);
@@ -236,7 +224,7 @@ impl Application for ThreePhaseCommit {
 
 /// Behaviour of a participant.
 impl ThreePhaseCommit {
-    /// Resumes a transaction from the log after a restart.
+    /// Resumes a transaction after a restart, from its saved state.
     fn resume(&mut self, transaction: Transaction, entry: Entry, fx: &mut impl Effects<Self>) {
         let coordinates = transaction.term.leader == self.group.me();
         let progress = match entry {
@@ -258,8 +246,8 @@ impl ThreePhaseCommit {
         self.transactions.insert(transaction, progress);
     }
 
-    /// Moves to a term. Own transactions of older terms without all votes abort. The new leader
-    /// decides those with all votes.
+    /// Moves to a later term. Aborts the transactions of this process that lack votes. The new
+    /// leader decides those that have all votes.
     fn follow(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         if self.leadership.follow(term) {
             self.survey = None;
@@ -272,7 +260,7 @@ impl ThreePhaseCommit {
         }
     }
 
-    /// Returns the vote of this process. A yes is binding.
+    /// Returns the vote of this process on a transaction: true for yes. A yes is binding.
     fn vote(&mut self, transaction: Transaction, fx: &mut impl Effects<Self>) -> bool {
         if let Some(progress) = self.transactions.get(&transaction) {
             return !matches!(progress, Progress::Decided { commits: false, .. });
@@ -286,7 +274,7 @@ impl ThreePhaseCommit {
         true
     }
 
-    /// Becomes ready: all have voted yes.
+    /// Records that all processes have voted yes.
     fn become_ready(&mut self, transaction: Transaction) {
         let progress = self.transactions.get_mut(&transaction);
         if let Some(progress @ (Progress::Prepared | Progress::Returned)) = progress {
@@ -347,7 +335,8 @@ impl ThreePhaseCommit {
         }
     }
 
-    /// Informs all live processes that all have voted yes, and commits when they have confirmed.
+    /// Informs all live processes that all have voted yes. The transaction commits when they have
+    /// confirmed.
     fn spread_ready(&mut self, transaction: Transaction, fx: &mut impl Effects<Self>) {
         let Some(term) = self.leadership.leading_term() else { return };
         if self.has(Switch::TwoPhases) {
@@ -356,11 +345,17 @@ impl ThreePhaseCommit {
         let awaited = self.trusted();
         fx.broadcast(&awaited, Message::Ready { term, transaction });
         self.transactions.insert(transaction, Progress::Spreading { awaited });
-        self.on_told(self.group.me(), transaction, fx);
+        self.on_ready_confirmed(self.group.me(), transaction, fx);
     }
 
-    /// Records that a process is ready, or is down.
-    fn on_told(&mut self, from: ProcessId, transaction: Transaction, fx: &mut impl Effects<Self>) {
+    /// Records that the process `from` knows that all have voted yes, or is down. Commits when no
+    /// process is awaited any more.
+    fn on_ready_confirmed(
+        &mut self,
+        from: ProcessId,
+        transaction: Transaction,
+        fx: &mut impl Effects<Self>,
+    ) {
         if let Some(Progress::Spreading { awaited }) = self.transactions.get_mut(&transaction) {
             awaited.remove(from);
             if awaited.is_empty() {
@@ -375,7 +370,7 @@ impl ThreePhaseCommit {
         self.record_decision(transaction, commits, unacknowledged, fx);
     }
 
-    /// Aborts the transactions whose awaited votes match.
+    /// Aborts the undecided transactions for whose missing voters `is` returns true.
     fn abort_where(&mut self, is: impl Fn(&ProcessSet) -> bool, fx: &mut impl Effects<Self>) {
         let undecided = self
             .transactions

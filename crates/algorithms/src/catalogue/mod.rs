@@ -27,7 +27,7 @@ use members::{all_agreements, all_elections, all_locks, bare_elections, bare_loc
 
 pub(crate) use members::members;
 
-pub use shapes::{QUORUMS, TREES, quorums, tree};
+pub use shapes::{QUORUMS, TREES, network, quorums, tree, tree_or_edges};
 
 pub use crate::catalogue_error::CatalogueError;
 pub use crate::parameters::{Configured, Parameters};
@@ -46,23 +46,23 @@ pub const ELECTIONS: &[&str] = elections::NAMES;
 /// Names of the agreement algorithms.
 pub const AGREEMENTS: &[&str] = agreements::NAMES;
 
-/// Code to run once the type of a protocol is known.
+/// Code that runs with the type of a protocol, once a name has selected the protocol.
 pub trait Visitor: Sized {
     /// Result of the visit.
     type Output;
 
-    /// Called if the name is a mutex.
+    /// Runs if the name selects a lock.
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output;
 
-    /// Called if the name is an election.
+    /// Runs if the name selects an election.
     fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output;
 
-    /// Called if the name is an agreement algorithm; its card names the service.
+    /// Runs if the name selects an agreement algorithm, whose card names the service.
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Self::Output;
 }
 
-/// Calls `visitor` with the protocol of a name. All locks share one type, as do all elections and
-/// all agreement algorithms, so an engine is compiled for three types.
+/// Calls `visitor` with the protocol that has this name. All locks share one type, as do all
+/// elections and all agreement algorithms, so an engine is compiled for three types.
 ///
 /// # Errors
 ///
@@ -105,8 +105,9 @@ pub fn visit<V: Visitor>(
     })
 }
 
-/// Calls `visitor` with the algorithm's own type. Supported for algorithms whose groups grow to a
-/// million, where the size of the state matters; returns `None` for others.
+/// Calls `visitor` with the algorithm's own type instead of the sum of all algorithms. Returns
+/// `None` for most algorithms. It supports those whose groups grow to a million processes, where
+/// the size of a state matters.
 ///
 /// # Errors
 ///
@@ -166,8 +167,8 @@ fn named(name: &str, parameters: &Parameters) -> Result<Named, CatalogueError> {
     })
 }
 
-/// Returns the configuration of a lock for an election made of it: the lock must provide mutual
-/// exclusion, at least while clocks keep their rates.
+/// Returns the configuration of a lock from which an election can be made. The lock must promise
+/// mutual exclusion, at least while clocks keep their rates.
 fn lock_for_election(
     name: &str,
     parameters: &Parameters,
@@ -180,8 +181,8 @@ fn lock_for_election(
     Ok(config)
 }
 
-/// Returns the configuration of an election for a lock made of elections: the largest rank must
-/// win.
+/// Returns the configuration of an election from which a lock can be made. In the election, the
+/// largest rank must win.
 fn election_for_lock(
     name: &str,
     parameters: &Parameters,
@@ -219,7 +220,7 @@ pub fn card(name: &str, parameters: &Parameters) -> Result<Card, CatalogueError>
     visit(name, parameters, ReadCard(parameters.size))
 }
 
-/// Returns the number of messages that theory expects of the algorithm with this name.
+/// Returns the number of messages that theory predicts for the algorithm with this name.
 ///
 /// # Errors
 ///
@@ -254,7 +255,7 @@ pub(crate) fn unknown_algorithm(name: &str) -> CatalogueError {
     CatalogueError::Algorithm { name: name.to_string(), own: Vec::new(), known }
 }
 
-/// Returns all names without a prefix, and those of the valid compositions.
+/// Returns the names of all algorithms, and those of the valid compositions.
 pub fn names() -> impl Iterator<Item = &'static str> {
     MUTEXES.iter().chain(ELECTIONS).chain(AGREEMENTS).copied().chain(compositions())
 }

@@ -1,13 +1,15 @@
 //! Names of quorum systems and tree shapes.
 
 use alloc::string::ToString;
+use alloc::sync::Arc;
 
+use tenure_core::Graph;
 use tenure_core::quorum::Kind;
-use tenure_core::tree::Shape;
+use tenure_core::tree::{Shape, Tree};
 
 use crate::catalogue_error::CatalogueError;
 
-/// Names of the ways to build quorums.
+/// Names of the kinds of quorum systems.
 pub const QUORUMS: &[(&str, Kind)] = &[
     ("pairs", Kind::Pairs),
     ("fpp", Kind::Plane),
@@ -16,7 +18,7 @@ pub const QUORUMS: &[(&str, Kind)] = &[
     ("tree", Kind::Tree),
 ];
 
-/// Returns the way to build quorums with this name.
+/// Returns the kind of quorum system with this name.
 ///
 /// # Errors
 ///
@@ -44,4 +46,28 @@ pub fn tree(name: &str) -> Result<Shape, CatalogueError> {
         name: name.to_string(),
         known: TREES.iter().map(|(known, _)| *known).collect(),
     })
+}
+
+/// Returns the shape with this name, or the tree of edges such as `1-2,1-3`. The shape counts only
+/// without such a tree.
+///
+/// # Errors
+///
+/// Returns an error for an unknown name, and for edges that form no tree.
+pub fn tree_or_edges(text: &str) -> Result<(Shape, Option<Arc<Tree>>), CatalogueError> {
+    if !text.starts_with(|first: char| first.is_ascii_digit()) {
+        return Ok((tree(text)?, None));
+    }
+    let edges: Graph = text.parse()?;
+    let tree = edges.to_tree().map_err(CatalogueError::Tree)?;
+    Ok((Shape::Star, Some(Arc::new(tree))))
+}
+
+/// Returns the network with edges such as `1-2,2-3:7`.
+///
+/// # Errors
+///
+/// Returns an error for edges that form no graph.
+pub fn network(text: &str) -> Result<Arc<Graph>, CatalogueError> {
+    Ok(Arc::new(text.parse()?))
 }

@@ -1,10 +1,11 @@
 //! Many algorithms of one service as one type.
 //!
 //! There are many compositions: every lock with every election, each over a reliable channel or
-//! not. A generic engine would be compiled for each. So compositions use the sum of all locks and
-//! the sum of all elections, and an engine is compiled for a handful of types.
+//! not. A generic engine would be compiled for each composition. So compositions use the sum of all
+//! locks and the sum of all elections, and an engine is compiled for a handful of types.
 
-/// Defines a module with the sum of the given protocols. Its configuration selects the protocol.
+/// Defines a module whose types are the sums of the given protocols: one variant per protocol. The
+/// configuration selects the protocol.
 macro_rules! sum {
     ($module:ident, $service:ident: $($Member:ident),+) => {
         #[allow(unreachable_pub, reason = "services without `Member` have a sum as well")]
@@ -64,7 +65,8 @@ macro_rules! sum {
 
             $crate::catalogue::sum::transparent_debug!(Any, Message, Timer: $($Member),+);
 
-            /// Human-readable formats omit the name of the member; binary frames contain it.
+            /// Serializes the message alone for people to read. A binary frame also contains the
+            /// name of the algorithm.
             #[cfg(feature = "serde")]
             impl serde::Serialize for Message {
                 fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -90,7 +92,7 @@ macro_rules! sum {
                 }
             }
 
-            /// Handlers are compiled here, once for each member, regardless of the type of the
+            /// Handlers are compiled here, once for each algorithm, and not again for each type of
             /// effects.
             impl Any {
                 fn boot_member(
@@ -285,10 +287,10 @@ macro_rules! sum {
                     }
                 }
 
-                fn smallest_in_message(config: &Config, message: &Message) -> Option<u64> {
+                fn smallest_message_timestamp(config: &Config, message: &Message) -> Option<u64> {
                     match (config, message) {
                         $((Config::$Member(config), Message::$Member(message)) => {
-                            <$Member>::smallest_in_message(config, message)
+                            <$Member>::smallest_message_timestamp(config, message)
                         })+
                         _ => None,
                     }
@@ -303,10 +305,10 @@ macro_rules! sum {
                     }
                 }
 
-                fn smallest_in_stable(config: &Config, stable: &Stable) -> Option<u64> {
+                fn smallest_stable_timestamp(config: &Config, stable: &Stable) -> Option<u64> {
                     match (config, stable) {
                         $((Config::$Member(config), Stable::$Member(stable)) => {
-                            <$Member>::smallest_in_stable(config, stable)
+                            <$Member>::smallest_stable_timestamp(config, stable)
                         })+
                         _ => None,
                     }
@@ -331,7 +333,7 @@ macro_rules! sum {
     };
 }
 
-/// Formats each of these enums as its content.
+/// Formats each of the given enums as the value that its variant contains.
 macro_rules! transparent_debug {
     ($($Sum:ident),+: $($Member:ident),+) => {
         $crate::catalogue::sum::transparent_debug!(@ [$($Sum)+] [$($Member)+]);

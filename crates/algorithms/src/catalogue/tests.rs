@@ -1,5 +1,8 @@
 //! Tests of the catalogue: names, offices and variants.
 
+use alloc::collections::BTreeSet;
+
+use tenure_core::Topology;
 use tenure_core::quorum::Kind;
 
 use super::*;
@@ -99,6 +102,42 @@ fn rejects_variants_without_effect() {
     ] {
         assert!(result(name, &[variants]).is_ok(), "{name} {variants}");
     }
+}
+
+/// Each name accepts the variants of its card and no others, also if it wraps an algorithm.
+#[test]
+fn names_accept_exactly_the_variants_of_their_cards() {
+    let plain = Parameters::plain(5);
+    let all: Vec<String> = names()
+        .chain(compositions())
+        .flat_map(|name| [String::from(name), alloc::format!("fifo:{name}")])
+        .collect();
+    let declared = |name: &str| {
+        let variants = card(name, &plain).unwrap().variants.into_iter();
+        // It selects another algorithm, by whose name it is accepted as well.
+        let variants = variants.filter(|variant| variant.name != "fault-tolerant");
+        variants.map(|variant| variant.name).collect::<BTreeSet<_>>()
+    };
+    let every: BTreeSet<&str> = all.iter().flat_map(|name| declared(name)).collect();
+    for name in &all {
+        let accepts = |variant: &&&str| {
+            let variants = alloc::vec![String::from(**variant)];
+            card(name, &Parameters { variants, ..plain.clone() }).is_ok()
+        };
+        let accepted: BTreeSet<&str> = every.iter().filter(accepts).copied().collect();
+        assert_eq!(accepted, declared(name), "{name}");
+    }
+}
+
+/// A composition sends between all pairs, whatever the links of its election.
+#[test]
+fn only_cards_with_graph_topology_have_a_graph() {
+    let plain = Parameters::plain(5);
+    for name in names() {
+        let card = card(name, &plain).unwrap();
+        assert_eq!(card.graph.is_some(), card.topology == Topology::Graph, "{name}");
+    }
+    assert!(card("echo-election", &plain).unwrap().graph.is_some());
 }
 
 #[test]

@@ -17,10 +17,10 @@ use tenure_core::{
     Timing, Topology, Verdict, labelled,
 };
 
-/// Configuration of a detector: decides how long a peer may be silent, and learns from its
-/// heartbeats.
+/// Configuration of a detector. It decides how long a peer may be silent, and learns from the
+/// heartbeats of that peer.
 pub trait TimeoutPolicy: Clone + Debug + Eq + Hash + Send + Sync + 'static {
-    /// State kept for one peer.
+    /// State that a detector keeps for each peer.
     type Record: Clone + Debug + Eq + Hash + Send + Sync + 'static;
 
     /// Returns the interval between heartbeats.
@@ -29,11 +29,12 @@ pub trait TimeoutPolicy: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// Returns the initial state for a peer.
     fn initial(&self) -> Self::Record;
 
-    /// Returns how long the peer may be silent after its last heartbeat, in ticks.
+    /// Returns how long a peer with the state `of` may be silent after its last heartbeat, in
+    /// ticks.
     fn timeout(&self, of: &Self::Record) -> u64;
 
-    /// Records a heartbeat at local time `now`. If the peer was suspected, the suspicion was wrong
-    /// or the peer has restarted.
+    /// Records in `of` that a heartbeat arrived at local time `now`. If `suspected` is true, the
+    /// suspicion of the peer was wrong, or the peer has restarted.
     fn on_heartbeat(&self, of: &mut Self::Record, now: LocalTime, suspected: bool);
 
     /// Discards the current silence of a peer, because this process was paused itself.
@@ -51,7 +52,7 @@ pub struct HeartbeatDetector<C: TimeoutPolicy> {
     suspected: ProcessSet,
     /// State by peer.
     pub(super) records: Vec<C::Record>,
-    /// Local time of the last own heartbeat.
+    /// Local time at which this process sent its last heartbeat.
     last_beat: LocalTime,
 }
 
@@ -77,7 +78,7 @@ labelled!(Message, Detector, Heartbeat => "heartbeat");
 pub enum Timer {
     /// The next heartbeat is due.
     Beat,
-    /// This peer has been silent for too long.
+    /// This peer has sent no heartbeat for as long as its timeout.
     Silence(ProcessId),
 }
 
@@ -145,8 +146,8 @@ impl<C: TimeoutPolicy> Protocol for HeartbeatDetector<C> {
         }
     }
 
-    /// Handles an external verdict. A peer reported alive gets its initial timeout, and is
-    /// suspected again unless it sends heartbeats.
+    /// Handles a verdict from outside. A peer that is reported alive gets its initial timeout. It
+    /// is suspected again unless it sends heartbeats.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
             Verdict::Suspect => {
@@ -169,13 +170,13 @@ impl<C: TimeoutPolicy> HeartbeatDetector<C> {
         fx.set_timer(Timer::Beat, self.config.period());
     }
 
-    /// Sets the timeout for the next heartbeat of a peer.
+    /// Starts the timer within which the next heartbeat of a peer must arrive.
     fn set_timeout(&self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         let timeout = self.config.timeout(&self.records[peer.index()]);
         fx.set_timer(Timer::Silence(peer), Delay::ticks(timeout));
     }
 
-    /// Resets the timeouts of all unsuspected peers.
+    /// Restarts the timers of all peers that this process does not suspect.
     fn reset_timeouts(&mut self, fx: &mut impl Effects<Self>) {
         for peer in self.group.peers().iter().filter(|peer| !self.suspected.contains(*peer)) {
             self.config.discard_silence(&mut self.records[peer.index()]);
@@ -183,7 +184,7 @@ impl<C: TimeoutPolicy> HeartbeatDetector<C> {
         }
     }
 
-    /// Returns true if this process was paused since its last heartbeat.
+    /// Returns true if this process itself was paused since its last heartbeat.
     fn was_paused(&self, fx: &mut impl Effects<Self>) -> bool {
         let silent = fx.local_clock() - self.last_beat;
         let (period, first) =
@@ -212,6 +213,7 @@ impl<C: TimeoutPolicy> Algorithm for HeartbeatDetector<C> {
                 ..Faults::none("survives crashes, recovery and lost messages")
             },
             topology: Topology::Complete,
+            graph: None,
             detection: Detection::None,
             knows: Knowledge::NON_UNIFORM,
             messages: Cost { per: Per::Period, ..Cost::per_entry("N(N−1)", cost, Some(cost)) },

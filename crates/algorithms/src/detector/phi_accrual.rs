@@ -49,18 +49,19 @@ pub struct Config {
     /// Assumed length of an interval before the first heartbeats, in ticks. The window starts with
     /// two intervals: half of this length, and one and a half times this length.
     pub first: u64,
-    /// Lower bound on the deviation, in ticks.
+    /// Lower bound on the standard deviation that the detector assumes, in ticks.
     pub deviation_min: u64,
-    /// Increase of the allowance after a false suspicion, in ticks.
+    /// Increase of the allowance of a peer after each false suspicion, in ticks. 0 gives the
+    /// detector of the paper.
     pub increment: u64,
     /// Upper bound on the timeout, in ticks.
     pub longest: u64,
 }
 
 impl Default for Config {
-    /// Returns a period of 50 ms, the threshold φ = 8 over the last 100 intervals, assumed first
-    /// intervals of 100 ms, a deviation of at least 10 ms, and 100 ms more after each false
-    /// suspicion up to 5 s.
+    /// Returns a period of 50 ms, and the threshold φ = 8 over the last 100 intervals. The assumed
+    /// first intervals are 100 ms on average, and the deviation is at least 10 ms. Each false
+    /// suspicion adds 100 ms, up to 5 s.
     fn default() -> Self {
         Config {
             period: Delay::units(50),
@@ -74,14 +75,15 @@ impl Default for Config {
     }
 }
 
-/// State kept for one peer.
+/// State that the detector keeps for each peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Record {
-    /// The last intervals between its heartbeats, in ticks.
+    /// Intervals between the last heartbeats of the peer, oldest first, in ticks.
     intervals: VecDeque<u64>,
-    /// Local time of its last heartbeat, unless this process was paused since.
+    /// Local time of the last heartbeat of the peer. `None` before the first, and after a pause of
+    /// this process.
     last_heartbeat: Option<LocalTime>,
-    /// Allowance after false suspicions, in ticks.
+    /// Time added to the timeout after false suspicions, in ticks.
     allowance: u64,
 }
 
@@ -161,7 +163,8 @@ impl PhiAccrual {
     }
 }
 
-/// φ from two deviations before the mean, at quarters of a deviation, in thousandths.
+/// φ in thousandths. The first entry is for two deviations before the mean, and each further entry
+/// for a quarter of a deviation more.
 const LEVELS: [u64; 57] = [
     10, 18, 30, 48, 75, 112, 160, 223, 301, 397, 511, 645, 800, 976, 1175, 1397, 1643, 1913, 2207,
     2526, 2870, 3239, 3633, 4053, 4499, 4971, 5469, 5993, 6543, 7119, 7721, 8350, 9006, 9688,
@@ -169,18 +172,19 @@ const LEVELS: [u64; 57] = [
     22035, 23118, 24228, 25365, 26528, 27719, 28936, 30181, 31452, 32750,
 ];
 
-/// Lateness at the start of the table, in thousandths of a deviation, and distance of two entries.
-const FIRST: i64 = -2000;
-const STEP: i64 = 250;
+/// Lateness of the first entry of `LEVELS`, in thousandths of a deviation. `LATENESS_STEP` is the
+/// distance between entries.
+const FIRST_LATENESS: i64 = -2000;
+const LATENESS_STEP: i64 = 250;
 
-/// Returns φ, in thousandths, for a heartbeat that is `deviations` thousandths of a standard
-/// deviation later than the mean interval. Two or more deviations *before* the mean the result is
-/// 0. It is at most 32 750.
+/// Returns φ in thousandths, at most 32 750. The heartbeat is later than the mean interval by
+/// `deviations` thousandths of a standard deviation. More than two deviations *before* the mean, φ
+/// is 0.
 pub fn level(deviations: i64) -> u64 {
-    let Ok(offset) = u64::try_from(deviations.saturating_sub(FIRST)) else { return 0 };
-    let (place, rest) = (offset / STEP as u64, offset % STEP as u64);
+    let Ok(offset) = u64::try_from(deviations.saturating_sub(FIRST_LATENESS)) else { return 0 };
+    let (place, rest) = (offset / LATENESS_STEP as u64, offset % LATENESS_STEP as u64);
     match LEVELS.get(place as usize..) {
-        Some([low, high, ..]) => low + (high - low) * rest / STEP as u64,
+        Some([low, high, ..]) => low + (high - low) * rest / LATENESS_STEP as u64,
         _ => LEVELS[LEVELS.len() - 1],
     }
 }
@@ -192,10 +196,10 @@ pub fn deviations(level: u64) -> i64 {
     match (place.checked_sub(1), LEVELS.get(place)) {
         (Some(before), Some(high)) => {
             let low = LEVELS[before];
-            let rest = STEP as u64 * (level - low) / (high - low);
-            FIRST + STEP * before as i64 + rest as i64
+            let rest = LATENESS_STEP as u64 * (level - low) / (high - low);
+            FIRST_LATENESS + LATENESS_STEP * before as i64 + rest as i64
         }
-        (None, _) => FIRST,
-        (Some(last), None) => FIRST + STEP * last as i64,
+        (None, _) => FIRST_LATENESS,
+        (Some(last), None) => FIRST_LATENESS + LATENESS_STEP * last as i64,
     }
 }

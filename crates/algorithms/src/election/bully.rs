@@ -50,9 +50,9 @@ pub struct Bully {
     group: Group,
     config: SharedConfig<Config>,
     phase: Phase,
-    /// `elected`: the accepted leader, `⊥` when `None`.
+    /// `elected`: term of the accepted leader; `⊥` is `None`.
     leader: Option<Term>,
-    /// The highest term announced to or by this process.
+    /// Highest term that this process has announced, or that was announced to it.
     announced: Term,
     /// The highest number in any message sent or received.
     number: u64,
@@ -60,18 +60,19 @@ pub struct Bully {
     suspected: ProcessSet,
 }
 
-/// Progress of this process's own election.
+/// Progress of the election that this process has started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Settled,
     /// All higher processes were asked; none has answered yet.
     Asking,
-    /// A higher process is alive; it, or one above it, will announce itself.
+    /// A higher process has answered. It, or a process above it, will announce itself.
     Waiting,
-    /// The announced leader is suspected: its message may precede its crash. If it is not trusted
-    /// in time, this process starts again.
+    /// The announced leader is suspected: it may have crashed after its announcement. If it is not
+    /// trusted in time, this process starts another election.
     Doubting,
-    /// Resigned in favour of this lower process, until it is asked to elect.
+    /// This process has resigned in favour of the lower process `heir`. It stays so until it is
+    /// asked to elect.
     Retired {
         heir: ProcessId,
     },
@@ -80,9 +81,9 @@ enum Phase {
 /// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// *T*: higher processes have had time to answer.
+    /// *T*: time within which a live higher process answers.
     Answer,
-    /// *T1*: a process that answered has had time to be elected.
+    /// *T1*: time within which a process that has answered announces a leader.
     Coordinator,
 }
 
@@ -100,7 +101,8 @@ impl Protocol for Bully {
     type Event = Event;
     type Message = Message;
     type Timer = Timer;
-    /// The highest known number: a term is never announced twice, even across a crash.
+    /// The highest known number. It is saved so that no term is announced twice, even across a
+    /// crash.
     type Stable = Stable;
 
     fn boot(
@@ -196,8 +198,8 @@ impl Bully {
         if higher.is_empty() {
             return self.announce(fx);
         }
-        let challenged = self.rules().challenged(higher, self.group);
-        fx.broadcast(&challenged, Message::Election { number });
+        let election_recipients = self.rules().election_recipients(higher, self.group);
+        fx.broadcast(&election_recipients, Message::Election { number });
         self.enter_phase(Phase::Asking, fx);
     }
 
@@ -256,8 +258,8 @@ impl Bully {
         }
     }
 
-    /// Resigns in favour of the highest trusted lower process, if any. The highest live process
-    /// leads by definition, so it behaves as if it were down.
+    /// Resigns in favour of the highest trusted lower process; has no effect if there is none. The
+    /// highest live process leads by definition, so this process then behaves as if it were down.
     fn retire(&mut self, fx: &mut impl Effects<Self>) {
         let below = self.group.peers();
         let below =
@@ -269,8 +271,8 @@ impl Bully {
         fx.send(heir, Message::Nominate { number: self.announced.number });
     }
 
-    /// Handles a nomination by the leader, unless there were elections since. It may arrive before
-    /// the announcement of the nominating leader.
+    /// Handles a nomination by the leader `from`, unless a later election has been announced. The
+    /// nomination may arrive before the announcement of `from`.
     fn on_nomination(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(number);
         let left = Term { number, leader: from };
@@ -280,7 +282,7 @@ impl Bully {
         }
     }
 
-    /// Wins the election: announces itself to all.
+    /// Wins the election: announces this process as the leader.
     fn announce(&mut self, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(self.announced.number + 1);
         let number = self.rules().carried(self.number);
@@ -305,7 +307,7 @@ impl Bully {
         }
     }
 
-    /// Changes the phase and sets its timer.
+    /// Moves to another phase and sets its timer.
     fn enter_phase(&mut self, phase: Phase, fx: &mut impl Effects<Self>) {
         self.phase = phase;
         match phase {
@@ -324,14 +326,15 @@ impl Bully {
         }
     }
 
-    /// Returns true if this process's announcement was not accepted. (A follower that learns of a
-    /// later number waits for its announcement; starting as well would multiply elections.)
+    /// Returns true if `number` shows that other processes did not accept this process's
+    /// announcement. Always false at a follower: it waits for the announcement of the later
+    /// election, because starting one as well would multiply elections.
     fn is_overtaken(&self, number: u64) -> bool {
         let ours = self.announced.leader == self.group.me() && self.leader == Some(self.announced);
         ours && self.rules().overtakes(number, self.announced.number)
     }
 
-    /// Returns true if no election of this process is in progress.
+    /// Returns true if this process has no election in progress.
     fn is_settled(&self) -> bool {
         matches!(self.phase, Phase::Settled | Phase::Doubting)
     }

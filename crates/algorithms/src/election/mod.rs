@@ -3,7 +3,10 @@
 pub mod bully;
 pub mod chang_roberts;
 pub mod dolev_klawe_rodeh;
+pub mod echo_election;
+pub mod flooding_election;
 pub mod franklin;
+pub mod gallager_humblet_spira;
 pub mod hirschberg_sinclair;
 pub mod itai_rodeh;
 pub mod lelann;
@@ -11,6 +14,7 @@ pub mod raft;
 pub mod repaired_chang_roberts;
 pub mod restarting_chang_roberts;
 pub mod ring;
+pub mod tree_election;
 
 crate::catalogue::members! {
     election, each_election:
@@ -24,4 +28,8 @@ crate::catalogue::members! {
     "raft" => raft::Raft;
     "repaired-chang-roberts" => repaired_chang_roberts::RepairedChangRoberts;
     "restarting-chang-roberts" => restarting_chang_roberts::RestartingChangRoberts;
+    "echo-election" => echo_election::EchoElection;
+    "tree-election" => tree_election::TreeElection;
+    "flooding-election" => flooding_election::FloodingElection;
+    "gallager-humblet-spira" => gallager_humblet_spira::GallagerHumbletSpira;
 }

@@ -43,7 +43,7 @@ use crate::variants::switches;
 pub struct CarvalhoRoucairol {
     group: Group,
     variants: Variants<Switch>,
-    /// `HSN`: highest clock of any request or entry, sent or received.
+    /// `HSN`: highest clock of all requests and entries, sent or received.
     clock: LamportClock,
     phase: Phase,
     /// `A`: peers whose shared permission this process holds.
@@ -58,7 +58,7 @@ enum Phase {
     Idle,
     /// Every missing permission has been requested.
     Waiting {
-        /// `OSN`, with this process's id.
+        /// `OSN` with this process's id: timestamp of its request.
         request: Timestamp,
     },
     Inside,
@@ -68,14 +68,14 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Requests entry, and the permission that the receiver holds.
+    /// Requests entry, and the permission that the two processes share.
     Request {
         /// Timestamp that orders the request.
         stamp: Timestamp,
     },
-    /// Gives the permission to the receiver.
+    /// Gives the shared permission to the receiver.
     Reply {
-        /// Clock of the sender, at least the fence of each of its entries.
+        /// Clock of the sender. It is at least the fence of each earlier entry of the sender.
         clock: u64,
     },
 }
@@ -182,7 +182,8 @@ impl CarvalhoRoucairol {
         fx.emit(Event::Exited);
     }
 
-    /// Gives the permission to a peer with precedence. A waiting process requests it again.
+    /// Gives the shared permission to a peer whose request has precedence. If this process waits,
+    /// it requests the permission again.
     fn yield_permission(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         let was_here = self.permissions.remove(peer);
         fx.send(peer, Message::Reply { clock: self.clock.now() });
@@ -194,7 +195,7 @@ impl CarvalhoRoucairol {
         }
     }
 
-    /// Returns true if this process has a claim that precedes `request`.
+    /// Returns true if this process is inside, or waits with a request that precedes `request`.
     fn precedes(&self, request: Timestamp) -> bool {
         match self.phase {
             Phase::Idle => false,
@@ -228,7 +229,8 @@ impl Algorithm for CarvalhoRoucairol {
         (scene == WorkloadKind::OneAtATime).then_some(mean)
     }
 
-    /// Clocks are compared only with each other, so all can be shifted by the same amount.
+    /// Returns true: clocks are compared only with each other, so all can be shifted by the same
+    /// amount.
     fn can_shift_timestamps(_: &Config) -> bool {
         true
     }
@@ -248,7 +250,7 @@ impl Algorithm for CarvalhoRoucairol {
         }
     }
 
-    fn smallest_in_message(_: &Config, message: &Message) -> Option<u64> {
+    fn smallest_message_timestamp(_: &Config, message: &Message) -> Option<u64> {
         match message {
             Message::Request { stamp } => Some(stamp.clock),
             Message::Reply { clock } => Some(*clock),

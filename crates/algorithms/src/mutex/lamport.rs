@@ -56,7 +56,7 @@ pub struct Lamport {
     /// `C_i`: the logical clock, advanced by every message sent or received.
     clock: LamportClock,
     phase: Phase,
-    /// The *request queue* without this process's own request, smallest first.
+    /// The *request queue*, smallest first. It does not contain this process's own request.
     requests: Vec<Timestamp>,
 }
 
@@ -67,7 +67,7 @@ enum Phase {
     Waiting {
         /// `T_m:P_i`: timestamp of the process's own request.
         request: Timestamp,
-        /// Peers from which no message with a later clock has arrived.
+        /// Peers from which no message with a clock later than the request has arrived.
         awaited: ProcessSet,
     },
     Inside {
@@ -84,7 +84,7 @@ pub enum Message {
         /// Timestamp that orders the request.
         stamp: Timestamp,
     },
-    /// Acknowledges a request; later requests of the sender have later timestamps.
+    /// Acknowledges a request. All later requests of the sender have larger timestamps.
     Reply {
         /// Clock of the sender.
         clock: u64,
@@ -93,7 +93,7 @@ pub enum Message {
     Release {
         /// Clock of the sender.
         clock: u64,
-        /// The request that ended.
+        /// Timestamp of the request whose entry has ended.
         request: Timestamp,
     },
 }
@@ -177,7 +177,7 @@ impl Lamport {
         let rules = self.rules();
         let all_replied = awaited.is_empty();
         let on_top = self.requests.iter().all(|other| rules.precedes(request, *other));
-        if rules.grants(all_replied, on_top) {
+        if rules.may_enter(all_replied, on_top) {
             self.phase = Phase::Inside { request };
             let fence = Fence(request.clock, u64::from(request.process.number()));
             fx.emit(Event::Entered { fence });
@@ -194,7 +194,8 @@ impl Lamport {
         fx.broadcast(&self.group.peers(), Message::Release { clock, request });
     }
 
-    /// Records that a peer's clock has advanced.
+    /// Records the clock of a message: its sender need no longer be awaited if the clock is later
+    /// than the request's.
     fn on_later_clock(&mut self, later: Timestamp) {
         if let Phase::Waiting { request, awaited } = &mut self.phase
             && later > *request
@@ -210,7 +211,7 @@ impl Lamport {
         }
     }
 
-    /// Returns this process's own request, while it waits.
+    /// Returns this process's own request if it waits to enter.
     fn waiting(&self) -> Option<Timestamp> {
         match self.phase {
             Phase::Waiting { request, .. } => Some(request),
@@ -233,7 +234,7 @@ impl Message {
     }
 }
 
-/// Application messages carry this clock, like all messages of the algorithm.
+/// Application messages carry the same logical clock as the messages of the algorithm.
 impl Timestamped for Lamport {
     fn clock(&self) -> u64 {
         self.clock.now()
@@ -300,7 +301,7 @@ impl Algorithm for Lamport {
         }
     }
 
-    fn smallest_in_message(config: &Config, message: &Message) -> Option<u64> {
+    fn smallest_message_timestamp(config: &Config, message: &Message) -> Option<u64> {
         if !Rules(config.variants).orders_by_clock() {
             return None;
         }

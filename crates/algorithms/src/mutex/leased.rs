@@ -72,19 +72,19 @@ use super::Ticket;
 use crate::Variants;
 use crate::drift;
 
-/// One process: a client, and at one of them also the service.
+/// One process: a client of the lock service. One of the processes is also the service.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Leased {
     me: ProcessId,
     config: SharedConfig<Config>,
-    /// Identifier of the latest session.
+    /// Identifier of the latest session of this process.
     ticket: Ticket,
-    /// The current claim, if any.
+    /// The session with its place in the queue; `None` while this process does not want to enter.
     claim: Option<Claim>,
     service: Option<Service>,
 }
 
-/// A session and its waiter in the queue.
+/// A session, and its waiter: the part of a client that follows the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Claim {
     session: Session,
@@ -94,15 +94,15 @@ struct Claim {
 /// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// Client: deadline of the claim, counted from the renewal of this side.
+    /// Client: deadline of the session, counted from the renewal request that started this timer.
     Deadline(Side),
     /// Client: the next renewal is due.
     Renewal,
-    /// Service: a part of the lease with this ID ends.
+    /// Service: a part of the lease with this ID has elapsed.
     Part(u64),
-    /// Service: the log commits the end of the lease with this ID.
+    /// Service: the log entry that ends the lease with this ID is committed.
     Commit(u64),
-    /// Service: the next change of the leader.
+    /// Service: the leader changes.
     Change,
 }
 
@@ -110,10 +110,10 @@ pub enum Timer {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
-    /// Number of boots, which distinguishes sessions from those before a restart.
+    /// Number of starts of this process. It distinguishes sessions from those before a restart.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
     boots: u64,
-    /// The store of the service.
+    /// The store of the service; `None` at all other processes.
     store: Option<Store>,
 }
 
@@ -232,7 +232,7 @@ impl Protocol for Leased {
     }
 }
 
-/// Behaviour of a client.
+/// Client role: holds a session, and follows the queue.
 impl Leased {
     /// Starts a session.
     fn start_session(&mut self, fx: &mut impl Effects<Self>) {
@@ -273,7 +273,7 @@ impl Leased {
         }
     }
 
-    /// Executes the actions of the session.
+    /// Executes the actions that the session has returned.
     fn execute_session(&mut self, actions: Vec<Action>, fx: &mut impl Effects<Self>) {
         let (service, ticket) = (self.config.service, self.ticket);
         for action in actions {
@@ -294,7 +294,8 @@ impl Leased {
         }
     }
 
-    /// Ends the claim: a process inside leaves, and a waiting one starts again.
+    /// Handles the loss of the session: a process inside exits, and a waiting process starts a new
+    /// session.
     fn on_session_lost(&mut self, reason: LossReason, fx: &mut impl Effects<Self>) {
         let (inside, ticket) = (self.is_inside(), self.ticket);
         self.claim = None;
@@ -308,7 +309,7 @@ impl Leased {
         }
     }
 
-    /// Executes an action of the waiter.
+    /// Executes the action that the waiter has returned, if any.
     fn execute_waiter(&mut self, action: Option<WaiterAction<u64>>, fx: &mut impl Effects<Self>) {
         let (service, ticket) = (self.config.service, self.ticket);
         match action {
@@ -328,7 +329,8 @@ impl Leased {
         }
     }
 
-    /// Implements the mistake of a variant: counts the deadline from the response.
+    /// Restarts the deadline from now. Only the variant that measures the deadline from the
+    /// response does this.
     fn restart_deadline(&mut self, fx: &mut impl Effects<Self>) {
         if self.has(Switch::DeadlineFromAnswer) && self.claim.is_some() {
             let after = Delay::ticks(self.config.times.validity);
@@ -338,7 +340,7 @@ impl Leased {
         }
     }
 
-    /// Sends a message, or handles it directly if it is for this process.
+    /// Sends a message, or handles it directly if this process is the receiver.
     fn send(&mut self, to: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         if to == self.me {
             self.on_message(to, message, fx);
@@ -381,6 +383,7 @@ impl Algorithm for Leased {
             promises: [].into(),
             clocked: [Property::MutualExclusion, Property::Fencing].into(),
             drift_ppm: drift::tolerated(config.times.validity, config.times.ttl),
+            timeouts: config.timeouts().into(),
             variants: Variants::<Switch>::declared(),
             ..Card::mutex(
                 "leased",

@@ -45,7 +45,7 @@ use crate::catalogue_error::CatalogueError;
 use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
-/// One process: it asks for votes, and it has one vote.
+/// One process. It requests votes to enter, and gives its own vote to one request at a time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Maekawa {
     group: Group,
@@ -78,33 +78,33 @@ pub enum Message {
         /// Timestamp that orders the request.
         stamp: Timestamp,
     },
-    /// Gives the vote to the receiver.
+    /// Gives the sender's vote to the receiver.
     Locked {
-        /// Vote that is given.
+        /// The vote that the sender gives.
         ballot: Ballot,
         /// Highest fence known to the voter.
         fence: u64,
     },
-    /// The receiver may have to wait for a smaller request.
+    /// Informs the receiver of a smaller request, for which the sender may vote first.
     Failed {
         /// Request of the receiver.
         request: Timestamp,
     },
-    /// Asks for the vote back, unless the receiver will enter first.
+    /// Asks for the vote back. A receiver that has all votes, or gets them, enters first.
     Inquire {
-        /// Vote that is asked back.
+        /// The vote that the sender asks back.
         ballot: Ballot,
     },
-    /// Returns the vote; the sender still waits for it.
+    /// Returns the vote without entering; the sender still waits for it.
     Relinquish {
-        /// Vote that is returned.
+        /// The vote that the sender returns.
         ballot: Ballot,
     },
-    /// Returns the vote after leaving.
+    /// Returns the vote after exiting.
     Release {
-        /// Vote that is returned.
+        /// The vote that the sender returns.
         ballot: Ballot,
-        /// Fence of the entry.
+        /// Fence of the entry that has ended.
         fence: u64,
     },
 }
@@ -137,8 +137,7 @@ impl Config {
 
 impl Configured for Config {
     fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        let plain = Config::of(parameters.quorums, parameters.size)?;
-        Ok(Config { variants: parameters.variants()?, ..plain })
+        Ok(Config { quorums: parameters.quorums()?, variants: parameters.variants()? })
     }
 }
 
@@ -216,7 +215,7 @@ impl Protocol for Maekawa {
     }
 }
 
-/// The requesting side.
+/// Requesting role: collects votes.
 impl Maekawa {
     fn request(&mut self, fx: &mut impl Effects<Self>) {
         assert!(self.phase == Phase::Idle, "a process may request only when idle");
@@ -264,7 +263,7 @@ impl Maekawa {
         }
     }
 
-    /// Returns the state of this process's request, if it still waits.
+    /// Returns the state of `request`, if it is the waiting request of this process.
     fn candidate(&mut self, request: Timestamp) -> Option<&mut Candidate> {
         match &mut self.phase {
             Phase::Waiting(candidate) if candidate.request == request => Some(candidate),
@@ -276,7 +275,7 @@ impl Maekawa {
         matches!(&self.phase, Phase::Inside { request: ours, .. } if *ours == request)
     }
 
-    /// Sends a message, or handles it directly if it is for this process.
+    /// Sends a message, or handles it directly if this process is the receiver.
     fn send(&mut self, to: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         if to == self.group.me() {
             self.on_message(to, message, fx);
@@ -286,7 +285,7 @@ impl Maekawa {
     }
 }
 
-/// The voting side.
+/// Voting role: gives the vote to the smallest request.
 impl Maekawa {
     fn on_request(&mut self, request: Timestamp, fx: &mut impl Effects<Self>) {
         self.clock.observe(request.clock);
@@ -304,7 +303,8 @@ impl Maekawa {
         }
     }
 
-    /// Gives the returned vote to the smallest waiting request.
+    /// Gives this process's vote to the smallest waiting request, if any, after the vote was
+    /// returned.
     fn vote(&mut self, fx: &mut impl Effects<Self>) {
         if let Some(ballot) = self.voter.vote() {
             self.lock(ballot, fx);
@@ -320,14 +320,14 @@ impl Maekawa {
     }
 }
 
-/// For algorithms that change their quorum.
+/// Operations for algorithms that change the quorum of a process.
 impl Maekawa {
     /// Returns the quorum of this process.
     pub(super) fn quorum(&self) -> &ProcessSet {
         &self.quorum
     }
 
-    /// Sets the quorum for later requests.
+    /// Sets the quorum that later requests use.
     pub(super) fn set_quorum(&mut self, quorum: ProcessSet) {
         self.quorum = quorum;
     }
@@ -341,7 +341,7 @@ impl Maekawa {
         waiting
     }
 
-    /// Returns true if a process has this process's vote.
+    /// Returns true if `process` has this process's vote.
     pub(super) fn votes_for(&self, process: ProcessId) -> bool {
         self.voter.holder() == Some(process)
     }
@@ -351,7 +351,8 @@ impl Maekawa {
         self.voter.remove(process);
     }
 
-    /// Withdraws all requests of a process; if it had the vote, another request gets it.
+    /// Withdraws the requests of a process. If one had this process's vote, the next request gets
+    /// it.
     pub(super) fn forget(&mut self, process: ProcessId, fx: &mut impl Effects<Self>) {
         self.remove_waiting(process);
         if self.votes_for(process) {

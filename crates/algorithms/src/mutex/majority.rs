@@ -48,14 +48,15 @@ use crate::catalogue_error::CatalogueError;
 use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
-/// One process: it asks unsuspected voters for their votes.
+/// One process. It asks the voters of a quorum that it does not suspect for their votes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Majority {
     group: Group,
     variants: Variants<Switch>,
     kind: Kind,
     suspected: ProcessSet,
-    /// Newest known generation. A waiting request was made in this one.
+    /// Newest known generation. A voter starts a new one when it withdraws its vote from a
+    /// suspected process. A waiting request belongs to this generation.
     generation: u64,
     votes: Maekawa,
 }
@@ -71,9 +72,9 @@ pub enum Message {
         /// The wrapped message.
         message: maekawa::Message,
     },
-    /// Withdraws the request of the sender, which asks other voters.
+    /// Withdraws the request of the sender, which requests again from another quorum.
     Withdraw,
-    /// Sent after a wrong suspicion: the request of the receiver was forgotten.
+    /// Sent after a wrong suspicion: the sender has forgotten the request of the receiver.
     Forgotten,
 }
 
@@ -91,7 +92,7 @@ impl Labelled for Message {
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Quorum of each process while it suspects none.
+    /// Quorum of each process while it suspects no voter.
     pub quorums: Arc<Quorums>,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
@@ -113,7 +114,7 @@ impl Config {
 }
 
 impl Configured for Config {
-    /// Uses majorities unless another kind than the default grid is configured.
+    /// Uses majorities, unless the parameters name a kind of quorums other than the default grid.
     fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let kind = match parameters.quorums {
             Kind::Grid => Kind::Majority,
@@ -145,7 +146,7 @@ impl Protocol for Majority {
         Majority {
             group,
             variants: config.variants,
-            kind: config.quorums.kind(),
+            kind: config.quorums.kind().expect("substitutes need quorums of a kind"),
             suspected: ProcessSet::new(),
             generation: 0,
             votes: Maekawa::boot(group, &config.votes_config(), None, &mut vote_effects(0, fx)),
@@ -222,7 +223,8 @@ impl Majority {
         self.kind.quorum(self.group.size(), self.group.me(), &self.suspected)
     }
 
-    /// Withdraws a waiting request and makes it again, to an unsuspected quorum if one exists.
+    /// Withdraws the waiting request and requests again from a quorum without suspected voters, if
+    /// one exists.
     fn restart_request(&mut self, fx: &mut impl Effects<Self>) {
         let (me, voters) = (self.group.me(), self.votes.quorum().clone());
         let waiting = self.votes.abandon();
@@ -241,7 +243,7 @@ impl Majority {
     }
 }
 
-/// Returns the effects for votes of a generation.
+/// Returns effects that wrap Maekawa's messages with the generation to which they belong.
 fn vote_effects(generation: u64, fx: &mut impl Effects<Majority>) -> impl Effects<Maekawa> {
     fx.wrap(
         move |message| Message::Vote { generation, message },

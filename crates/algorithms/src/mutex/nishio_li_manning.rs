@@ -34,8 +34,9 @@
 //! trusted again is informed of the newest generation. Unless it has the token of that generation
 //! it starts another, and so discards its old one.
 
+mod message;
+
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -43,10 +44,11 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Theory};
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, Never, ProcessId,
-    Protocol, Strategy, Term, Verdict, labelled,
+    Protocol, Strategy, Term, Verdict,
 };
 
 use super::Generations;
+pub use message::{Message, Token};
 
 /// One process of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -55,79 +57,25 @@ pub struct NishioLiManning {
     /// `RN`: highest known request number, by process.
     requests: Vec<u64>,
     phase: Phase,
-    /// Generations of the token; its maker collects `LN`.
+    /// Generations of the token. The process that makes a new token collects its `LN` from the
+    /// responses.
     generations: Generations<Vec<u64>>,
 }
 
-/// State of this process's own request. It has a token in the last two.
+/// State of this process's own request. In the last two states it has a token.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting,
-    /// The token is of the newest known generation.
+    /// Has a token of the newest known generation, and is not inside.
     Holding {
         token: Box<Token>,
     },
-    /// The token may be of an older generation.
+    /// Is inside. The token may be of an older generation than the newest known one.
     Inside {
         token: Box<Token>,
     },
 }
-
-/// The token and the state that travels with it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Token {
-    /// Generation of the token, which names its maker.
-    generation: Term,
-    /// Number of entries in this generation.
-    entries: u64,
-    /// `LN`: number of the last served request, by process.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
-    served: Vec<u64>,
-    /// `Q`: processes that receive the token next, in order.
-    queue: VecDeque<ProcessId>,
-}
-
-/// Messages between processes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Message {
-    /// Requests the token.
-    Request {
-        /// Sequence number of the request, from 1.
-        number: u64,
-    },
-    /// Passes the token; its holder may enter.
-    Token {
-        /// The token itself.
-        token: Box<Token>,
-    },
-    /// Reports that the token of this generation may be lost, or that the token of the receiver is
-    /// older.
-    Doubt {
-        /// Newest generation known to the sender.
-        generation: Term,
-    },
-    /// Asks for older tokens, before making the token of this generation.
-    Inquire {
-        /// The generation, which names the process that makes its token.
-        generation: Term,
-    },
-    /// The sender has no token and accepts no older one.
-    Answer {
-        /// Newest generation known to the sender.
-        generation: Term,
-        /// Number of the sender's requests.
-        requests: u64,
-        /// Number of the sender's served requests.
-        served: u64,
-    },
-}
-
-labelled!(Message, Mutex,
-    Request => "request", Token => "token",
-    Doubt => "doubt", Inquire => "inquire", Answer => "answer");
 
 impl Protocol for NishioLiManning {
     type Config = ();
@@ -230,7 +178,7 @@ impl Protocol for NishioLiManning {
     }
 }
 
-/// Handling of the token.
+/// Receiving, keeping and passing the token.
 impl NishioLiManning {
     fn request(&mut self, fx: &mut impl Effects<Self>) {
         let number = &mut self.requests[self.group.me().index()];
@@ -245,7 +193,7 @@ impl NishioLiManning {
         self.phase = Phase::Inside { token };
     }
 
-    /// Handles a token of the newest generation.
+    /// Handles the arrival of a token of the newest generation.
     fn receive(&mut self, token: Box<Token>, fx: &mut impl Effects<Self>) {
         match self.take_phase() {
             Phase::Waiting => self.enter(token, fx),
@@ -259,8 +207,9 @@ impl NishioLiManning {
         }
     }
 
-    /// Records the served request and the waiting processes, starting after this one, and passes
-    /// the token to the first. Called while outside.
+    /// Records in the token that this process's request is served, and queues the waiting
+    /// processes, starting after this one. Passes the token to the first in the queue. Called while
+    /// outside.
     fn pass_token(&mut self, mut token: Box<Token>, fx: &mut impl Effects<Self>) {
         let me = self.group.me().index();
         token.served[me] = self.requests[me];
@@ -282,9 +231,10 @@ impl NishioLiManning {
     }
 }
 
-/// Creation of a new token.
+/// Creation of a new token after a suspicion.
 impl NishioLiManning {
-    /// Starts a new generation, unless a newer one than `doubted` exists or the token is here.
+    /// Starts a new generation. Does nothing if a newer generation than `doubted` exists, or if
+    /// this process has the token.
     fn doubt(&mut self, doubted: Term, fx: &mut impl Effects<Self>) {
         if let Phase::Holding { token } | Phase::Inside { token } = &self.phase
             && token.generation >= doubted
@@ -300,7 +250,7 @@ impl NishioLiManning {
         self.respond(fx);
     }
 
-    /// Informs the process that makes tokens that the one of this generation may be lost.
+    /// Informs the process that makes tokens that the token of this generation may be lost.
     fn report_doubt(&mut self, generation: Term, fx: &mut impl Effects<Self>) {
         let maker = self.generations.maker();
         if maker == self.group.me() {
@@ -318,14 +268,15 @@ impl NishioLiManning {
         }
     }
 
-    /// Discards a kept token, which is invalid in a newer generation.
+    /// Discards the token if this process keeps it while outside: a newer generation makes it
+    /// invalid.
     fn discard_token(&mut self) {
         if matches!(self.phase, Phase::Holding { .. }) {
             self.phase = Phase::Idle;
         }
     }
 
-    /// Responds to the pending inquiry. A process inside responds when it exits.
+    /// Responds to the pending inquiry, if any. A process inside responds when it exits.
     fn respond(&mut self, fx: &mut impl Effects<Self>) {
         if matches!(self.phase, Phase::Inside { .. }) {
             return;
@@ -343,30 +294,24 @@ impl NishioLiManning {
         fx.send(to, Message::Answer { generation, requests, served });
     }
 
-    /// Returns the number of served requests of this process: all, except the last while it waits.
+    /// Returns the number of this process's requests that have been served: all of them, except the
+    /// last one while it waits.
     fn served(&self) -> u64 {
         self.requests[self.group.me().index()] - u64::from(self.phase == Phase::Waiting)
     }
 
-    /// Records the number of served requests of a process, for the new token.
+    /// Records in the responses how many requests of a process have been served, for the new token.
     fn record_served(&mut self, from: ProcessId, served: u64) {
         if let Some(answers) = self.generations.responses() {
             answers[from.index()] = served;
         }
     }
 
-    /// Stops waiting for a process. After the last one, makes the token.
+    /// Stops waiting for the response of a process. Makes the token if it was the last one.
     fn stop_waiting_for(&mut self, from: ProcessId, fx: &mut impl Effects<Self>) {
         if let Some(served) = self.generations.record_response(from) {
             self.receive(Token::of(self.generations.newest(), served), fx);
         }
-    }
-}
-
-impl Token {
-    /// Returns a new token without entries.
-    fn of(generation: Term, served: Vec<u64>) -> Box<Self> {
-        Box::new(Token { generation, entries: 0, served, queue: VecDeque::new() })
     }
 }
 

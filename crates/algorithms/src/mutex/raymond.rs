@@ -43,14 +43,14 @@ pub struct Raymond {
     queue: VecDeque<ProcessId>,
 }
 
-/// Location of the token: `HOLDER` and the state that belongs to it.
+/// Location of the token as this process knows it: `HOLDER`, and the state that belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Privilege {
     /// In the direction of a neighbour.
     Away {
         /// The neighbour in that direction.
         holder: ProcessId,
-        /// True if the token was requested (`ASKED`).
+        /// `ASKED`: true if this process has requested the token from that neighbour.
         asked: bool,
     },
     /// At this process, which is not inside.
@@ -69,9 +69,9 @@ enum Privilege {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Requests the token from a neighbour.
+    /// Requests the token for the sender, or for a process behind it.
     Request,
-    /// "Here it comes."
+    /// Passes the token.
     Privilege {
         /// Number of entries so far.
         entries: u64,
@@ -97,7 +97,7 @@ impl Config {
 impl Configured for Config {
     fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         parameters.no_variants()?;
-        Ok(Config::of(parameters.tree, parameters.size))
+        Ok(Config { tree: parameters.tree()? })
     }
 }
 
@@ -109,8 +109,8 @@ impl Protocol for Raymond {
     type Timer = Never;
     type Stable = ();
 
-    /// The token starts at the first process, the root. A restarted root makes no second token: it
-    /// assumes that the token is in the direction of its first child.
+    /// The token starts at the first process, the root. If the root restarts, it creates no second
+    /// token: it assumes that the token is in the direction of its first child.
     fn boot(group: Group, config: &Config, stable: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let me = group.me();
         let tree = &config.tree;
@@ -163,7 +163,8 @@ impl Protocol for Raymond {
 }
 
 impl Raymond {
-    /// Passes the token to the first process in the queue, if it is here and unused.
+    /// Passes the token to the first process in the queue, if the token is here and its holder is
+    /// not inside.
     fn assign_privilege(&mut self, fx: &mut impl Effects<Self>) {
         let Privilege::Here { entries } = self.privilege else { return };
         let Some(next) = self.queue.pop_front() else { return };
@@ -177,7 +178,7 @@ impl Raymond {
         }
     }
 
-    /// Requests the token, if it is elsewhere and wanted, at most once.
+    /// Requests the token once, if it is elsewhere and the queue is not empty.
     fn make_request(&mut self, fx: &mut impl Effects<Self>) {
         if let Privilege::Away { holder, asked: asked @ false } = &mut self.privilege
             && !self.queue.is_empty()

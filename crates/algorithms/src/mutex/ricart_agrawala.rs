@@ -49,7 +49,8 @@ pub struct RicartAgrawala {
     /// `Highest_Sequence_Number`: highest clock sent or received.
     clock: LamportClock,
     phase: Phase,
-    /// `Reply_Deferred`: requests that await a reply, in order.
+    /// `Reply_Deferred`: requests to which this process will reply when it exits, in the order of
+    /// their arrival.
     deferred: Vec<Timestamp>,
 }
 
@@ -60,11 +61,11 @@ enum Phase {
     Waiting {
         /// `Our_Sequence_Number`, with this process's id.
         request: Timestamp,
-        /// `Outstanding_Reply_Count`, as a set of processes.
+        /// Peers that have not replied. The paper only counts them, in `Outstanding_Reply_Count`.
         awaited: ProcessSet,
     },
     Inside {
-        /// The request that was granted.
+        /// The request with which this process entered.
         request: Timestamp,
     },
 }
@@ -80,7 +81,7 @@ pub enum Message {
     },
     /// Permits the receiver to enter.
     Reply {
-        /// Clock of the answered request.
+        /// Clock of the request that this reply answers.
         to: u64,
         /// Clock of the sender.
         clock: u64,
@@ -197,14 +198,14 @@ impl RicartAgrawala {
         self.rules().reply(request, self.clock.now())
     }
 
-    /// Records a reply. Returns true if it was the last one awaited.
+    /// Records a reply. Returns true if it was the last one that this process awaited.
     fn receive_reply(&mut self, from: ProcessId, to: u64) -> bool {
         let rules = self.rules();
         let Phase::Waiting { request, awaited } = &mut self.phase else { return false };
-        rules.answers(to, *request) && rules.count(from, awaited) && awaited.is_empty()
+        rules.answers(to, *request) && rules.record_reply(from, awaited) && awaited.is_empty()
     }
 
-    /// Returns true if this process has a claim that precedes `request`.
+    /// Returns true if this process is inside, or waits with a request that precedes `request`.
     fn precedes(&self, request: Timestamp) -> bool {
         match &self.phase {
             Phase::Idle => false,
@@ -218,7 +219,7 @@ impl RicartAgrawala {
     }
 }
 
-/// Application messages carry this clock, like all messages of the algorithm.
+/// Application messages carry the same logical clock as the messages of the algorithm.
 impl Timestamped for RicartAgrawala {
     fn clock(&self) -> u64 {
         self.clock.now()
@@ -258,7 +259,8 @@ impl Algorithm for RicartAgrawala {
         Some(Prediction::new(Precision::Exact, 2 * u64::from(size - 1)))
     }
 
-    /// Timestamps are compared only with each other, so all can be shifted by the same amount.
+    /// Returns true: timestamps are compared only with each other, so all can be shifted by the
+    /// same amount.
     fn can_shift_timestamps(_: &Config) -> bool {
         true
     }
@@ -290,7 +292,7 @@ impl Algorithm for RicartAgrawala {
         }
     }
 
-    fn smallest_in_message(config: &Config, message: &Message) -> Option<u64> {
+    fn smallest_message_timestamp(config: &Config, message: &Message) -> Option<u64> {
         let mut smallest = None;
         Rules(config.variants).for_each_stamp(&mut message.clone(), |stamp| {
             smallest = Some(smallest.map_or(*stamp, |least: u64| least.min(*stamp)));

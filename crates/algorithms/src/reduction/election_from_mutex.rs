@@ -27,7 +27,7 @@ use tenure_core::{
     Mutex, ProcessId, Property, Protocol, Service, Strategy, Term, TimerRole, Topology, Verdict,
 };
 
-/// State of one process.
+/// One process, which enters a lock in order to lead.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ElectionFromMutex<M: Mutex> {
     group: Group,
@@ -40,7 +40,7 @@ pub struct ElectionFromMutex<M: Mutex> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Follower,
-    /// Waits for the lock, possibly behind the leader.
+    /// Waits for the lock, which the current leader may hold.
     Candidate,
     /// Inside, and therefore the leader.
     Leader,
@@ -154,7 +154,7 @@ impl<M: Mutex> ElectionFromMutex<M> {
         }
     }
 
-    /// Handles the expiry of the lock.
+    /// Steps down, because the entry of the lock has expired.
     fn on_lock_expired(&mut self, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Candidate;
         if let Some(term) = self.term {
@@ -170,7 +170,7 @@ impl<M: Mutex> ElectionFromMutex<M> {
         }
     }
 
-    /// Reports a known leader, also on a repeated command.
+    /// Reports the leader, if it is known. A repeated command gets the same report.
     fn report_leader(&self, fx: &mut impl Effects<Self>) {
         if let Some(term) = self.term {
             fx.emit(election::Event::Elected { leader: term.leader, term });
@@ -178,8 +178,8 @@ impl<M: Mutex> ElectionFromMutex<M> {
     }
 }
 
-/// Returns a number that orders terms like fences, while both halves stay below 2^32; beyond that
-/// it is the maximum.
+/// Returns a number that orders terms like their fences, while both parts of a fence are below
+/// 2^32. Beyond that, it returns the maximum.
 fn term_number(fence: Fence) -> u64 {
     let Fence(first, second) = fence;
     if first.max(second) < 1 << 32 { first << 32 | second } else { u64::MAX }
@@ -201,6 +201,7 @@ impl<M: Mutex + Algorithm> Algorithm for ElectionFromMutex<M> {
             strategy: Strategy::Composition,
             // The announcement goes to all, regardless of the lock's topology.
             topology: Topology::Complete,
+            graph: None,
             messages: Cost::per_election(
                 "N−1, and the lock's for each candidate",
                 others,

@@ -33,7 +33,7 @@ use tenure_core::{
 use crate::Variants;
 use crate::variants::switches;
 
-/// State of one process.
+/// One process, for which an election decides who enters next.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutexFromElection<E: Election> {
     group: Group,
@@ -42,16 +42,17 @@ pub struct MutexFromElection<E: Election> {
     phase: Phase,
     /// Clock of the last known request, by process; 0 for none.
     requested: Box<[u64]>,
-    /// Clock of the last request known to be served, by process.
+    /// Clock of the last request that this process knows to be served, by process.
     served: Box<[u64]>,
     caller: Caller,
     contest: Box<Contest>,
-    /// Election of the current contest; `None` before the first.
+    /// Election of the current contest: the algorithm's state, with ranks that depend on the
+    /// requests. `None` before the first.
     election: Option<E>,
 }
 
-/// Alias for the associated type. With the type written in full, derived impls would require that
-/// the configuration implements their trait.
+/// Alias for the configuration of an entry's elections. With the type written in full, derived
+/// impls would require that the configuration implements their trait.
 type ConfigOf<E> = Config<<E as Protocol>::Config>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,22 +62,22 @@ enum Phase {
     Inside,
 }
 
-/// The process that calls the next election.
+/// Process that calls the next election, as far as this one knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Caller {
-    /// This process, which left last.
+    /// This process, because it exited last.
     Us,
     /// The winner of the current contest.
     Winner,
 }
 
-/// One election of the sequence.
+/// One election in the sequence of elections: its number and candidates.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Contest {
     /// Number of the election, from 1.
     pub number: u64,
-    /// Clock of each candidate's request; 0 for processes that do not wait.
+    /// Clock of each candidate's request, by process; 0 for a process that does not wait.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
     pub candidates: Box<[u64]>,
     /// Clock of the last served request when the election was called, by process.
@@ -95,7 +96,7 @@ pub enum Message<E> {
     },
     /// A message of an election.
     Election {
-        /// Election to which the wrapped message belongs.
+        /// Election to which `message` belongs.
         contest: Box<Contest>,
         /// The wrapped message.
         message: E,
@@ -112,7 +113,7 @@ impl<E: Labelled> Labelled for Message<E> {
     }
 }
 
-/// A timer of one election.
+/// A timer of the algorithm, in one of the elections.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timer<E> {
     number: u64,
@@ -122,7 +123,7 @@ pub struct Timer<E> {
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config<E> {
-    /// Configuration of the elections; its ranks are replaced.
+    /// Configuration of the elections. Each election replaces its ranks.
     pub election: E,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
@@ -225,7 +226,7 @@ impl<E: Election + Algorithm> Protocol for MutexFromElection<E> {
 }
 
 impl<E: Election + Algorithm> MutexFromElection<E> {
-    /// Calls an election, if this process is the caller and another waits.
+    /// Calls an election, if this process must call the next one and another process waits.
     fn call_election_if_due(&mut self, fx: &mut impl Effects<Self>) {
         let waits = |(requested, served): (&u64, &u64)| {
             if requested > served { *requested } else { 0 }
@@ -239,7 +240,7 @@ impl<E: Election + Algorithm> MutexFromElection<E> {
         }
     }
 
-    /// Joins an election, and forgets the previous one.
+    /// Joins an election, and discards the state of the previous one.
     fn join(&mut self, contest: Box<Contest>, fx: &mut impl Effects<Self>) {
         for (known, served) in self.served.iter_mut().zip(&contest.served) {
             *known = (*served).max(*known);
@@ -259,8 +260,8 @@ impl<E: Election + Algorithm> MutexFromElection<E> {
         self.on_election_events(events, fx);
     }
 
-    /// Returns ranks: the earliest request has the largest one, processes that do not wait the
-    /// smallest.
+    /// Returns the ranks of all processes in an election. The earliest request has the largest
+    /// rank. Processes that do not wait have the smallest ranks.
     fn ranks(&self, contest: &Contest) -> impl Iterator<Item = Rank> {
         let has_static_ranks = self.config.variants.has(Switch::StaticRanks);
         let ranked = move |(place, clock): (u32, &u64)| match *clock {
@@ -311,6 +312,7 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
             strategy: Strategy::Composition,
             // The next election involves all processes, regardless of its topology.
             topology: Topology::Complete,
+            graph: None,
             faults: Faults {
                 loss: false,
                 max_lost: 0,

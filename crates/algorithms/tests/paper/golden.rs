@@ -1,8 +1,9 @@
-//! The stories under `tests/golden`: a folder for each algorithm, named after it, and one for each
-//! variant with a story, with the variant's name appended.
+//! The stories under `tests/golden`: one folder for each algorithm, with its name. A folder for a
+//! variant has the variant's name appended.
 
 use std::any::Any;
 use std::fs;
+use std::sync::Arc;
 
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
 use tenure_algorithms::channel::{Fifo, fifo};
@@ -13,13 +14,13 @@ use tenure_algorithms::mutex::{Central, DijkstraRing, central, dijkstra_ring};
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
 use tenure_core::{
-    Agreement, Algorithm, Delay, Election, Group, Mutex, Protocol, Rank, TICKS_PER_UNIT,
+    Agreement, Algorithm, Delay, Election, Graph, Group, Mutex, Protocol, Rank, TICKS_PER_UNIT,
 };
 use tenure_trace::golden;
 
 use crate::support::p;
 
-/// Has a test of its own, because the initial states are not part of the parameters.
+/// Folder of an algorithm with its own test, because parameters cannot express its initial states.
 const EXCLUDED_FOLDER: &str = "dijkstra_ring";
 
 macro_rules! each {
@@ -35,7 +36,8 @@ tenure_algorithms::each_lock!();
 tenure_algorithms::each_election!();
 tenure_algorithms::each_agreement!();
 
-/// Returns the algorithm of a folder; the longer name if one is a prefix of another.
+/// Returns the algorithm of a folder. If several names are prefixes of the folder's name, the
+/// longest counts.
 fn algorithm_of(folder: &str) -> Option<String> {
     let names = [catalogue::MUTEXES, catalogue::ELECTIONS, catalogue::AGREEMENTS].concat();
     let files = names.iter().map(|name| name.replace('-', "_"));
@@ -60,7 +62,13 @@ fn check_stories_of(file: &str) {
     assert!(found > 0, "`{file}` has no story: add one in tests/golden/{file}");
 }
 
-/// A folder of stories about one algorithm.
+/// Returns the line P1 –1– P2 –3– P3 –2– P4 with these weights, or its first `size` processes.
+fn weighted_line(size: u32) -> Graph {
+    let edges = [(p(1), p(2), 1), (p(2), p(3), 3), (p(3), p(4), 2)];
+    Graph::new(size, edges.into_iter().take(size as usize - 1)).expect("a line is a graph")
+}
+
+/// The folder of the stories about one algorithm or variant.
 #[derive(Clone, Copy)]
 struct Story<'a> {
     name: &'a str,
@@ -68,15 +76,16 @@ struct Story<'a> {
 }
 
 impl Story<'_> {
-    /// Returns the default parameters with the variant that the folder names, except for some
-    /// stories.
+    /// Returns the parameters for a story: the defaults, with the variant that the folder names.
+    /// Some stories need other values.
     fn parameters(self, size: u32) -> Parameters {
         let mut it = Parameters::plain(size);
         let ranks = |ranks: &[u32]| ranks.iter().copied().map(Rank::of_id).collect();
         match self.folder {
             "central" => it.coordinator = p(5),
             "maekawa" | "maekawa_duplicate" => it.quorums = Kind::Pairs,
-            "raymond" => it.tree = Shape::Path,
+            "raymond" | "tree_election" => it.tree = Shape::Path,
+            "gallager_humblet_spira" => it.graph = Some(Arc::new(weighted_line(size))),
             "raft_log_old_term_commit" => {
                 let variants = ["old-term-commit", "one-entry", "no-pre-vote"];
                 it.variants.extend(variants.map(String::from));
@@ -129,7 +138,7 @@ impl Visitor for Story<'_> {
     }
 }
 
-/// Returns the configuration for a name and parameters.
+/// Creates a configuration from an algorithm's name and parameters.
 struct Configure;
 
 impl Visitor for Configure {

@@ -43,8 +43,12 @@ fn equals_chang_roberts_without_losses() {
     }
 }
 
-/// Delivers in random order, loses messages, and fires restart timers.
-fn lossy(cluster: &mut TestCluster<RestartingChangRoberts>, mut losses: u32, rng: &mut SplitMix64) {
+/// Delivers messages in random order, loses up to `losses` of them, and fires restart timers.
+fn deliver_with_losses(
+    cluster: &mut TestCluster<RestartingChangRoberts>,
+    mut losses: u32,
+    rng: &mut SplitMix64,
+) {
     loop {
         match rng.pick(&cluster.links_in_use()).copied() {
             Some(link) if losses > 0 && rng.one_in(3) => {
@@ -71,13 +75,13 @@ fn agrees_on_largest_despite_losses() {
         for at in &starters[seed as usize % starters.len()] {
             cluster.command(*at, Command::Elect);
         }
-        lossy(&mut cluster, 1 + (seed % 9) as u32, &mut rng);
+        deliver_with_losses(&mut cluster, 1 + (seed % 9) as u32, &mut rng);
         assert_eq!(beliefs(&mut cluster), [process_with_id(5, &ids); 5], "seed {seed}");
     }
 }
 
-/// A loss before the rank has travelled around costs one more attempt: at most N(N + 1)/2 + N
-/// messages.
+/// If a rank is lost before it has travelled around, one more attempt is needed: at most N(N + 1)/2
+/// + N messages.
 #[test]
 fn a_lost_rank_costs_one_attempt() {
     let mut cluster = cluster(&[1, 2, 3, 4, 5]);

@@ -4,6 +4,7 @@
 pub(crate) mod consensus;
 pub(crate) mod detector;
 pub(crate) mod election;
+pub(crate) mod graphs;
 pub(crate) mod mutex;
 
 use std::collections::BTreeSet;

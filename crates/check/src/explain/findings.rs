@@ -11,6 +11,7 @@ use crate::explain::description::RunDescription;
 use crate::explain::recorder::Recorder;
 use crate::explain::replay::{Replay, RunPath, path_to};
 use crate::explore::{Explored, HandlerPanic};
+use crate::liveness::Fairness;
 use crate::liveness::cycle::fair_cycle;
 use crate::liveness::fairness::{Condition, Unserved, lasting, unserved};
 use crate::liveness::graph::Graph;
@@ -19,7 +20,7 @@ use crate::report::{Counterexample, ViolationKind};
 use crate::users::user::Checkable;
 use crate::world::rules::Rules;
 
-/// A finished search with the context for explaining its findings.
+/// A finished search, with all that is needed to explain its findings.
 pub(crate) struct FinishedSearch<'p, P: Checkable> {
     pub(crate) processes: &'p Processes<P>,
     pub(crate) rules: Arc<Rules>,
@@ -30,14 +31,15 @@ impl<P: Checkable> FinishedSearch<'_, P> {
     /// Returns true if the ample-set reduction was used and its assumption held: every process sent
     /// to its successor only.
     pub(crate) fn is_ample(&self) -> bool {
-        let has_left_ring = self.explored.workers.iter().any(|worker| worker.cache.has_left_ring);
+        let has_sent_off_ring =
+            self.explored.workers.iter().any(|worker| worker.cache.has_sent_off_ring);
         let layout = self.rules.layout;
         let mut first = self.explored.first.iter().map(|(_, world, _)| world);
         let begins_on_the_ring = first.all(|world| {
             let mut used = layout.link_slots().filter(|slot| world[*slot] != 0);
             used.all(|slot| layout.is_ring_link(slot))
         });
-        self.rules.ample && !has_left_ring && begins_on_the_ring
+        self.rules.ample && !has_sent_off_ring && begins_on_the_ring
     }
 
     /// Returns a counterexample to the property, if it is violated.
@@ -55,16 +57,23 @@ impl<P: Checkable> FinishedSearch<'_, P> {
             (CheckKind::Progress, Some(graph)) => self.unserved(property, graph, true),
             (CheckKind::StarvationFreedom, Some(graph)) => self.unserved(property, graph, false),
             (CheckKind::DeadlockFreedom, Some(graph)) => self.deadlock(property, graph),
+            (CheckKind::OwnSafety(index), _) => self.own_step(property, index),
+            (CheckKind::OwnLiveness(index), Some(graph)) => {
+                self.own_liveness(property, index, graph)
+            }
             // The analysis was not run, because it takes about half as long as the search.
             (CheckKind::InTheEnd(index), None) => self.step(property, index),
             (
-                CheckKind::Progress | CheckKind::StarvationFreedom | CheckKind::DeadlockFreedom,
+                CheckKind::Progress
+                | CheckKind::StarvationFreedom
+                | CheckKind::DeadlockFreedom
+                | CheckKind::OwnLiveness(_),
                 None,
             ) => None,
         }
     }
 
-    /// Returns the shortest run to a step that violates the monitor.
+    /// Returns the shortest run whose last step violates the monitor at `index`, if any.
     fn step(&mut self, property: Property, index: usize) -> Option<Counterexample> {
         let violated = self.explored.violations[index]?;
         let mut path = path_to(&self.explored, violated.from);
@@ -79,10 +88,11 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         Some(found)
     }
 
-    /// Returns a run that may end in a state that the monitor rejects as an end.
+    /// Returns a run that can end in a state that the monitor at `index` rejects as an end, if any.
     fn end(&mut self, property: Property, index: usize, graph: &Graph) -> Option<Counterexample> {
         let refused = Condition::of(self.rules.layout.end_mark(index));
-        let world = lasting(graph, refused).first()?;
+        // An end is an end under any fairness.
+        let world = lasting(graph, refused, Fairness::Weak).first()?;
         let path = path_to(&self.explored, graph.id(world));
         let mut replay = self.replay(&path);
         for action in &path.actions {
@@ -94,8 +104,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         Some(self.counterexample(property, ViolationKind::End, explanation, &path, None))
     }
 
-    /// Returns a run after which a process waits forever to be served or, if `informed`, to be
-    /// informed.
+    /// Returns a run after which a process may wait forever to be served, if any. If `informed`,
+    /// this includes processes that wait to be informed.
     fn unserved(
         &mut self,
         property: Property,
@@ -108,7 +118,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
             Condition::of(layout.waiting_mark(process) | uninformed)
         };
         let waits: Vec<Condition> = (0..layout.size).map(wait).collect();
-        let (kind, explanation, path, prefix_length) = match unserved(graph, &waits)? {
+        let fairness = self.processes.config.fairness;
+        let (kind, explanation, path, prefix_length) = match unserved(graph, &waits, fairness)? {
             Unserved::Doomed { processes: waiting, world } => {
                 let path = path_to(&self.explored, graph.id(world));
                 let kind = if waiting.len() > 1 {
@@ -123,6 +134,11 @@ impl<P: Checkable> FinishedSearch<'_, P> {
                     None,
                 )
             }
+            Unserved::Stopped { process, world } => {
+                let path = path_to(&self.explored, graph.id(world));
+                let explanation = format!("{} waits if the run stops here", ProcessId(process));
+                (ViolationKind::End, explanation, path, None)
+            }
             Unserved::Starving { process, cycle } => {
                 let (path, prefix_length) = self.starvation(graph, &cycle, cycle[0]);
                 let explanation = format!(
@@ -135,16 +151,23 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         Some(self.counterexample(property, kind, explanation, &path, prefix_length))
     }
 
-    /// Returns a run after which processes wait and none enters any more.
+    /// Returns a run after which processes wait and no process enters any more, if any.
     fn deadlock(&mut self, property: Property, graph: &Graph) -> Option<Counterexample> {
         let layout = self.rules.layout;
         let marks = (0..layout.size).fold(0, |marks, process| marks | layout.waiting_mark(process));
-        let lasting = lasting(graph, Condition::uninterrupted(marks));
+        let fairness = self.processes.config.fairness;
+        let lasting = lasting(graph, Condition::uninterrupted(marks), fairness);
         let waiting = |world: u32| {
             let waits = |process: &usize| graph.marks(world) & layout.waiting_mark(*process) != 0;
             let waiting = (0..layout.size).filter(waits).map(|process| process as u32);
             join_names(&waiting.collect::<Vec<_>>())
         };
+        if let Some(world) = lasting.stopped {
+            let path = path_to(&self.explored, graph.id(world));
+            let explanation = format!("{} waits if the run stops here", waiting(world));
+            let kind = ViolationKind::End;
+            return Some(self.counterexample(property, kind, explanation, &path, None));
+        }
         if let Some(world) = lasting.first_doomed {
             let explanation =
                 format!("{} wait, and no process can ever enter again", waiting(world));
@@ -177,15 +200,16 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         ))
     }
 
-    /// Returns the path to a cycle and once around it, and the length of the path to the cycle.
-    fn starvation(&self, graph: &Graph, cycle: &[u32], entry: u32) -> (RunPath, usize) {
+    /// Returns the path to a cycle, continued once around the cycle, and the length of the path to
+    /// it.
+    pub(super) fn starvation(&self, graph: &Graph, cycle: &[u32], entry: u32) -> (RunPath, usize) {
         let mut path = path_to(&self.explored, graph.id(entry));
         let prefix_length = path.actions.len();
         let mut replay = self.replay(&path);
         for action in &path.actions {
             replay.apply(*action);
         }
-        for (from, step) in fair_cycle(graph, cycle, entry) {
+        for (from, step) in fair_cycle(graph, cycle, entry, self.processes.config.fairness) {
             let to = graph.id(step.to);
             let action = replay.step_to(&self.explored, to, step.label);
             let action = action.unwrap_or_else(|| panic!("world {from} leads to {to:?}"));
@@ -195,11 +219,11 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         (path, prefix_length)
     }
 
-    fn replay(&self, path: &RunPath) -> Replay<'_, P> {
+    pub(crate) fn replay(&self, path: &RunPath) -> Replay<'_, P> {
         Replay::new(self.processes, &self.rules, &self.explored, path.first)
     }
 
-    /// Describes the run to the step that panicked.
+    /// Describes the run whose last step panicked.
     pub(crate) fn run_to_panic(&self, panicked: &HandlerPanic) -> RunDescription {
         let path = path_to(&self.explored, panicked.from);
         let (header, mut recorder) = self.recorded(&path);
@@ -209,7 +233,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         RunDescription::of(&Trace { header, records: recorder.finish(false), torn: None })
     }
 
-    /// Returns the message of the violation in the last step of a path.
+    /// Returns the message of the violation that the last step of a path causes.
     fn violation(&self, path: &RunPath, index: usize) -> String {
         let (last, before) = path.actions.split_last().expect("a violation takes a step");
         let mut replay = self.replay(path);
@@ -223,7 +247,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         verdict.err().map_or_else(String::new, |violation| violation.message)
     }
 
-    fn counterexample(
+    pub(super) fn counterexample(
         &self,
         property: Property,
         kind: ViolationKind,
@@ -238,7 +262,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         Counterexample { property, kind, explanation, run, trace }
     }
 
-    /// Replays a path and returns it as a trace.
+    /// Replays a path and returns it as a trace. If `ended`, the trace ends with the end of the
+    /// run.
     pub(crate) fn trace(&self, path: &RunPath, ended: bool) -> Trace {
         let (header, recorder) = self.recorded(path);
         Trace { header, records: recorder.finish(ended), torn: None }
@@ -268,7 +293,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
     }
 }
 
-/// Returns the header of a trace written by the checker.
+/// Returns the header of traces that the checker writes.
 pub(crate) fn header(config: &CheckConfig) -> Header {
     Header::new(&config.name, config.service, config.size, Source::Checker)
 }

@@ -1,4 +1,4 @@
-//! Writes a run as a trace with the records of a simulator or a node.
+//! Records a run of the checker as a trace, with the same records as a simulation or a node.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::world::action::ActionKind;
 /// A message in flight, with its number in the trace.
 #[derive(Clone, Debug)]
 struct UndeliveredMessage<M> {
-    /// `None` for a message of the application.
+    /// Content of the message; `None` for a message between applications.
     message: Option<M>,
     number: u64,
     session: u64,
@@ -32,9 +32,9 @@ pub(crate) struct Recorder<P: Protocol> {
     /// Messages in flight by link. A short list compiles faster than a map, for each protocol.
     in_flight: Vec<Vec<UndeliveredMessage<P::Message>>>,
     states: States,
-    /// Position, on its link, of the message that the next step concerns. `None` if the action
-    /// selected no particular message.
-    targeted: Option<usize>,
+    /// Position on its link of the message that the next step takes. `None` if the action selects
+    /// no particular message.
+    selected: Option<usize>,
 }
 
 impl<P: Checkable> Recorder<P> {
@@ -47,7 +47,7 @@ impl<P: Checkable> Recorder<P> {
             numbers: BTreeMap::new(),
             in_flight: (0..size * size).map(|_| Vec::new()).collect(),
             states: States::default(),
-            targeted: None,
+            selected: None,
         }
     }
 
@@ -88,7 +88,7 @@ impl<P: Checkable> Recorder<P> {
             (StepContent::Split(side), _) => {
                 let all_processes = (0..self.sessions.len()).map(ProcessId::at);
                 let (one, other) = all_processes.partition(|at| side & 1 << at.0 != 0);
-                self.for_all(Kind::Partition(vec![one, other]));
+                self.record_about_run(Kind::Partition(vec![one, other]));
             }
             (StepContent::Nothing, ActionKind::Crash) => self.note(at, Kind::Crash),
             (StepContent::Unsaved, _) => {
@@ -102,19 +102,20 @@ impl<P: Checkable> Recorder<P> {
                 self.note(at, Kind::Recover);
             }
             (StepContent::Nothing, _) => {
-                self.for_all(Kind::Note(TIME_PASSES.to_owned()));
+                self.record_about_run(Kind::Note(TIME_PASSES.to_owned()));
             }
         }
         taken.choices.iter().for_each(|choice| self.note(at, Kind::Choice(*choice)));
         self.effects(at, &taken.messages, &taken.events);
     }
 
-    /// Records an event of the whole run.
-    pub(crate) fn for_all(&mut self, kind: Kind) {
+    /// Records an event that concerns the whole run, such as a partition.
+    pub(crate) fn record_about_run(&mut self, kind: Kind) {
         self.records.push(Record::new(self.now, Subject::Parent, kind));
     }
 
-    /// Records the state of a process after a boot or a step, if it is up and the state changed.
+    /// Records the state of a process after a boot or a step, if the process is up and its state
+    /// has changed.
     pub(crate) fn state(&mut self, at: ProcessId, state: Option<&P>) {
         let changed = state.and_then(|state| self.states.changed(at, state));
         if let Some(state) = changed {
@@ -122,9 +123,9 @@ impl<P: Checkable> Recorder<P> {
         }
     }
 
-    /// Returns the content of the selected message in flight, which is `None` for a message between
-    /// applications. Returns an outer `None` if no such message is in flight.
-    pub(crate) fn picked(
+    /// Returns the content of the message in flight that `pick` selects; the inner value is `None`
+    /// for a message between applications. Returns an outer `None` if no such message is in flight.
+    pub(crate) fn selected_message(
         &self,
         pick: &MessageSelector,
         applications: bool,
@@ -133,9 +134,9 @@ impl<P: Checkable> Recorder<P> {
         Some(self.in_flight[self.link(pick.from, pick.to)][index].message.clone())
     }
 
-    /// Selects the message of the next step among those with equal content.
-    pub(crate) fn target(&mut self, pick: &MessageSelector, applications: bool) {
-        self.targeted = self.index(pick, applications);
+    /// Selects the message that the next step takes, among those with equal content.
+    pub(crate) fn select_message(&mut self, pick: &MessageSelector, applications: bool) {
+        self.selected = self.index(pick, applications);
     }
 
     fn index(&self, pick: &MessageSelector, applications: bool) -> Option<usize> {
@@ -147,7 +148,7 @@ impl<P: Checkable> Recorder<P> {
         indices.nth(index)
     }
 
-    /// Returns the records. If `ended`, the run ends in its last state.
+    /// Returns the records. If `ended`, a last record states that the run ends in its last state.
     pub(crate) fn finish(mut self, ended: bool) -> Vec<Record> {
         if ended {
             self.records.push(Record::new(self.now + TICKS_PER_UNIT, Subject::Parent, Kind::End));
@@ -169,7 +170,7 @@ impl<P: Checkable> Recorder<P> {
         let link = self.link(from, to);
         let queue = &mut self.in_flight[link];
         let first = || queue.iter().position(|sent| sent.message.as_ref() == message);
-        let index = self.targeted.take().or_else(first);
+        let index = self.selected.take().or_else(first);
         let index = index.expect("a delivered message was sent");
         let sent = queue[index].clone();
         if step == ActionKind::Duplicate {

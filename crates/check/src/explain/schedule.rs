@@ -1,4 +1,4 @@
-//! Runs a given schedule instead of searching.
+//! Execution of a given schedule by the checker, instead of a search.
 
 use std::sync::Arc;
 
@@ -24,12 +24,12 @@ use crate::world::action::{Action as Step, ActionKind};
 use crate::world::initial::initial_worlds;
 use crate::world::rules::Rules;
 
-/// Limit of messages in flight per link, above the need of any schedule.
+/// Maximum number of messages in flight per link: more than any schedule needs.
 const IN_FLIGHT: usize = 200;
 
 impl<P: Checkable> Check<P> {
-    /// Runs a schedule and returns its trace. Budgets, entries and the order of links are set to
-    /// the needs of the schedule. Time is asynchronous.
+    /// Executes a schedule and returns its trace. Budgets, entries and the order of links are set
+    /// to what the schedule needs. Time is asynchronous.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl<P: Checkable> Check<P> {
         Ok(Trace { header: header(&self.config), records, torn: None })
     }
 
-    /// Sets the budgets and options that the schedule needs.
+    /// Sets the budgets and options to what the schedule needs.
     fn size_for_schedule(&mut self, schedule: &Schedule) {
         let requests = |at: &ProcessId| {
             let mine = |action: &&Action| matches!(action, Action::Ask(asking) if asking.at == *at);
@@ -87,7 +87,7 @@ impl<P: Checkable> Check<P> {
     }
 }
 
-/// Returns the process and the command of an agreement service, if the action gives one.
+/// Returns the process and the command, if the action is a command to an agreement service.
 fn agreement_command<P: Checkable>(action: &Action) -> Option<(ProcessId, agreement::Command)> {
     let Action::Ask(asking) = action else { return None };
     Some((asking.at, P::Command::from_script(asking)?.to_agreement()?))
@@ -99,9 +99,9 @@ pub(crate) struct ScheduleRunner<'p, P: Checkable> {
     recorder: Recorder<P>,
     /// Steps taken, each with the fingerprint of the world before it.
     pub(crate) steps: Vec<(u64, Step)>,
-    /// Values that the handler must choose in the next step, if the schedule contains them.
+    /// Values that the handler must choose in the next step. Empty if the schedule contains none.
     choices: Vec<u32>,
-    /// Processes whose next crash loses their last step.
+    /// Processes that lose their last step in their next crash.
     unsaved: Vec<ProcessId>,
 }
 
@@ -109,7 +109,7 @@ impl<P: Checkable> ScriptRunner for ScheduleRunner<'_, P> {
     /// Takes the step that the action selects.
     fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
         if let Some(kind) = action.of_all() {
-            self.recorder.for_all(kind);
+            self.recorder.record_about_run(kind);
             return Ok(());
         }
         match action {
@@ -129,9 +129,9 @@ impl<P: Checkable> ScriptRunner for ScheduleRunner<'_, P> {
         match action {
             Action::Crash(at) => self.unsaved.retain(|unsaved| unsaved != at),
             Action::Deliver(pick) | Action::Lose(pick) | Action::Duplicate(pick) => {
-                self.recorder.target(pick, false);
+                self.recorder.select_message(pick, false);
             }
-            Action::Hear(pick) => self.recorder.target(pick, true),
+            Action::Hear(pick) => self.recorder.select_message(pick, true),
             _ => {}
         }
         self.steps.push((self.replay.fingerprint, step));
@@ -235,7 +235,7 @@ impl<'p, P: Checkable> ScheduleRunner<'p, P> {
         message: &Option<P::Message>,
         applications: bool,
     ) -> bool {
-        let picked = self.recorder.picked(pick, applications);
-        (pick.from, pick.to) == link && picked.as_ref() == Some(message)
+        let selected_message = self.recorder.selected_message(pick, applications);
+        (pick.from, pick.to) == link && selected_message.as_ref() == Some(message)
     }
 }

@@ -1,10 +1,11 @@
-//! Annotations of worlds for liveness and measurements.
+//! Annotations of worlds, for the analysis of liveness and for measurements.
 
 use crate::explore::successors::Worker;
+use crate::measure::extremes::marks_of;
 use crate::model::{MonitorFacts, UserStatus};
 use crate::world::VIOLATED;
 
-/// Annotations of a world.
+/// Records of the search about a world, besides its content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Annotations {
     /// Bits for processes that wait to be served, processes that wait to be informed, and monitors
@@ -20,6 +21,9 @@ pub(super) fn annotate(
     world: &[u32],
     measuring: Option<usize>,
 ) -> Annotations {
+    if worker.rules.weighs {
+        return Annotations { marks: measured_marks(worker, world), measure: 0 };
+    }
     let layout = worker.rules.layout;
     let (mut waiting, mut uninformed, mut informed) = (0, 0, false);
     for process in 0..layout.size {
@@ -40,7 +44,31 @@ pub(super) fn annotate(
             annotations.measure = facts.measure;
         }
     }
+    for (index, watched) in
+        worker.rules.own.iter().flat_map(|own| own.properties.iter().enumerate())
+    {
+        annotations.marks |= watched.marks(world[layout.own(index)]);
+    }
     annotations
+}
+
+/// Returns the marks of a world in a measurement: the value of the measure, and one bit that is set
+/// if all users are served.
+fn measured_marks(worker: &mut Worker, world: &[u32]) -> u32 {
+    let layout = worker.rules.layout;
+    let (mut value, mut is_served, mut is_uninformed, mut is_informed) = (0, true, false, false);
+    for process in 0..layout.size {
+        let row = worker.local(world, process);
+        value = value.max(row.chain);
+        is_served &= !row.has_command && row.user_status != UserStatus::Waiting;
+        is_uninformed |= row.user_status == UserStatus::Uninformed;
+        is_informed |= row.user_status == UserStatus::Informed;
+    }
+    for index in 0..layout.monitors {
+        let measured = facts(worker, world, index).measure;
+        value = value.max(u32::try_from(measured).unwrap_or(u32::MAX >> 1));
+    }
+    marks_of(value, is_served && !(is_informed && is_uninformed))
 }
 
 fn facts(worker: &mut Worker, world: &[u32], index: usize) -> MonitorFacts {

@@ -1,4 +1,4 @@
-//! Expansion of one chunk of a level by one thread.
+//! Expansion of worlds: one thread finds the successors of one chunk of a level.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,11 +8,11 @@ use crate::explore::successors::{ExceededBound, TIME, Worker, WorldRef};
 use crate::explore::visited::{SHARDS, StateId, shard_of};
 use crate::world::action::{Action, ActionKind, Cause};
 
-/// A successor, which may be new.
+/// Successor of a world under expansion. The visited set may contain it already.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub(super) key: u64,
-    /// Index of the parent in the block.
+    /// Index of the parent world in the block of worlds under expansion.
     pub(super) parent: u32,
     pub(super) action: Action,
     pub(super) label: u32,
@@ -32,7 +32,7 @@ pub(crate) struct ViolatingStep {
 pub(crate) struct HandlerPanic {
     /// World in which the handler ran.
     pub(crate) from: StateId,
-    /// Local state and cause, if a handler panicked.
+    /// Local state and cause of the handler's run. `None` if other code panicked.
     pub(crate) handler: Option<(u32, Cause)>,
     /// Message of the panic.
     pub(crate) message: String,
@@ -43,9 +43,9 @@ pub(super) struct Expansion {
     /// Worlds of the chunk.
     pub(super) parents: Batch,
     pub(super) candidates: Vec<Vec<Candidate>>,
-    /// Worlds of the candidates, in exact mode.
+    /// Worlds of the candidates. Empty unless the search stores whole states.
     pub(super) worlds: Vec<Vec<u32>>,
-    /// Steps beyond a declared bound: parent and label.
+    /// Steps to worlds beyond a declared bound: index of the parent, and label of the step.
     pub(super) out_of_bounds: Vec<(u32, u32)>,
     pub(super) transitions: u64,
     pub(super) violations: Vec<(u32, ViolatingStep)>,
@@ -68,7 +68,7 @@ impl Expansion {
         }
     }
 
-    /// Empties the expansion and keeps its memory.
+    /// Empties the expansion, and keeps its allocated memory for reuse.
     pub(super) fn cleared(mut self) -> Self {
         self.parents.clear();
         self.candidates.iter_mut().for_each(Vec::clear);
@@ -126,9 +126,11 @@ impl Expansion {
             }
             return;
         }
+        let weighs = worker.rules.weighs;
         worker.successors(seed, &mut |successor| {
             self.transitions += 1;
-            let (result, action, label) = (successor.result, successor.action, successor.label);
+            let (result, action) = (successor.result, successor.action);
+            let label = successor.stored_label(weighs);
             if result.violated != 0 {
                 let indices = (0..u32::BITS).filter(|index| result.violated & 1 << index != 0);
                 let violated = ViolatingStep { from, action, length: 0 };

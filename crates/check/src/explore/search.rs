@@ -16,10 +16,10 @@ use crate::liveness::graph::Graph;
 use crate::world::action::Action;
 use crate::world::rules::Rules;
 
-/// Number of candidates whose slots are prefetched together.
+/// Number of candidates for which the search prefetches slots of the visited set together.
 const PREFETCH: usize = 64;
 
-/// A new world and its origin.
+/// A world that was visited for the first time, and its origin.
 #[derive(Clone, Copy, Debug)]
 struct NewWorld {
     id: StateId,
@@ -34,7 +34,7 @@ struct NewWorld {
 pub(crate) enum SearchEnd {
     /// All states were explored.
     Complete,
-    /// Every property was decided early.
+    /// Every property was decided before all states were explored.
     Decided,
     /// A limit was reached.
     Limited(Limit),
@@ -47,10 +47,10 @@ pub(crate) struct Search<'a> {
     pub(crate) stop: StopSignal,
     /// True if edges and marks are stored for the analysis of liveness.
     pub(crate) keeps_edges: bool,
-    /// Bits of the monitors to check. Once all are violated the search ends, unless liveness is
-    /// checked too.
+    /// Bits of the monitors to check. The search ends when all of them are violated, unless
+    /// liveness is checked too.
     pub(crate) wanted: u32,
-    /// Index of the monitor that measures, if any.
+    /// Index of the monitor whose value is measured, if any.
     pub(crate) measuring: Option<usize>,
 }
 
@@ -58,20 +58,20 @@ pub(crate) struct Search<'a> {
 pub(crate) struct Explored {
     pub(crate) shards: Vec<Shard>,
     pub(crate) workers: Vec<Worker>,
-    /// Initial worlds.
+    /// Initial worlds: id, content and fingerprint of each.
     pub(crate) first: Vec<(StateId, Vec<u32>, u64)>,
     pub(crate) transitions: u64,
     /// Level of the last world found.
     pub(crate) depth: u32,
     pub(crate) violations: Vec<Option<ViolatingStep>>,
     pub(crate) ended: SearchEnd,
-    /// True if a link was full; true if a term was too high.
+    /// True if a link was full, and true if a term exceeded its bound.
     pub(crate) exceeded: [bool; 2],
     /// For each shard, its number of worlds when each level began.
     pub(crate) levels: Vec<Vec<u32>>,
-    /// Worlds found but not expanded, if edges are stored.
+    /// Worlds that were found but not expanded. Empty unless edges are stored.
     pub(crate) open: Vec<StateId>,
-    /// Greatest measured value, and the first world that has it.
+    /// Greatest measured value, and the first world that has it. `None` without a measurement.
     pub(crate) measured: Option<(u64, StateId)>,
     pub(crate) bytes_peak: usize,
     /// Panic of a handler that ended the search.
@@ -99,7 +99,7 @@ struct SearchRun<'a> {
     found: Explored,
     /// Empty expansions for reuse, because fresh allocations cost page faults.
     spare_expansions: Mutex<Vec<Expansion>>,
-    /// Memory growth by the last block, in bytes.
+    /// Growth of memory during the expansion of the last block, in bytes.
     growth: usize,
     started: Instant,
 }
@@ -113,14 +113,14 @@ impl Search<'_> {
             (0..threads).map(|_| Worker::new(Arc::clone(&self.rules))).collect();
         let shard = |number| Mutex::new(Shard::new(number, self.config.exact, self.keeps_edges));
         let shards = (0..SHARDS).map(shard).collect();
-        let (monitors, stride) = (self.rules.layout.monitors, self.rules.layout.stride());
+        let (layout, stride) = (self.rules.layout, self.rules.layout.stride());
         let found = Explored {
             shards: Vec::new(),
             workers: Vec::new(),
             first: Vec::new(),
             transitions: 0,
             depth: 0,
-            violations: vec![None; monitors],
+            violations: vec![None; layout.monitors + layout.own],
             ended: SearchEnd::Complete,
             exceeded: [false; 2],
             levels: vec![vec![0]; SHARDS],
@@ -157,6 +157,14 @@ impl SearchRun<'_> {
             self.found.transitions += 1;
             self.found.first.push((id, world.clone(), fingerprint));
             self.next.add(std::iter::once(id), &[fingerprint], &world);
+            let violated = self.workers[0].violated_at_first(&world);
+            for (index, found) in self.found.violations.iter_mut().enumerate() {
+                if violated & 1 << index != 0 {
+                    // A violation before any step has a length of 0, and its action has no meaning.
+                    let action = Action(0);
+                    found.get_or_insert(ViolatingStep { from: id, action, length: 0 });
+                }
+            }
             let annotations = annotate(&mut self.workers[0], &world, self.search.measuring);
             self.keep_annotations(id, annotations);
         }
@@ -199,7 +207,8 @@ impl SearchRun<'_> {
         }
     }
 
-    /// Adds all worlds reachable by time alone to the frontier. The passing of time is not a step.
+    /// Adds to the frontier all worlds that are reachable by the passing of time alone, which is
+    /// not a step. Returns false if the search must end.
     fn expand_time_steps(&mut self) -> bool {
         let mut begin = 0;
         while begin < self.frontier.len() {
@@ -274,8 +283,8 @@ impl SearchRun<'_> {
         })
     }
 
-    /// Inserts the candidates into the visited set in parallel, shard by shard, and returns the new
-    /// worlds.
+    /// Inserts the candidates into the visited set, in parallel for each shard. Returns the worlds
+    /// that were not visited before.
     fn insert_new(&mut self, expansions: &[Expansion]) -> Vec<Vec<NewWorld>> {
         let (stride, exact) = (self.stride(), self.search.config.exact);
         let keeps_edges = self.search.keeps_edges;
@@ -324,8 +333,8 @@ impl SearchRun<'_> {
         new_by_shard
     }
 
-    /// Builds the new worlds in parallel, in the order of their parents, so that neighbours share
-    /// content. Worlds reached by time alone join the level of their parents.
+    /// Builds the new worlds in parallel, in the order of their parents, so that similar worlds are
+    /// neighbours. Worlds reached by the passing of time alone join the level of their parents.
     fn extend_frontier(
         &mut self,
         expansions: &[Expansion],
@@ -425,7 +434,7 @@ impl SearchRun<'_> {
         limits.reached(worlds as u64, bytes, self.growth + later).map(SearchEnd::Limited)
     }
 
-    /// Returns the limit reached during the expansion of a block.
+    /// Returns the limit that was reached during the expansion of a block, if any.
     fn limit_within_block(&self) -> Option<Limit> {
         self.search.stop.ends_search().then(|| self.search.stop.limit()).flatten()
     }
@@ -439,7 +448,8 @@ impl SearchRun<'_> {
         sizes.fold((0, 0), |(worlds, edges), (more, of_them)| (worlds + more, edges + of_them))
     }
 
-    /// Ends the search. The frontier from `begin` on and the next frontier stay unexpanded.
+    /// Ends the search. The worlds of the frontier from index `begin` on, and those of the next
+    /// frontier, stay unexpanded.
     fn end(&mut self, ended: SearchEnd, begin: usize) {
         self.found.ended = ended;
         // Unexpanded worlds are needed only with edges.
@@ -471,7 +481,7 @@ impl SearchRun<'_> {
     }
 }
 
-/// New worlds whose parents lie in one chunk, in the order of the parents.
+/// The new worlds whose parents belong to one chunk, in the order of the parents.
 struct NewWorlds {
     new_by_shard: Vec<NewWorld>,
     fingerprints: Vec<u64>,

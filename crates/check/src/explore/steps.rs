@@ -1,5 +1,5 @@
-//! Queries of a replay. They are not generic, so the rules of a step are compiled once instead of
-//! once per protocol.
+//! Steps of a world, for replays. This code is not generic, so it is compiled once instead of once
+//! per protocol.
 
 use crate::explore::Explored;
 use crate::explore::successors::{Worker, WorldRef};
@@ -22,10 +22,10 @@ impl Worker {
         to: StateId,
         label: u32,
     ) -> Option<Action> {
-        let mut found = None;
+        let (mut found, weighs) = (None, self.rules.weighs);
         self.successors(seed, &mut |successor| {
             if found.is_none()
-                && successor.label == label
+                && successor.stored_label(weighs) == label
                 && explored.find(successor.result.key, successor.world) == Some(to)
             {
                 found = Some(successor.action);

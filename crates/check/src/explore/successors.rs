@@ -1,23 +1,25 @@
-//! Steps of a world and their results.
+//! The steps that are possible in a world, and their results.
 
 use std::sync::Arc;
 
 use tenure_core::Order;
 
+use crate::measure::weights::weighted_label;
 use crate::model::cache::{LocalRow, ModelCache, OutcomeRow};
 use crate::model::intern::{Change, NONE};
+use crate::own::view::OwnCache;
 use crate::reduce::canonical::{canonical_fingerprint, rebase};
 use crate::world::action::{Action, ActionKind, Cause};
 use crate::world::rules::Rules;
 use crate::world::{Fault, Faults, VIOLATED};
 
-/// Label of a fault. Fairness ignores it.
+/// Fairness label of a fault. The analysis of liveness ignores such steps.
 pub(crate) const FAULT: u32 = u32::MAX;
 
-/// Bit of a label: the step dropped a message because a link was full.
+/// Bit in the fairness label of a step that dropped a message because a link was full.
 pub(crate) const DROPPED: u32 = 1 << 31;
 
-/// Label of the passing of a unit of time.
+/// Fairness label of the passing of a unit of time.
 pub(crate) const TIME: u32 = DROPPED - 1;
 
 /// A world and its fingerprint.
@@ -33,7 +35,7 @@ pub(super) struct ScratchWorld<'w> {
     pub(super) fingerprint: u64,
 }
 
-/// Changes of a step to a link and to the budgets, before a process receives its input.
+/// Changes that a step makes to a link and to the budgets before a process receives its input.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StepSetup {
     link: Option<(usize, Change)>,
@@ -60,50 +62,64 @@ pub(crate) struct Successor<'a> {
     pub(crate) result: StepResult,
 }
 
+impl Successor<'_> {
+    /// Returns the label that the graph stores: the fairness label or, if the rules weigh steps,
+    /// the weight.
+    #[inline]
+    pub(crate) fn stored_label(&self, weighs: bool) -> u32 {
+        if weighs { weighted_label(self.label, self.result.weight) } else { self.label }
+    }
+}
+
 /// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StepResult {
     pub(crate) fingerprint: u64,
-    /// Key of the world in the visited set, equal for all worlds that a reduction merges.
+    /// Key of the world in the visited set. Worlds that a reduction merges have equal keys.
     pub(crate) key: u64,
-    /// Bits of the monitors that the step violated.
+    /// Bits of the monitors and properties that the step violated.
     pub(crate) violated: u32,
+    /// Weight of the step for a measure.
+    pub(crate) weight: u16,
     /// Declared bound that the successor exceeds, if any.
     pub(crate) exceeded: Option<ExceededBound>,
-    /// True if a message was dropped because a link was full.
+    /// True if the step dropped a message because a link was full.
     pub(crate) dropped: bool,
 }
 
 impl StepResult {
-    fn of(fingerprint: u64) -> Self {
-        StepResult { fingerprint, key: fingerprint, violated: 0, exceeded: None, dropped: false }
+    pub(crate) fn of(fingerprint: u64) -> Self {
+        let key = fingerprint;
+        StepResult { fingerprint, key, violated: 0, weight: 0, exceeded: None, dropped: false }
     }
 }
 
-/// A declared bound.
+/// A declared bound that a world can exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExceededBound {
-    /// Messages in flight per link.
+    /// Bound on messages in flight per link.
     InFlight,
-    /// Term of a process.
+    /// Bound on the term of a process.
     Term,
 }
 
-/// Expands worlds on one thread, with a cache.
+/// One thread's expansion of worlds, with its cache.
 pub(crate) struct Worker {
     pub(crate) rules: Arc<Rules>,
     pub(crate) cache: ModelCache,
     scratch: Vec<u32>,
     /// Changed slots of the current world, with their previous values.
     changed: Vec<(u32, u32)>,
-    /// Fairness labels of suspicions, by process and peer.
+    /// Fairness labels of suspicions by the failure detector, indexed by process and peer.
     suspicion_labels: Vec<u32>,
-    /// Fairness labels of suspicions by session, by process and peer.
+    /// Fairness labels of suspicions because of a new session, indexed by process and peer.
     pub(super) session_labels: Vec<u32>,
-    /// Fairness labels of the crash of a mute process, by process.
+    /// Fairness labels of the crash of a mute process, indexed by process.
     pub(super) mute_crash_labels: Vec<u32>,
-    /// True if a duplication was blocked by a full link since the flag was last cleared.
+    /// True if a full link has prevented a duplication since the flag was last cleared.
     pub(super) has_blocked_duplicate: bool,
+    /// Cache of this thread for properties written as expressions.
+    pub(crate) own: OwnCache,
 }
 
 impl Worker {
@@ -123,10 +139,11 @@ impl Worker {
             session_labels,
             mute_crash_labels,
             has_blocked_duplicate: false,
+            own: OwnCache::default(),
         }
     }
 
-    /// Visits all successors of a world except those by time, in a fixed order.
+    /// Visits all successors of a world in a fixed order, except the one by the passing of time.
     pub(crate) fn successors(&mut self, seed: WorldRef<'_>, visit: &mut impl FnMut(Successor<'_>)) {
         let mut world = std::mem::take(&mut self.scratch);
         world.copy_from_slice(seed.world);
@@ -223,12 +240,14 @@ impl Worker {
         }
     }
 
-    /// Returns true if a detector may suspect the peer rightly: it is down or beyond a partition.
+    /// Returns true if the peer is down or beyond a partition, so that a suspicion would be
+    /// correct.
     fn is_unreachable(&mut self, world: &[u32], process: usize, peer: usize) -> bool {
         self.cache.local(world[peer]).down || self.rules.is_cut(world, process, peer)
     }
 
-    /// Visits all outcomes of a cause. `at` is the action of the first one.
+    /// Visits all outcomes of a cause. `at` is the action with the first outcome. For later
+    /// outcomes, its outcome number increases.
     #[inline]
     pub(super) fn visit_outcomes(
         &mut self,
@@ -254,19 +273,24 @@ impl Worker {
         }
     }
 
-    /// Sets a slot of a world and records its old value for [`Worker::undo`].
+    /// Sets a slot of a world, and records the old value for [`Worker::undo`].
     #[inline]
-    pub(super) fn set(&mut self, world: &mut [u32], slot: usize, id: u32) {
+    pub(crate) fn set(&mut self, world: &mut [u32], slot: usize, id: u32) {
         self.changed.push((slot as u32, world[slot]));
         world[slot] = id;
     }
 
-    /// Reverts all changes since the last call.
+    /// Reverts all changes since the last call of `undo` or `forget_changes`.
     #[inline]
     pub(crate) fn undo(&mut self, world: &mut [u32]) {
         while let Some((slot, id)) = self.changed.pop() {
             world[slot as usize] = id;
         }
+    }
+
+    /// Makes all changes since the last call of `undo` or `forget_changes` permanent.
+    pub(crate) fn forget_changes(&mut self) {
+        self.changed.clear();
     }
 
     fn process_at(&self, action: Action) -> usize {
@@ -307,6 +331,7 @@ impl Worker {
             if action.kind() == ActionKind::Partition {
                 self.clear_cut_links(world, &mut result);
             }
+            self.judge_own(world, None, &mut result);
             self.canonicalize(world, &mut result);
             return Some(result);
         };
@@ -315,7 +340,7 @@ impl Worker {
         Some(self.apply_outcome(world, fingerprint, action, process, row))
     }
 
-    /// Returns the input of an action, or `None` if no process receives any.
+    /// Returns the input that an action gives to a process. `None` if no process receives an input.
     pub(crate) fn cause(&mut self, world: &[u32], action: Action) -> Option<Cause> {
         Some(match action.kind() {
             ActionKind::Internal => {
@@ -340,8 +365,8 @@ impl Worker {
         })
     }
 
-    /// Returns the changes of an action to a link and to the budgets, or `None` if it is not
-    /// possible.
+    /// Returns the changes that an action makes to a link and to the budgets. `None` if the action
+    /// is not possible.
     fn setup(&mut self, world: &[u32], action: Action) -> Option<StepSetup> {
         let slot = action.slot();
         let item = |cache: &mut ModelCache| {
@@ -402,7 +427,8 @@ impl Worker {
         fingerprint.wrapping_sub(before.fingerprint()).wrapping_add(after.fingerprint())
     }
 
-    /// Applies an outcome at a process: its new state, the messages sent, the monitors' states.
+    /// Applies an outcome to a world: the new state of the process, the messages that it sent, and
+    /// the new states of the monitors.
     #[inline]
     fn apply_outcome(
         &mut self,
@@ -414,7 +440,7 @@ impl Worker {
     ) -> StepResult {
         self.set(world, process, row.local);
         let fingerprint = fingerprint.wrapping_add(row.change);
-        let mut result = StepResult::of(fingerprint);
+        let mut result = StepResult { weight: row.weight, ..StepResult::of(fingerprint) };
         for index in self.cache.sent(row) {
             let sent = self.cache.sent_item(index);
             if self.rules.can_be_down && self.is_dead_forever(world, sent.to as usize) {
@@ -440,12 +466,13 @@ impl Worker {
         if self.rules.has_consequences {
             self.consequences(world, action, row.local, &mut result);
         }
+        self.judge_own(world, Some((process, row)), &mut result);
         self.canonicalize(world, &mut result);
         result
     }
 
-    /// Applies side effects of crashes and the bound on terms. Most searches have neither, so this
-    /// is kept out of line.
+    /// Applies further effects of crashes, and the bound on terms. Most searches have neither, so
+    /// the compiler does not inline this function.
     #[inline(never)]
     fn consequences(
         &mut self,
@@ -480,12 +507,13 @@ impl Worker {
         }
     }
 
-    /// Returns true if the process is down and cannot recover any more.
+    /// Returns true if the process is down and can no longer recover.
     fn is_dead_forever(&mut self, world: &[u32], process: usize) -> bool {
         self.cache.local(world[process]).down && self.rules.remaining(world, Fault::Recovery) == 0
     }
 
-    /// Clears the links to processes that are down for good: no message on them can have an effect.
+    /// Clears the links to processes that can no longer recover. No message on these links can have
+    /// an effect.
     fn clear_links_to_dead(&mut self, world: &mut [u32], result: &mut StepResult) {
         for slot in self.rules.layout.link_slots() {
             if world[slot] != 0 && self.is_dead_forever(world, self.rules.layout.receiver(slot)) {
@@ -496,7 +524,7 @@ impl Worker {
         }
     }
 
-    /// Clears the links between the sides of a partition: no message on them arrives.
+    /// Clears the links between the sides of a partition. No message on these links arrives.
     fn clear_cut_links(&mut self, world: &mut [u32], result: &mut StepResult) {
         let layout = self.rules.layout;
         for slot in layout.link_slots() {
@@ -509,8 +537,8 @@ impl Worker {
         }
     }
 
-    /// Lets a unit of time pass, if nothing is due, something is in flight or armed, and no step is
-    /// forced.
+    /// Lets a unit of time pass. Returns `None` if a timer, a delivery or another step is due
+    /// first, or if nothing depends on time.
     pub(crate) fn tick(&mut self, world: &mut [u32], fingerprint: u64) -> Option<StepResult> {
         let layout = self.rules.layout;
         let due = self.rules.forced_steps.contains_key(&fingerprint)
@@ -554,7 +582,7 @@ impl Worker {
         canonical_fingerprint(&mut self.cache, self.rules.layout, world, self.rules.renamings)
     }
 
-    /// Returns a process of a world.
+    /// Returns the facts about a process in a world.
     pub(crate) fn local(&mut self, world: &[u32], process: usize) -> LocalRow {
         self.cache.local(world[process])
     }

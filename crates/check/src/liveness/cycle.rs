@@ -1,17 +1,27 @@
-//! A closed walk through a component on which every fair step is taken or is impossible somewhere.
+//! Fair cycles: closed walks through a component that a fair run can repeat forever.
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::liveness::Fairness;
 use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
 use crate::model::processes::NOT_FAIR;
 
-/// Returns a closed walk from `entry` within the members: the steps, each with its start.
-pub(crate) fn fair_cycle(graph: &Graph, members: &[u32], entry: u32) -> Vec<(u32, OutEdge)> {
+/// Returns a closed walk from `entry` within the members: the steps, each with the world in which
+/// it starts. Each fair step is taken on the walk, or is impossible in some world of it.
+///
+/// Under strong fairness the walk takes every fair step that is possible in a member.
+pub(crate) fn fair_cycle(
+    graph: &Graph,
+    members: &[u32],
+    entry: u32,
+    fairness: Fairness,
+) -> Vec<(u32, OutEdge)> {
     let inside = |world: u32| members.binary_search(&world).is_ok();
     let mut steps: Vec<(u32, OutEdge)> = Vec::new();
     let mut here = entry;
     for label in labels(graph, members) {
-        let settled = |world: u32| !has(graph, world, label);
+        let is_weak = fairness != Fairness::Strong;
+        let settled = |world: u32| is_weak && !has(graph, world, label);
         let on_the_way = steps.iter().any(|(from, step)| step.label == label || settled(*from));
         if on_the_way || settled(entry) {
             continue;
@@ -28,7 +38,8 @@ pub(crate) fn fair_cycle(graph: &Graph, members: &[u32], entry: u32) -> Vec<(u32
     steps
 }
 
-/// Returns the fair labels of the members in the order of first occurrence.
+/// Returns the fairness labels of steps in the members, without those that need not be taken. They
+/// are in the order of their first occurrence.
 fn labels(graph: &Graph, members: &[u32]) -> Vec<u32> {
     let mut seen: BTreeMap<u32, usize> = BTreeMap::new();
     for world in members {
@@ -46,7 +57,8 @@ fn has(graph: &Graph, world: u32, label: u32) -> bool {
     graph.steps(world).iter().any(|step| step.fair_label() == label)
 }
 
-/// Returns the shortest walk within the component that ends with a wanted step, or nothing.
+/// Returns the steps of a shortest walk within the component whose last step satisfies `wanted`.
+/// The result is empty if there is no such walk, or if the analysis was stopped.
 fn walk(
     graph: &Graph,
     from: u32,

@@ -1,16 +1,21 @@
 //! Liveness: conditions that can last forever under a fair environment.
 //!
-//! Fairness is weak. A delivery, a timer, an exit, a report of the failure detector or the passing
-//! of time that stays possible forever eventually happens. A request, a fault or a recovery need
-//! not happen.
+//! Fairness is weak by default. A delivery, a timer, an exit, a report of the failure detector or
+//! the passing of time that stays possible forever eventually happens. A request, a fault or a
+//! recovery need not happen.
 //!
 //! For each [`Condition`] that must not last, the worlds in which it is met are split into strongly
 //! connected components. A fair run can stay in a component forever if each fair step is taken
 //! inside it or is impossible somewhere inside it. A run may also stop, so a world without any step
 //! is such a component.
+//!
+//! Under strong fairness each fair step that is possible anywhere in a component must be taken
+//! inside it. Worlds in which another step is possible are removed, and the rest is split again
+//! (the emptiness check of Streett automata). Without fairness a run may stop in any world.
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::liveness::Fairness;
 use crate::liveness::components::{Component, Components};
 use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
 use crate::model::processes::NOT_FAIR;
@@ -20,18 +25,19 @@ use crate::model::processes::NOT_FAIR;
 pub(crate) struct Condition {
     /// Bits of the marks of worlds. The condition is met if any of them is set.
     pub(crate) marks: u32,
-    /// True if a step that clears one of these bits interrupts the condition although others stay
-    /// set.
+    /// True if a step that clears one of these bits interrupts the condition, even if other bits
+    /// stay set.
     pub(crate) ends_with_any: bool,
 }
 
 impl Condition {
-    /// Creates a condition that is met while one of these bits is set.
+    /// Creates a condition that is met while any of these bits is set.
     pub(crate) const fn of(marks: u32) -> Self {
         Condition { marks, ends_with_any: false }
     }
 
-    /// Creates a condition that is met while bits are set and none is cleared.
+    /// Creates a condition that is met while any of these bits is set, and that a step interrupts
+    /// by clearing one.
     pub(crate) const fn uninterrupted(marks: u32) -> Self {
         Condition { marks, ends_with_any: true }
     }
@@ -40,7 +46,7 @@ impl Condition {
         graph.marks(world) & self.marks != 0 && !graph.is_open(world)
     }
 
-    /// Returns true if the step keeps the condition met, without interruption.
+    /// Returns true if the condition stays met, without interruption, when this step is taken.
     fn continues(self, graph: &Graph, from: u32, step: OutEdge) -> bool {
         let cleared = |to: u32| graph.marks(from) & self.marks & !graph.marks(to) != 0;
         step.to != OUT_OF_BOUNDS
@@ -52,16 +58,20 @@ impl Condition {
 /// Worlds in which a condition can last forever.
 #[derive(Debug, Default)]
 pub(crate) struct Lasting {
-    /// Bits of the worlds in which the condition lasts unless another fault occurs.
+    /// Bit set of the worlds in which the condition lasts forever, unless another fault occurs.
     doomed: Vec<u64>,
-    /// The first doomed world.
+    /// The first doomed world, if any.
     pub(crate) first_doomed: Option<u32>,
-    /// Members of the first component in which a fair run can stay although it could leave, sorted.
+    /// Members, sorted, of the first component in which a fair run can stay, although it could also
+    /// leave. `None` if there is none.
     pub(crate) cycle: Option<Vec<u32>>,
+    /// First world in which a run can stop and so make the condition last. `None` unless runs may
+    /// stop anywhere.
+    pub(crate) stopped: Option<u32>,
 }
 
 impl Lasting {
-    /// Returns the first world in which the condition can begin to last.
+    /// Returns the first world from which the condition can last forever, if any.
     pub(crate) fn first(&self) -> Option<u32> {
         let cycle = self.cycle.iter().map(|cycle| cycle[0]);
         self.first_doomed.into_iter().chain(cycle).min()
@@ -82,18 +92,26 @@ impl Lasting {
     }
 }
 
-/// Processes that wait forever.
+/// Result of the search for processes that wait forever.
 #[derive(Debug)]
 pub(crate) enum Unserved {
-    /// No run from this world serves these processes.
+    /// These processes are never served in any run from this world.
     Doomed { processes: Vec<u32>, world: u32 },
-    /// This process may wait forever on a cycle through these worlds, although it could be served.
+    /// This process may wait forever on a cycle through these worlds, although other steps would
+    /// serve it.
     Starving { process: u32, cycle: Vec<u32> },
+    /// This process waits forever if the run stops in this world. Occurs only without fairness.
+    Stopped { process: u32, world: u32 },
 }
 
-/// Returns the processes that wait forever, at the earliest world. Each process has a condition.
-pub(crate) fn unserved(graph: &Graph, waits: &[Condition]) -> Option<Unserved> {
-    let waits: Vec<Lasting> = waits.iter().map(|wait| lasting(graph, *wait)).collect();
+/// Returns processes that may wait forever, in the earliest such world. `waits` has one condition
+/// for each process.
+pub(crate) fn unserved(graph: &Graph, waits: &[Condition], fairness: Fairness) -> Option<Unserved> {
+    let waits: Vec<Lasting> = waits.iter().map(|wait| lasting(graph, *wait, fairness)).collect();
+    let stopped = (0..).zip(&waits).filter_map(|(process, wait)| Some((wait.stopped?, process)));
+    if let Some((world, process)) = stopped.min() {
+        return Some(Unserved::Stopped { process, world });
+    }
     if let Some(world) = waits.iter().filter_map(|wait| wait.first_doomed).min() {
         let doomed = (0..).zip(&waits).filter(|(_, wait)| wait.is_doomed(world));
         return Some(Unserved::Doomed {
@@ -109,10 +127,15 @@ pub(crate) fn unserved(graph: &Graph, waits: &[Condition]) -> Option<Unserved> {
 
 /// Returns the worlds in which a condition can last forever.
 ///
-/// A message dropped by a full link is only delayed by a declared bound, so no fair run drops
-/// forever. A world that can be left only by dropping is not doomed.
-pub(crate) fn lasting(graph: &Graph, condition: Condition) -> Lasting {
+/// A full link only delays a message in a real network, so no fair run drops messages forever.
+/// Hence a world that can be left only by dropping a message is not doomed.
+pub(crate) fn lasting(graph: &Graph, condition: Condition, fairness: Fairness) -> Lasting {
     let mut lasting = Lasting::default();
+    if fairness == Fairness::None {
+        let worlds = 0..graph.len() as u32;
+        lasting.stopped = worlds.into_iter().find(|world| condition.is_met(graph, *world));
+        return lasting;
+    }
     if graph.is_stopped() || always_ends(graph, condition) {
         return lasting;
     }
@@ -139,21 +162,77 @@ pub(crate) fn lasting(graph: &Graph, condition: Condition) -> Lasting {
     let stays = |from: u32, step: OutEdge| {
         !step.drops() && condition.continues(graph, from, step) && !lasting.is_doomed(step.to)
     };
-    Components::new(graph, is_open, stays).for_each(|part| {
+    Components::new(graph, is_open, &stays).for_each(|part| {
         let first = part.members.iter().min();
         let is_earlier = cycle.as_ref().is_none_or(|cycle| first < cycle.first());
-        if is_earlier && is_fair(graph, &part) {
-            let mut members = part.members.to_vec();
-            members.sort_unstable();
-            cycle = Some(members);
+        if !is_earlier || !is_fair(graph, &part) {
+            return;
+        }
+        let found = match fairness {
+            Fairness::Strong => strongly_fair(graph, part.members, &stays),
+            _ => Some(sorted(part.members)),
+        };
+        let is_earlier =
+            |found: &Vec<u32>| cycle.as_ref().is_none_or(|cycle| found.first() < cycle.first());
+        if let Some(found) = found.filter(is_earlier) {
+            cycle = Some(found);
         }
     });
     Lasting { cycle, ..lasting }
 }
 
-/// Returns true if every fair run obviously leaves the condition: there is no cycle, and every
-/// world has a step that must happen. This is the common case, and cheaper than computing
-/// components.
+fn sorted(members: &[u32]) -> Vec<u32> {
+    let mut members = members.to_vec();
+    members.sort_unstable();
+    members
+}
+
+/// Returns the part of a component in which a strongly fair run can stay, sorted. If there are
+/// several, returns the earliest. `None` if there is none.
+fn strongly_fair(
+    graph: &Graph,
+    members: &[u32],
+    stays: &impl Fn(u32, OutEdge) -> bool,
+) -> Option<Vec<u32>> {
+    let mut found: Option<Vec<u32>> = None;
+    let mut parts = vec![sorted(members)];
+    while let Some(part) = parts.pop().filter(|_| !graph.is_stopped()) {
+        let is_inside = |world: u32| part.binary_search(&world).is_ok();
+        let mut taken: BTreeMap<u32, bool> = BTreeMap::new();
+        for world in &part {
+            for step in graph.steps(*world).iter().filter(|step| step.fair_label() != NOT_FAIR) {
+                let stays = step.to != OUT_OF_BOUNDS && stays(*world, *step) && is_inside(step.to);
+                *taken.entry(step.fair_label()).or_default() |= stays;
+            }
+        }
+        if taken.values().all(|taken| *taken) {
+            let is_earlier = found.as_ref().is_none_or(|found| part.first() < found.first());
+            let stays_possible = part.len() > 1
+                || graph.steps(part[0]).iter().any(|step| step.to == part[0])
+                || taken.is_empty();
+            if is_earlier && stays_possible {
+                found = Some(part);
+            }
+            continue;
+        }
+        let leaves = |step: &OutEdge| {
+            step.fair_label() != NOT_FAIR && taken.get(&step.fair_label()) == Some(&false)
+        };
+        let is_kept =
+            |world: u32| is_inside(world) && !graph.steps(world).iter().any(|step| leaves(step));
+        let stays = |from: u32, step: OutEdge| {
+            step.to != OUT_OF_BOUNDS && stays(from, step) && is_kept(step.to)
+        };
+        let mut rest = Vec::new();
+        Components::new(graph, is_kept, stays).for_each(|inner| rest.push(sorted(inner.members)));
+        parts.extend(rest);
+    }
+    found
+}
+
+/// Returns true if every fair run obviously ends the condition. The worlds in which the condition
+/// is met form no cycle, and each has a step that must be taken. This is the common case, and
+/// cheaper to decide than by components.
 fn always_ends(graph: &Graph, condition: Condition) -> bool {
     const NOT_MET: u32 = u32::MAX;
     let worlds = 0..graph.len() as u32;
@@ -207,18 +286,19 @@ fn is_fair(graph: &Graph, part: &Component<'_>) -> bool {
     needs.values().all(|need| need.taken_inside || need.possible_at < part.members.len())
 }
 
-/// Occurrence of one label within a component.
+/// Places within a component in which steps with one fairness label are taken or possible.
 #[derive(Clone, Copy, Debug, Default)]
 struct Requirement {
-    /// True if a step with the label stays inside.
+    /// True if a step with the label stays in the component.
     taken_inside: bool,
-    /// Number of members in which the step is possible.
+    /// Number of members in which a step with the label is possible.
     possible_at: usize,
-    /// Index of the last member in which it was found.
+    /// Turn of the last member in which a step with the label was found, from 1.
     last: usize,
 }
 
-/// Returns the fair labels of a component.
+/// Returns the fairness labels of the steps in a component that a fair run must take, with their
+/// occurrences.
 fn needs(graph: &Graph, part: &Component<'_>) -> BTreeMap<u32, Requirement> {
     let mut needs: BTreeMap<u32, Requirement> = BTreeMap::new();
     for (turn, world) in (1..).zip(part.members).take_while(|_| !graph.is_stopped()) {

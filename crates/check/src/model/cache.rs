@@ -1,5 +1,5 @@
-//! Per-thread cache of the model. In steady state, a step of a world takes a few lookups and
-//! additions.
+//! Cache of the model for one thread. Once the cache is filled, a step of a world takes a few
+//! lookups and additions.
 
 use std::sync::Arc;
 
@@ -24,11 +24,16 @@ pub(crate) struct LocalRow {
     pub(crate) is_urgent: bool,
     pub(crate) exceeds_term_bound: bool,
     pub(crate) suspected: u32,
+    /// Length of the longest causal chain that ends at this process, in messages. 0 if it is not
+    /// measured.
+    pub(crate) chain: u32,
+    /// True if the user may issue a command now.
+    pub(crate) has_command: bool,
     pub(crate) smallest: Option<u64>,
     menu: (u32, u32),
 }
 
-/// Cached facts about a queue.
+/// Cached facts about the queue of a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueueRow {
     pub(crate) fingerprint: u64,
@@ -37,15 +42,18 @@ pub(crate) struct QueueRow {
     items: (u32, u32),
 }
 
-/// A cached outcome.
+/// A cached outcome of a cause.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OutcomeRow {
     pub(crate) local: u32,
     /// Change of the world's fingerprint.
     pub(crate) change: u64,
     pub(crate) observation: u32,
+    /// Weight of the step for a measure.
+    pub(crate) weight: u16,
     sent: (u32, u32),
-    /// Index of the next outcome of the same cause, from 1; 0 for the last one.
+    /// Position of the next outcome of the same cause in `more_outcomes`, counted from 1. 0 for the
+    /// last outcome.
     next: u32,
 }
 
@@ -64,9 +72,9 @@ pub(crate) struct ModelCache {
     menus: Vec<(Cause, u32)>,
     queues: Vec<Option<QueueRow>>,
     items: Vec<Item>,
-    /// First outcome of each cause.
+    /// First outcome for each local state and cause.
     outcomes: Memo<OutcomeRow>,
-    /// Outcomes of causes with more than one outcome, linked by `next`.
+    /// Further outcomes of causes that have several, linked by `next`.
     more_outcomes: Vec<OutcomeRow>,
     sent: Vec<SentMessage>,
     pushes: Memo<Change>,
@@ -76,9 +84,9 @@ pub(crate) struct ModelCache {
     shifted: Memo<Change>,
     renamed: Memo<u64>,
     monitors: Vec<Vec<Option<MonitorFacts>>>,
-    /// True if a process sent to a process other than its successor.
-    pub(crate) has_left_ring: bool,
-    /// Handler that ran last, for the report of a panic.
+    /// True if a process ever sent a message to a process other than its successor.
+    pub(crate) has_sent_off_ring: bool,
+    /// Local state and cause of the handler that ran last, for the report of a panic.
     pub(crate) last_handler: Option<(u32, Cause)>,
 }
 
@@ -101,7 +109,7 @@ impl ModelCache {
             shifted: Memo::new(),
             renamed: Memo::new(),
             monitors: vec![Vec::new(); monitors],
-            has_left_ring: false,
+            has_sent_off_ring: false,
             last_handler: None,
         }
     }
@@ -134,6 +142,8 @@ impl ModelCache {
             is_urgent: facts.is_urgent,
             exceeds_term_bound: facts.exceeds_term_bound,
             suspected: facts.suspected,
+            chain: facts.chain,
+            has_command: facts.menu.iter().any(|(cause, _)| matches!(cause, Cause::Command(_))),
             smallest: facts.smallest,
             menu: append_span(&self.menus, facts.menu.len()),
         };
@@ -151,7 +161,7 @@ impl ModelCache {
         self.menus[index]
     }
 
-    /// Returns the cause of a menu item.
+    /// Returns the command or timer at an index of the menu of a process.
     pub(crate) fn cause(&self, row: LocalRow, index: usize) -> Cause {
         self.menus[row.menu.0 as usize + index].0
     }
@@ -180,7 +190,7 @@ impl ModelCache {
             network.content(queue).into_iter().map(|id| network.packet_by_id(id).message);
         messages
             .filter(|message| *message != 0)
-            .filter_map(|message| self.rules.model.smallest_in_message(message))
+            .filter_map(|message| self.rules.model.smallest_message_timestamp(message))
             .min()
     }
 
@@ -194,12 +204,12 @@ impl ModelCache {
         self.items[index]
     }
 
-    /// Returns an item of a queue.
+    /// Returns the message at an index of a queue.
     pub(crate) fn item_of(&self, row: QueueRow, index: usize) -> Item {
         self.items[row.items.0 as usize + index]
     }
 
-    /// Returns the first outcome of a cause.
+    /// Returns the first outcome of a cause in a local state.
     #[inline]
     pub(crate) fn outcome(&mut self, local: u32, cause: Cause) -> OutcomeRow {
         let key = u64::from(local) << 32 | u64::from(cause.code());
@@ -237,13 +247,14 @@ impl ModelCache {
                 let packet = self.rules.network.packet_by_id(id);
                 let layout = self.rules.layout;
                 let slot = layout.link(packet.from, packet.to, packet.message == 0) as u32;
-                self.has_left_ring |= !layout.is_ring_link(slot as usize);
+                self.has_sent_off_ring |= !layout.is_ring_link(slot as usize);
                 self.sent.push(SentMessage { packet: id, slot, to: packet.to });
             }
             row = OutcomeRow {
                 local: outcome.local.id,
                 change: outcome.local.fingerprint.wrapping_sub(before),
                 observation: outcome.observation,
+                weight: outcome.weight,
                 sent,
                 next: row.next,
             };
@@ -292,7 +303,8 @@ impl ModelCache {
         change
     }
 
-    /// Applies an observation to a monitor. Returns [`VIOLATED`] on a violation.
+    /// Returns the change of a monitor's state by an observation. Returns [`VIOLATED`] if the
+    /// monitor is violated.
     #[inline]
     pub(crate) fn judge(&mut self, index: usize, monitor: u32, observation: u32) -> Change {
         let key = u64::from(monitor) << 32 | u64::from(observation);
@@ -307,7 +319,8 @@ impl ModelCache {
         change
     }
 
-    /// Returns the facts about a monitor's state.
+    /// Returns the fingerprint of a monitor's state, its measured value, and whether a run may end
+    /// in it. `index` is the number of the monitor, `monitor` the id of its state.
     pub(crate) fn monitor(&mut self, index: usize, monitor: u32) -> MonitorFacts {
         if let Some(Some(facts)) = self.monitors[index].get(monitor as usize) {
             return *facts;
@@ -317,7 +330,7 @@ impl ModelCache {
         facts
     }
 
-    /// Advances a process or a queue by one unit of time.
+    /// Returns the change of a process or a queue when one unit of time passes.
     pub(crate) fn advance_time(&mut self, id: u32, is_queue: bool) -> Change {
         let key = u64::from(is_queue) << 32 | u64::from(id);
         if let Some(change) = self.aged.get(key) {
@@ -333,7 +346,7 @@ impl ModelCache {
         change
     }
 
-    /// Decreases all timestamps in a part of a world.
+    /// Returns the change of a part of a world when all its timestamps decrease by `by`.
     pub(crate) fn shift(&mut self, part: Part, id: u32, by: u64) -> Change {
         assert!(by < 1 << 24, "stamps grow by less than 2^24");
         let key = u64::from(id) << 32 | by << 8 | part.code();
@@ -353,7 +366,7 @@ impl ModelCache {
         change
     }
 
-    /// Returns the fingerprint of a part of a world under a renaming.
+    /// Returns the fingerprint of a part of a world after a renaming of the processes.
     pub(crate) fn rename(&mut self, part: Part, id: u32, renaming: usize) -> u64 {
         let key = u64::from(id) << 32 | (renaming as u64) << 8 | part.code();
         if let Some(print) = self.renamed.get(key) {
@@ -383,7 +396,7 @@ impl ModelCache {
     }
 }
 
-/// Kind of a part of a world.
+/// Kind of a part of a world that contains timestamps or names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Local,

@@ -7,7 +7,7 @@ const FIRST: u64 = 0x9E37_79B9_7F4A_7C15;
 const SECOND: u64 = 0xD1B5_4A32_D192_ED03;
 const THIRD: u64 = 0x8CB9_2BA7_2F3D_8DD7;
 
-/// Hasher by folded multiplication: the two halves of a 128-bit product, combined by XOR.
+/// Hasher that multiplies and folds: it combines the two halves of a 128-bit product by XOR.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FoldHasher(u64);
 
@@ -64,7 +64,8 @@ impl Hasher for FoldHasher {
     }
 }
 
-/// Role of a hashed part, so that equal contents in different roles do not cancel out.
+/// Role of a hashed part of a world. Equal contents with different roles have different
+/// fingerprints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Role {
     Local,
@@ -75,6 +76,7 @@ pub(crate) enum Role {
     Spent,
     Label,
     Monitor(usize),
+    Pending(usize),
     Session,
 }
 
@@ -87,8 +89,7 @@ pub(crate) fn fingerprint(role: Role, content: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Returns the probability that at least two of `states` different worlds have an equal
-/// fingerprint.
+/// Returns the probability that at least two of `states` distinct worlds have equal fingerprints.
 pub(crate) fn missed_state_probability(states: u64) -> f64 {
     let states = states as f64;
     let pairs = states * (states - 1.0) / 2.0;

@@ -1,14 +1,21 @@
-//! Interface between the search and a protocol. Everything is an id, so the search is compiled once
-//! instead of once per protocol.
+//! Interface between the search and a protocol. It refers to states and messages by ids, so the
+//! search is compiled once instead of once per protocol.
 
 pub(crate) mod bypass;
 pub(crate) mod cache;
+pub(crate) mod causality;
 pub(crate) mod fingerprint;
 pub(crate) mod handler_run;
 pub(crate) mod intern;
 pub(crate) mod memo;
 pub(crate) mod monitors;
 pub(crate) mod processes;
+mod timer_units;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tenure_trace::property::{ServiceFacts, StepFacts};
 
 use crate::model::intern::Interned;
 use crate::reduce::symmetry::Renaming;
@@ -17,20 +24,21 @@ use crate::world::action::Cause;
 
 /// A protocol, its users and its monitors, as the search sees them.
 pub(crate) trait Model: Send + Sync {
-    /// Returns the facts about a local state.
+    /// Returns the facts about the local state with this id.
     fn local(&self, local: u32) -> LocalFacts;
 
-    /// Returns the outcomes of a cause, one for each combination of choices.
+    /// Returns the outcomes of a cause in a local state. There is one for each combination of the
+    /// handler's choices.
     fn outcomes(&self, local: u32, cause: Cause) -> Vec<Outcome>;
 
-    /// Returns the local state one unit of time later.
+    /// Returns the local state after one unit of time.
     fn aged(&self, local: u32) -> Interned;
 
     /// Returns the local state with all timestamps decreased by `by`.
     fn shifted(&self, local: u32, by: u64) -> Interned;
 
     /// Returns the smallest timestamp in a message.
-    fn smallest_in_message(&self, message: u32) -> Option<u64>;
+    fn smallest_message_timestamp(&self, message: u32) -> Option<u64>;
 
     /// Returns the message with all timestamps decreased by `by`.
     fn shifted_message(&self, message: u32, by: u64) -> Interned;
@@ -53,42 +61,60 @@ pub(crate) trait Model: Send + Sync {
     /// Returns the state of a monitor with all timestamps decreased by `by`.
     fn shifted_monitor(&self, index: usize, monitor: u32, by: u64) -> Interned;
 
+    /// Returns the facts in a state of the monitor with this index. That monitor collects facts for
+    /// properties written as expressions.
+    fn service_facts(&self, index: usize, monitor: u32) -> Arc<ServiceFacts>;
+
+    /// Returns the commands and events of an observation.
+    fn step_facts(&self, observation: u32) -> StepFacts;
+
+    /// Returns the state of a process as a tree of values. `None` if the process is down.
+    fn state_tree(&self, local: u32) -> Option<Value>;
+
+    /// Returns the name of a message.
+    fn message_name(&self, message: u32) -> &'static str;
+
     /// Returns the memory of the interned contents, in bytes.
     fn bytes(&self) -> usize;
 }
 
-/// An outcome of a cause.
+/// A possible result of a cause at a process.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     pub(crate) local: Interned,
-    /// Messages sent, in order.
+    /// Ids of the messages that the process sends, in order.
     pub(crate) packets: Vec<u32>,
-    /// Observation of the monitors; 0 for none.
+    /// Id of what the monitors observe; 0 for nothing.
     pub(crate) observation: u32,
+    /// Weight of the step for a measure.
+    pub(crate) weight: u16,
 }
 
-/// Facts about a local state.
+/// Facts about the local state of a process.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LocalFacts {
     pub(crate) fingerprint: u64,
     pub(crate) down: bool,
-    /// True if the process is up, but none of its later effects reaches another process.
+    /// True if the process is up but mute: none of its later effects reaches another process.
     pub(crate) mute: bool,
-    /// True if the process is up and the check explores its crashes here.
+    /// True if the process is up, and the check explores a crash in this state.
     pub(crate) can_crash: bool,
     pub(crate) user_status: UserStatus,
-    /// Bits of the peers that the failure detector suspects.
+    /// Bits of the peers that the failure detector of this process suspects.
     pub(crate) suspected: u32,
+    /// Length of the longest causal chain that ends at this process, in messages. 0 if it is not
+    /// measured.
+    pub(crate) chain: u32,
     /// Commands and timers that may occur, with their fairness labels.
     pub(crate) menu: Vec<(Cause, u32)>,
-    /// True if a timer must fire before time passes.
+    /// True if a timer of this process must fire before time passes.
     pub(crate) is_urgent: bool,
     pub(crate) smallest: Option<u64>,
-    /// True if the term exceeds the declared bound.
+    /// True if the term of the process exceeds the declared bound.
     pub(crate) exceeds_term_bound: bool,
 }
 
-/// Status of a live user. A crashed one counts as idle.
+/// Status of the user of a process. The user of a crashed process counts as idle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum UserStatus {
     #[default]
@@ -115,7 +141,7 @@ pub(crate) struct MonitorFacts {
     pub(crate) fingerprint: u64,
     /// True if the run must neither end nor continue forever in this state.
     pub(crate) fails_at_end: bool,
-    /// Value that the monitor measures.
+    /// Value that the monitor measures; 0 if it measures nothing.
     pub(crate) measure: u64,
     pub(crate) smallest: Option<u64>,
 }

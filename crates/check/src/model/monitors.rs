@@ -1,14 +1,16 @@
-//! Monitors with interned states.
+//! Monitors whose states are interned.
 
 use std::hash::Hash;
+use std::sync::Arc;
 
 use tenure_core::{Monitor, Observation, ProcessId, VectorClock, Violation};
+use tenure_trace::property::ServiceFacts;
 
 use crate::model::MonitorFacts;
 use crate::model::fingerprint::{Role, fingerprint};
 use crate::model::intern::{Interned, Interner};
 
-/// Observation of one step at one process.
+/// Observations of the monitors in one step, at one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct StepObservation<C, E> {
     pub(crate) at: ProcessId,
@@ -39,30 +41,37 @@ impl<C, E> OwnedObservation<C, E> {
     }
 }
 
-/// A monitor whose states are ids.
+/// A monitor as the search sees it: its states are ids.
 pub(crate) trait ErasedMonitor<C, E>: Send + Sync {
     /// Returns the initial state.
     fn first(&self) -> Interned;
 
-    /// Returns the state after an observation.
+    /// Returns the state after an observation, or the violation.
     fn judge(&self, state: u32, of: &StepObservation<C, E>) -> Result<Interned, Violation>;
 
     /// Returns the facts about a state.
     fn facts(&self, state: u32) -> MonitorFacts;
 
-    /// Checks the end of a run in this state.
+    /// Returns the violation if a run must not end in this state.
     fn at_end(&self, state: u32) -> Result<(), Violation>;
 
     /// Returns the state with all timestamps decreased by `by`.
     fn shifted(&self, state: u32, by: u64) -> Interned;
+
+    /// Returns the facts in a state, if this monitor collects facts for properties written as
+    /// expressions.
+    fn service_facts(&self, state: u32) -> Option<Arc<ServiceFacts>> {
+        let _ = state;
+        None
+    }
 }
 
-/// A monitor and its interned states.
+/// A monitor, and all its states that the search has reached.
 pub(crate) struct InternedMonitor<M> {
     states: Interner<M>,
     first: M,
     index: usize,
-    /// True if the monitor also checks the end of a run.
+    /// True if the monitor also judges the ends of runs.
     ends: bool,
 }
 

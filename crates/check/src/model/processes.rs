@@ -1,17 +1,25 @@
-//! Generic implementation of the model for a protocol.
+//! The model of a protocol: runs its handlers, and interns their results.
 
+use serde_json::Value;
+use tenure_core::monitors::NeighboursOnly;
 use tenure_core::{
-    Batch, Delay, Group, Input, Labelled, Layer, ProcessId, Protocol, TICKS_PER_UNIT, TimerChange,
-    Topology, VectorClock, Verdict,
+    Batch, Delay, Group, Input, Labelled, Layer, ProcessId, Protocol, TimerChange, VectorClock,
+    Verdict,
 };
 use tenure_trace::MuteState;
+use tenure_trace::property::{ServiceFacts, StepFacts};
+use tenure_trace::state::tree;
 
-use crate::config::CheckConfig;
+use crate::config::{CheckConfig, ModelConfig};
+use crate::measure::MeasureConfig;
+use crate::model::causality::Causality;
 use crate::model::fingerprint::{Role, fingerprint};
 use crate::model::handler_run::HandlerRun;
 use crate::model::intern::{Interned, Interner};
 use crate::model::monitors::{ErasedMonitor, OwnedObservation, StepObservation};
+use crate::model::timer_units::timer_units;
 use crate::model::{LocalFacts, Model, MonitorFacts, Outcome, UserStatus};
+use crate::own::fold::step_facts;
 use crate::reduce::shifts::Shifts;
 use crate::reduce::symmetry::{Renaming, Symmetry};
 use crate::users::crashes::Saving;
@@ -24,13 +32,13 @@ use crate::world::network::{InFlightMessage, Network};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Optional functions of a protocol that a check uses.
+/// Functions that only some protocols provide, and that the check uses.
 pub(crate) struct ProtocolHooks<P: Protocol> {
-    /// Returns the term of a process.
+    /// Function that returns the term of a process.
     pub(crate) term: Option<fn(&P) -> u64>,
     pub(crate) shifts: Option<Shifts<P>>,
     pub(crate) symmetry: Option<Symmetry<P>>,
-    /// Clock carried by application messages, if they are stamped.
+    /// Access to the clock that application messages carry. `None` if they carry none.
     pub(crate) stamping: Option<Stamping<P>>,
 }
 
@@ -40,26 +48,27 @@ impl<P: Protocol> Default for ProtocolHooks<P> {
     }
 }
 
-/// Content of the observations that the monitors of a check need.
-#[derive(Clone, Copy, Debug, Default)]
+/// Observations that the monitors of a check need.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct MonitorNeeds {
-    /// True if a monitor stores process names that do not follow from the processes' states.
+    /// True if a monitor stores process names that cannot be derived from the states of the
+    /// processes.
     pub(crate) names: bool,
-    /// True if causality is tracked.
-    pub(crate) causality: bool,
-    /// Layer whose messages the monitors observe, if any.
+    /// Causality that processes and messages carry.
+    pub(crate) causality: Causality,
+    /// Layer whose messages the monitors observe. `None` if they observe none.
     pub(crate) layer: Option<Layer>,
     /// True if the monitors observe every message of that layer.
     pub(crate) all_messages: bool,
-    /// Ring topology, if the monitors observe only messages that leave the ring.
-    pub(crate) ring: Option<Topology>,
+    /// Links along which messages must go, if the monitors observe only messages that violate this.
+    pub(crate) links: Option<NeighboursOnly>,
 }
 
-/// Monitors of a search.
+/// Monitors of a search, of any types.
 pub(crate) type ErasedMonitors<P> =
     Vec<Box<dyn ErasedMonitor<<P as Protocol>::Command, <P as Protocol>::Event>>>;
 
-/// Interned states and messages of one protocol.
+/// A protocol with its interned states, messages and observations.
 pub(crate) struct Processes<P: Checkable> {
     pub(crate) config: CheckConfig,
     /// Configuration of the protocol.
@@ -72,17 +81,19 @@ pub(crate) struct Processes<P: Checkable> {
     pub(crate) observations: Interner<StepObservation<P::Command, P::Event>>,
     pub(crate) monitors: ErasedMonitors<P>,
     pub(crate) network: Arc<Network>,
+    /// Measure whose extremes are wanted; `None` for a check of properties.
+    pub(crate) measure: Option<MeasureConfig>,
     /// True if any process was ever in a term.
     pub(crate) has_terms: AtomicBool,
 }
 
 impl<P: Checkable> Processes<P> {
-    /// Returns all outcomes of the first boot of a process.
+    /// Returns all outcomes of the first boot of a process, one for each combination of choices.
     pub(crate) fn boots(&self, at: ProcessId) -> Vec<Outcome> {
         self.all_boot_runs(at).into_iter().map(|run| self.outcome(run)).collect()
     }
 
-    /// Returns the boot that leads to a local state.
+    /// Returns the run of the boot handler that leads to this local state.
     pub(crate) fn boot_into(&self, at: ProcessId, local: u32) -> HandlerRun<P> {
         let index = self.boots(at).iter().position(|outcome| outcome.local.id == local);
         self.all_boot_runs(at).swap_remove(index.expect("a boot leads to one of its outcomes"))
@@ -120,9 +131,9 @@ impl<P: Checkable> Processes<P> {
         })
     }
 
-    /// Returns the empty causal history.
+    /// Returns the causal history of a process that has done nothing.
     fn no_past(&self) -> Vec<u32> {
-        vec![0; if self.needs.causality { self.config.size as usize } else { 0 }]
+        vec![0; self.needs.causality.parts(self.config.size)]
     }
 
     fn first_stable(&self, at: ProcessId) -> P::Stable {
@@ -209,13 +220,15 @@ impl<P: Checkable> Processes<P> {
         })
     }
 
-    fn deliver(&self, local: &LocalState<P>, packet: u32) -> Vec<HandlerRun<P>> {
-        let packet = self.network.packet_by_id(packet);
+    fn deliver(&self, local: &LocalState<P>, id: u32) -> Vec<HandlerRun<P>> {
+        let packet = self.network.packet_by_id(id);
         let mut local = local.clone();
         if matches!(local.lifecycle, Lifecycle::Down(_)) {
             return vec![HandlerRun::without_effects(local)]; // the message is lost
         }
-        if packet.past != 0 {
+        if self.needs.causality == Causality::Chain {
+            local.past[0] = self.chain_after(local.past[0], id);
+        } else if packet.past != 0 {
             for (mine, theirs) in
                 local.past.iter_mut().zip(self.network.past_of(packet.past).iter())
             {
@@ -240,10 +253,11 @@ impl<P: Checkable> Processes<P> {
         let enabled = local.user.enabled_commands().swap_remove(index);
         let mut local = local.clone();
         local.user.on_command(&enabled.command);
-        if !enabled.is_obligatory && !local.past.is_empty() {
+        let counts_requests = self.needs.causality == Causality::Requests;
+        if !enabled.is_obligatory && counts_requests {
             local.past[local.at.index()] += 1;
         }
-        let clock = (!local.past.is_empty()).then(|| {
+        let clock = counts_requests.then(|| {
             VectorClock::from(local.past.iter().copied().map(u64::from).collect::<Vec<_>>())
         });
         let seen = vec![OwnedObservation::Command(enabled.command.clone(), clock)];
@@ -279,8 +293,8 @@ impl<P: Checkable> Processes<P> {
         })
     }
 
-    /// Applies a step of a mute process, whose effects are never released. A timer that it sets
-    /// does not start, and a timer that it cancels never fires.
+    /// Applies a step of a mute process. Its effects are never released: a timer that it sets does
+    /// not start, and a timer that it cancels never fires.
     fn mute_step(
         mut local: LocalState<P>,
         process: P,
@@ -322,7 +336,7 @@ impl<P: Checkable> Processes<P> {
         runs
     }
 
-    /// Applies the effects of a handler to the local state.
+    /// Applies the effects of a handler to the local state of its process.
     fn apply_effects(
         &self,
         mut local: LocalState<P>,
@@ -353,21 +367,16 @@ impl<P: Checkable> Processes<P> {
     /// Returns true if the monitors observe the sending of a message.
     fn is_observed(&self, from: ProcessId, to: ProcessId, message: &P::Message) -> bool {
         let needs = &self.needs;
-        let strays = |ring: Topology| !ring.joins(self.config.size, from, to);
-        let observed = || needs.all_messages || needs.ring.is_some_and(strays);
+        let strays = |links: &NeighboursOnly| !links.joins(from, to);
+        let observed = || needs.all_messages || needs.links.as_ref().is_some_and(strays);
         needs.layer == Some(message.label().layer) && to != from && observed()
     }
 
     /// Converts a delay to whole units of synchronous time. In asynchronous time a timer may fire
     /// at any moment.
     fn units(&self, after: Delay) -> (u32, u32) {
-        if self.config.model.latency.is_none() {
-            return (0, 0);
-        }
-        let whole = |units: u64| u32::try_from(units).expect("delay is below 2^32 units");
-        let ticks = TICKS_PER_UNIT;
-        // Rounded up, because a timer must never fire early.
-        (whole(after.min.div_ceil(ticks)), whole(after.max.div_ceil(ticks)))
+        let ModelConfig { latency, drift_ppm, .. } = &self.config.model;
+        latency.as_ref().map_or((0, 0), |_| timer_units(after, *drift_ppm))
     }
 
     fn outcome(&self, run: HandlerRun<P>) -> Outcome {
@@ -393,11 +402,11 @@ impl<P: Checkable> Processes<P> {
             let observation = StepObservation { at: run.local.at, seen: run.seen };
             self.observations.intern(observation, |_| 0).id
         };
-        Outcome { local: self.intern(run.local), packets, observation }
+        Outcome { local: self.intern(run.local), packets, observation, weight: 0 }
     }
 
-    /// Returns the id of the history carried by an application message: the requests known to the
-    /// sender and, if messages are stamped, its clock as the last element.
+    /// Returns the id of the history that an application message carries: the number of known
+    /// requests of each process. If messages are stamped, the sender's clock is the last element.
     fn application_past(&self, local: &LocalState<P>) -> u32 {
         let mut known = local.past.clone();
         if !self.config.model.application_causality {
@@ -422,7 +431,7 @@ impl<P: Checkable> Processes<P> {
         self.hooks.symmetry.as_ref().expect("only symmetric searches rename processes")
     }
 
-    /// Returns the commands and timers that may occur at a process.
+    /// Returns the commands and timers that may occur at a process, with their fairness labels.
     fn menu(&self, local: &LocalState<P>) -> Vec<(Cause, u32)> {
         let mut menu = Vec::new();
         if matches!(
@@ -448,7 +457,7 @@ impl<P: Checkable> Processes<P> {
     }
 }
 
-/// Label of a step that need not be taken.
+/// Fairness label of a step that need not be taken.
 pub(crate) const NOT_FAIR: u32 = 0;
 
 fn suspicion<P: Protocol>(peer: u32, verdict: Verdict) -> Input<P> {
@@ -476,6 +485,10 @@ impl<P: Checkable> Model for Processes<P> {
                 && self.config.faults.crash_filter.allows::<P::Command>(local.at, &local.user),
             user_status: if down || mute { UserStatus::Idle } else { local.user.state().into() },
             suspected: local.suspected,
+            chain: match self.needs.causality {
+                Causality::Chain => local.past[0],
+                Causality::None | Causality::Requests => 0,
+            },
             menu: self.menu(&local),
             is_urgent: self.config.model.latency.is_some()
                 && local.timers.iter().any(|armed| armed.max_delay == 0),
@@ -486,7 +499,11 @@ impl<P: Checkable> Model for Processes<P> {
 
     fn outcomes(&self, local: u32, cause: Cause) -> Vec<Outcome> {
         let local = self.locals.get(local);
-        self.runs(&local, cause).into_iter().map(|run| self.outcome(run)).collect()
+        let weighted = |run: HandlerRun<P>| {
+            let weight = self.weight(&local, cause, &run);
+            Outcome { weight, ..self.outcome(run) }
+        };
+        self.runs(&local, cause).into_iter().map(weighted).collect()
     }
 
     fn aged(&self, local: u32) -> Interned {
@@ -507,9 +524,9 @@ impl<P: Checkable> Model for Processes<P> {
         self.intern(local)
     }
 
-    fn smallest_in_message(&self, message: u32) -> Option<u64> {
+    fn smallest_message_timestamp(&self, message: u32) -> Option<u64> {
         let shifts = self.hooks.shifts?;
-        (shifts.smallest_in_message)(&self.protocol, &self.messages.get(message))
+        (shifts.smallest_message_timestamp)(&self.protocol, &self.messages.get(message))
     }
 
     fn shifted_message(&self, message: u32, by: u64) -> Interned {
@@ -523,30 +540,7 @@ impl<P: Checkable> Model for Processes<P> {
     fn renamed(&self, local: u32, renaming: usize) -> u64 {
         let symmetry = self.symmetry();
         let names = &symmetry.renamings[renaming];
-        let local = self.locals.get(local);
-        let lifecycle = match &local.lifecycle {
-            Lifecycle::Up(process) => Lifecycle::Up((symmetry.renamed)(process, names)),
-            Lifecycle::Mute { process, since } => {
-                Lifecycle::Mute { process: (symmetry.renamed)(process, names), since: *since }
-            }
-            Lifecycle::SaveBehind { process, saved } => Lifecycle::SaveBehind {
-                process: (symmetry.renamed)(process, names),
-                saved: (symmetry.renamed_stable)(saved, names),
-            },
-            Lifecycle::Down(stable) => Lifecycle::Down((symmetry.renamed_stable)(stable, names)),
-        };
-        let mut renamed = LocalState {
-            at: names.of(local.at),
-            lifecycle,
-            timers: Vec::new(),
-            user: local.user.clone(),
-            past: names.of_list(&local.past),
-            suspected: names.of_bits(local.suspected),
-        };
-        for armed in &local.timers {
-            let timer = (symmetry.renamed_timer)(&armed.timer, names);
-            renamed.arm(ArmedTimer { timer, ..*armed });
-        }
+        let renamed = self.locals.get(local).renamed(symmetry, names);
         fingerprint(Role::Local, &renamed)
     }
 
@@ -571,6 +565,22 @@ impl<P: Checkable> Model for Processes<P> {
 
     fn shifted_monitor(&self, index: usize, monitor: u32, by: u64) -> Interned {
         self.monitors[index].shifted(monitor, by)
+    }
+
+    fn service_facts(&self, index: usize, monitor: u32) -> Arc<ServiceFacts> {
+        self.monitors[index].service_facts(monitor).expect("the monitor keeps facts")
+    }
+
+    fn step_facts(&self, observation: u32) -> StepFacts {
+        step_facts(&self.observations.get(observation))
+    }
+
+    fn state_tree(&self, local: u32) -> Option<Value> {
+        self.locals.get(local).lifecycle.process().map(tree)
+    }
+
+    fn message_name(&self, message: u32) -> &'static str {
+        self.messages.get(message).label().kind
     }
 
     fn bytes(&self) -> usize {

@@ -1,15 +1,15 @@
-//! Shifts of a protocol's timestamps.
+//! Functions that shift a protocol's timestamps.
 
 use tenure_core::{Algorithm, Protocol};
 
-/// Function pointers by which an [`Algorithm`] shifts its timestamps. They exist only in checks
-/// that shift.
+/// Functions by which an [`Algorithm`] shifts its timestamps. Only checks that shift timestamps
+/// have them.
 pub(crate) struct Shifts<P: Protocol> {
     pub(crate) smallest: fn(&P) -> Option<u64>,
     pub(crate) shift: fn(&mut P, u64),
-    pub(crate) smallest_in_message: fn(&P::Config, &P::Message) -> Option<u64>,
+    pub(crate) smallest_message_timestamp: fn(&P::Config, &P::Message) -> Option<u64>,
     pub(crate) shift_message: fn(&P::Config, &mut P::Message, u64),
-    pub(crate) smallest_in_stable: fn(&P::Config, &P::Stable) -> Option<u64>,
+    pub(crate) smallest_stable_timestamp: fn(&P::Config, &P::Stable) -> Option<u64>,
     pub(crate) shift_stable: fn(&P::Config, &mut P::Stable, u64),
 }
 
@@ -18,9 +18,9 @@ impl<P: Algorithm> Shifts<P> {
         Shifts {
             smallest: P::smallest_timestamp,
             shift: P::shift_timestamps,
-            smallest_in_message: P::smallest_in_message,
+            smallest_message_timestamp: P::smallest_message_timestamp,
             shift_message: P::shift_message,
-            smallest_in_stable: P::smallest_in_stable,
+            smallest_stable_timestamp: P::smallest_stable_timestamp,
             shift_stable: P::shift_stable,
         }
     }

@@ -1,4 +1,4 @@
-//! Users of the agreement services.
+//! Users of the agreement services, in checks.
 
 use std::collections::VecDeque;
 
@@ -6,17 +6,18 @@ use tenure_core::ProcessId;
 use tenure_core::service::agreement::{ServiceUser, UserConfig};
 use tenure_core::service::{
     agreement, barrier, broadcast, consensus, log, membership, renaming, snapshot, termination,
+    wave,
 };
 
 use crate::users::entries::Entries;
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// User of an agreement service. It issues as many commands as the workload has entries, or the
-/// commands of a schedule.
+/// User of an agreement service. It issues as many commands as the workload has entries. If there
+/// is a schedule, it issues the commands of the schedule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AgreementUser<U> {
     user: U,
-    /// Remaining commands of the schedule.
+    /// Commands of the schedule that this user has not issued. `None` without a schedule.
     #[expect(
         clippy::box_collection,
         reason = "searches store millions of users without a schedule"
@@ -25,7 +26,7 @@ pub struct AgreementUser<U> {
 }
 
 /// Returns the parameters of a user. A process issues no commands unless it is an initiator.
-fn seat(at: ProcessId, workload: &Workload) -> UserConfig {
+fn user_config(at: ProcessId, workload: &Workload) -> UserConfig {
     let times = match workload.entries(at) {
         _ if !workload.initiates(at) => 0,
         Entries::AtMost(times) => times,
@@ -46,13 +47,24 @@ macro_rules! users {
 
             fn user(at: ProcessId, workload: &Workload) -> Self::User {
                 let schedule = workload.schedule(at).map(|schedule| Box::new(schedule.into()));
-                AgreementUser { user: ServiceUser::new(&seat(at, workload)), schedule }
+                AgreementUser { user: ServiceUser::new(&user_config(at, workload)), schedule }
             }
         })+
     };
 }
 
-users!(agreement, consensus, broadcast, snapshot, barrier, termination, membership, renaming, log);
+users!(
+    agreement,
+    consensus,
+    broadcast,
+    snapshot,
+    barrier,
+    termination,
+    membership,
+    renaming,
+    log,
+    wave
+);
 
 impl<U> User<U::Command> for AgreementUser<U>
 where

@@ -5,23 +5,25 @@ use tenure_core::service::election::{Command, Event};
 
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// User of an election. An initiator starts an election once, at any moment. Once a result exists,
-/// every user waits for it.
+/// User of an election. The user of an initiator starts an election once, at any moment. Once any
+/// process knows a leader, every user waits until it is informed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ElectionUser {
     is_initiator: bool,
+    /// True if the user starts no election any more once it knows a leader.
+    single_election: bool,
     knowledge: Knowledge,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Knowledge {
-    /// No event since the first boot.
+    /// Has received no event since the first boot.
     None,
-    /// Requested an election, or received the deposition of the leader.
+    /// Has started an election, or has learned that the leader was deposed.
     Awaited,
     /// Knows the leader.
     Leader,
-    /// Recovered from a crash, without a new request.
+    /// Has recovered from a crash, and has started no election since.
     Lost,
 }
 
@@ -30,7 +32,11 @@ impl Service for Command {
     type User = ElectionUser;
 
     fn user(at: ProcessId, workload: &Workload) -> ElectionUser {
-        ElectionUser { is_initiator: workload.initiates(at), knowledge: Knowledge::None }
+        ElectionUser {
+            is_initiator: workload.initiates(at),
+            single_election: workload.has_single_election(),
+            knowledge: Knowledge::None,
+        }
     }
 }
 
@@ -50,6 +56,9 @@ impl User<Command> for ElectionUser {
     }
 
     fn on_event(&mut self, event: &Event) {
+        if self.single_election && matches!(event, Event::Elected { .. }) {
+            self.is_initiator = false;
+        }
         self.knowledge = match event {
             Event::Elected { .. } => Knowledge::Leader,
             Event::Deposed { .. } => Knowledge::Awaited,

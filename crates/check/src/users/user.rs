@@ -1,4 +1,4 @@
-//! Users: the commands that they may issue, and whether they wait.
+//! Users as the checker models them: the commands that they may issue, and whether they wait.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -10,21 +10,21 @@ use tenure_trace::{Recorded, ServiceCommand, ServiceEvent};
 
 use crate::users::entries::Entries;
 
-/// Commands of a service and their use by the checker.
+/// Commands of a service, with a model of the users that issue them.
 ///
 /// Implemented for the commands of every service of `tenure-core`. A protocol with its own commands
-/// implements it for them: see `examples/03_check.rs`.
+/// implements this trait for them: see `examples/03_check.rs`.
 pub trait Service: ServiceCommand + Eq + Hash + Send + Sync {
     /// Event that the service reports to its user.
     type Event: ServiceEvent + Clone + Debug + Eq + Hash + Send + Sync + 'static;
-    /// User of one process.
+    /// Model of the user of one process.
     type User: User<Self>;
 
     /// Creates the user of the process `at`, who issues commands according to the workload.
     fn user(at: ProcessId, workload: &Workload) -> Self::User;
 }
 
-/// A protocol with a service that the checker can drive.
+/// A protocol that the checker can run, because it knows how users issue the protocol's commands.
 pub trait Checkable:
     Recorded + Protocol<Command: Service<Event = <Self as Protocol>::Event>>
 {
@@ -32,27 +32,29 @@ pub trait Checkable:
 
 impl<P: Recorded + Protocol<Command: Service<Event = <P as Protocol>::Event>>> Checkable for P {}
 
-/// How often users issue commands.
+/// Commands that users issue: how many, and which users start elections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
     pub(crate) entries: Vec<Entries>,
     pub(crate) initiators: Vec<ProcessId>,
+    pub(crate) single_election: bool,
     pub(crate) size: u32,
     pub(crate) service: tenure_core::Service,
-    /// Commands of the users of an agreement service, in index of their own, if a schedule gives
+    /// Commands of the users of an agreement service, each with its process, if a schedule contains
     /// them.
     pub(crate) schedule: Option<Vec<(ProcessId, agreement::Command)>>,
 }
 
 impl Workload {
-    /// Returns the commands of the user of `at` in the schedule, in order, or `None` without a
+    /// Returns the commands of the user of `at` in the schedule, in order. `None` without a
     /// schedule.
     pub(crate) fn schedule(&self, at: ProcessId) -> Option<Vec<agreement::Command>> {
         let mine = self.schedule.as_ref()?.iter().filter(|(whose, _)| *whose == at);
         Some(mine.map(|(_, command)| command.clone()).collect())
     }
 
-    /// Returns how often the user of `at` requests to enter, or uses the service otherwise.
+    /// Returns the number of times that the user of `at` requests to enter. For services other than
+    /// locks, returns the number of times that it uses the service.
     pub fn entries(&self, at: ProcessId) -> Entries {
         self.entries[at.index()]
     }
@@ -62,18 +64,23 @@ impl Workload {
         self.initiators.contains(&at)
     }
 
+    /// Returns true if a user that has learned of a leader starts no election any more.
+    pub fn has_single_election(&self) -> bool {
+        self.single_election
+    }
+
     /// Returns the number of processes.
     pub fn size(&self) -> u32 {
         self.size
     }
 
-    /// Returns the service, for command types that several services share.
+    /// Returns the service, which distinguishes services that have the same command type.
     pub fn service(&self) -> tenure_core::Service {
         self.service
     }
 }
 
-/// User of one process: an automaton over the commands issued and the events received.
+/// Model of the user of one process: an automaton that issues commands and receives events.
 pub trait User<C: Service>: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// Returns the commands that the user may issue now.
     fn enabled_commands(&self) -> Vec<EnabledCommand<C>>;
@@ -87,10 +94,10 @@ pub trait User<C: Service>: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// Updates the user after a crash of its process.
     fn on_crash(&mut self) {}
 
-    /// Updates the user after its process booted again.
+    /// Updates the user after its process recovered from a crash.
     fn on_recovery(&mut self) {}
 
-    /// Returns whether the user waits.
+    /// Returns the state of the user: whether it waits, and for what.
     fn state(&self) -> UserState;
 }
 
@@ -99,13 +106,13 @@ pub trait User<C: Service>: Clone + Debug + Eq + Hash + Send + Sync + 'static {
 pub struct EnabledCommand<C> {
     /// Command that the user may issue.
     pub command: C,
-    /// True if the user must eventually issue the command (to exit, for instance). False if it may
-    /// never do so (to request).
+    /// True if the user must eventually issue the command, for instance to exit. False if it may
+    /// choose never to, for instance to request.
     pub is_obligatory: bool,
 }
 
 impl<C> EnabledCommand<C> {
-    /// Converts the command to one of a combined service.
+    /// Converts the command to the command of a protocol that combines two services.
     pub(crate) fn of<D>(self, whole: impl FnOnce(C) -> D) -> EnabledCommand<D> {
         EnabledCommand { command: whole(self.command), is_obligatory: self.is_obligatory }
     }

@@ -1,4 +1,4 @@
-//! Initial worlds of a search, one for each combination of boots.
+//! Initial worlds of a search, one for each combination of the outcomes of all boots.
 
 use tenure_core::ProcessId;
 
@@ -21,7 +21,7 @@ pub(crate) fn initial_worlds<P: Checkable>(
         .map(|at| {
             if down.contains(&at) {
                 let local = processes.down(at);
-                return vec![Outcome { local, packets: Vec::new(), observation: 0 }];
+                return vec![Outcome { local, packets: Vec::new(), observation: 0, weight: 0 }];
             }
             processes.boots(at)
         })
@@ -30,7 +30,8 @@ pub(crate) fn initial_worlds<P: Checkable>(
     every_combination(&boots, &monitors, rules, down)
 }
 
-/// Combines the boots of all processes. Not generic, so it is compiled once.
+/// Returns one world for each combination of boot outcomes. This code is not generic, so it is
+/// compiled once.
 fn every_combination(
     boots: &[Vec<Outcome>],
     monitors: &[Interned],

@@ -1,15 +1,16 @@
-//! One process of a world, with its timers and its user.
+//! The part of a world that belongs to one process: its state, its timers and its user.
 
 use tenure_core::{ProcessId, Protocol};
 use tenure_trace::MuteState;
 
 use crate::reduce::shifts::Shifts;
+use crate::reduce::symmetry::{Renaming, Symmetry};
 use crate::users::user::{Checkable, Service};
 
 /// User of a protocol's service.
 pub(crate) type UserOf<P> = <<P as Protocol>::Command as Service>::User;
 
-/// Part of a world that belongs to one process.
+/// Local state: the part of a world that belongs to one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LocalState<P: Checkable> {
     pub(crate) at: ProcessId,
@@ -17,9 +18,11 @@ pub(crate) struct LocalState<P: Checkable> {
     /// Armed timers, sorted by name.
     pub(crate) timers: Vec<ArmedTimer<P::Timer>>,
     pub(crate) user: UserOf<P>,
-    /// Number of requests of each process in the causal past; empty if causality is not tracked.
+    /// Causal past, as [`Causality`](crate::model::causality::Causality) defines it: the number of
+    /// requests of each process, or the length of the longest causal chain. Empty if causality is
+    /// not tracked.
     pub(crate) past: Vec<u32>,
-    /// Bits of the peers that the failure detector suspects.
+    /// Bits of the peers that the failure detector of this process suspects.
     pub(crate) suspected: u32,
 }
 
@@ -28,11 +31,11 @@ pub(crate) struct LocalState<P: Checkable> {
 pub(crate) enum Lifecycle<P: Protocol> {
     /// Up, in this state.
     Up(P),
-    /// Up, but it will crash before any further effect is released.
+    /// Up, but mute: it will crash before any further effect is released.
     Mute {
-        /// Its state, which is saved.
+        /// State of the process, which is saved.
         process: P,
-        /// Kind of the steps taken since.
+        /// Kind of the steps that the process has taken since it became mute.
         since: MuteState,
     },
     /// Up, with released effects of steps that are not saved yet.
@@ -50,9 +53,9 @@ pub(crate) enum Lifecycle<P: Protocol> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ArmedTimer<T> {
     pub(crate) timer: T,
-    /// Units of synchronous time until the timer may fire.
+    /// Number of units of synchronous time until the timer may fire.
     pub(crate) min_delay: u32,
-    /// Units of synchronous time until the timer must fire.
+    /// Number of units of synchronous time until the timer must fire.
     pub(crate) max_delay: u32,
 }
 
@@ -67,7 +70,7 @@ impl<P: Protocol> Lifecycle<P> {
         }
     }
 
-    /// Returns the state of a process that is up, for changes.
+    /// Returns the state of a process that is up, for modification.
     pub(crate) fn process_mut(&mut self) -> Option<&mut P> {
         match self {
             Lifecycle::Up(process)
@@ -77,7 +80,8 @@ impl<P: Protocol> Lifecycle<P> {
         }
     }
 
-    /// Returns the saved state, if it does not follow from the state.
+    /// Returns the saved state, for modification. `None` if the saved state follows from the state
+    /// of the process.
     pub(crate) fn saved_mut(&mut self) -> Option<&mut P::Stable> {
         match self {
             Lifecycle::Down(saved) | Lifecycle::SaveBehind { saved, .. } => Some(saved),
@@ -87,7 +91,7 @@ impl<P: Protocol> Lifecycle<P> {
 }
 
 impl<P: Checkable> LocalState<P> {
-    /// Arms a timer, replacing one of the same name.
+    /// Arms a timer. It replaces an armed timer of the same name.
     pub(crate) fn arm(&mut self, armed: ArmedTimer<P::Timer>) {
         match self.timers.binary_search_by(|other| other.timer.cmp(&armed.timer)) {
             Ok(index) => self.timers[index] = armed,
@@ -100,9 +104,9 @@ impl<P: Checkable> LocalState<P> {
         self.timers.retain(|other| other.timer != *timer);
     }
 
-    /// Returns the smallest timestamp.
+    /// Returns the smallest timestamp in this local state, if any.
     pub(crate) fn smallest(&self, shifts: Shifts<P>, config: &P::Config) -> Option<u64> {
-        let in_stable = |stable| (shifts.smallest_in_stable)(config, stable);
+        let in_stable = |stable| (shifts.smallest_stable_timestamp)(config, stable);
         match &self.lifecycle {
             Lifecycle::Up(process) | Lifecycle::Mute { process, .. } => (shifts.smallest)(process),
             Lifecycle::SaveBehind { process, saved } => {
@@ -113,7 +117,7 @@ impl<P: Checkable> LocalState<P> {
         }
     }
 
-    /// Decreases all timestamps.
+    /// Decreases all timestamps in this local state by `by`.
     pub(crate) fn shift(&mut self, shifts: Shifts<P>, config: &P::Config, by: u64) {
         if let Some(process) = self.lifecycle.process_mut() {
             (shifts.shift)(process, by);
@@ -121,5 +125,33 @@ impl<P: Checkable> LocalState<P> {
         if let Some(saved) = self.lifecycle.saved_mut() {
             (shifts.shift_stable)(config, saved, by);
         }
+    }
+
+    /// Returns the state under other names.
+    pub(crate) fn renamed(&self, symmetry: &Symmetry<P>, names: &Renaming) -> Self {
+        let lifecycle = match &self.lifecycle {
+            Lifecycle::Up(process) => Lifecycle::Up((symmetry.renamed)(process, names)),
+            Lifecycle::Mute { process, since } => {
+                Lifecycle::Mute { process: (symmetry.renamed)(process, names), since: *since }
+            }
+            Lifecycle::SaveBehind { process, saved } => Lifecycle::SaveBehind {
+                process: (symmetry.renamed)(process, names),
+                saved: (symmetry.renamed_stable)(saved, names),
+            },
+            Lifecycle::Down(stable) => Lifecycle::Down((symmetry.renamed_stable)(stable, names)),
+        };
+        let mut renamed = LocalState {
+            at: names.of(self.at),
+            lifecycle,
+            timers: Vec::new(),
+            user: self.user.clone(),
+            past: names.of_list(&self.past),
+            suspected: names.of_bits(self.suspected),
+        };
+        for armed in &self.timers {
+            let timer = (symmetry.renamed_timer)(&armed.timer, names);
+            renamed.arm(ArmedTimer { timer, ..*armed });
+        }
+        renamed
     }
 }

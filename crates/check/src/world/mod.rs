@@ -1,5 +1,5 @@
-//! A world: a global state as one row of small integers. The slots are the processes (each with its
-//! timers and its user), the links, the spent faults, the monitors, and the sessions of peers.
+//! A world: a global state as one row of small integers. Its slots contain the processes (each with
+//! its timers and its user), the links, the spent budgets, the monitors, and the sessions of peers.
 
 pub(crate) mod action;
 pub(crate) mod choices;
@@ -13,19 +13,22 @@ use crate::model::fingerprint::{Role, fingerprint};
 /// Greatest number of processes in a search.
 pub(crate) const MAX_PROCESSES: u32 = 31;
 
-/// State of a violated monitor, which is not checked any more.
+/// State of a violated monitor. The search does not check this monitor any more.
 pub(crate) const VIOLATED: u32 = u32::MAX;
 
-/// Assignment of the slots and marks of a world.
+/// Positions of the parts of a world in its row, and of the marks in its annotations. A mark is a
+/// bit about a world, for the analysis of liveness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) size: usize,
-    /// True if there are links of the application besides those of the protocol.
+    /// True if there are links between applications, besides those of the protocol.
     pub(crate) application: bool,
     pub(crate) monitors: usize,
+    /// Number of properties that are written as expressions.
+    pub(crate) own: usize,
     /// True if processes detect new sessions of their peers.
     pub(crate) sessions: bool,
-    /// True if a lock is combined with an election, so that a process has two marks.
+    /// True if the protocol combines a lock and an election, so that each process has two marks.
     pub(crate) has_election: bool,
 }
 
@@ -35,17 +38,18 @@ impl Layout {
         1 << process
     }
 
-    /// Returns the mark of a process that has not been informed although another one has.
+    /// Returns the mark of a process that has not been informed of a result that another process
+    /// knows.
     pub(crate) fn uninformed_mark(self, process: usize) -> u32 {
         1 << if self.has_election { self.size + process } else { process }
     }
 
-    /// Returns the mark of a world that a monitor rejects as an end.
+    /// Returns the mark of a world that the monitor at `index` rejects as the end of a run.
     pub(crate) fn end_mark(self, index: usize) -> u32 {
         1 << (self.marks_of_processes() + index)
     }
 
-    /// Returns the number of marks of processes. Marks are bits of one `u32`.
+    /// Returns the number of marks that processes use. Marks are bits of one `u32`.
     pub(crate) fn marks_of_processes(self) -> usize {
         if self.has_election { 2 * self.size } else { self.size }
     }
@@ -55,7 +59,8 @@ impl Layout {
         self.size * self.size * if self.application { 2 } else { 1 }
     }
 
-    /// Returns the slot of a link.
+    /// Returns the slot of the link between two processes. If `application`, it is the link between
+    /// their applications.
     pub(crate) fn link(self, from: u32, to: u32, application: bool) -> usize {
         let layer = if application { self.size * self.size } else { 0 };
         self.size + layer + from as usize * self.size + to as usize
@@ -71,7 +76,8 @@ impl Layout {
         (slot - self.size) / self.size % self.size
     }
 
-    /// Returns true if the link leads to the successor on the ring of all processes.
+    /// Returns true if the link at a slot leads to the sender's successor on the ring of all
+    /// processes.
     pub(crate) fn is_ring_link(self, slot: usize) -> bool {
         (self.sender(slot) + 1) % self.size == self.receiver(slot)
     }
@@ -81,7 +87,7 @@ impl Layout {
         self.size..self.size + self.links()
     }
 
-    /// Returns the slot of the spent faults.
+    /// Returns the slot of the spent budgets of faults.
     pub(crate) fn spent(self) -> usize {
         self.size + self.links()
     }
@@ -91,24 +97,29 @@ impl Layout {
         self.spent() + 1 + index
     }
 
-    /// Returns the slot of the peers, as bits, whose new session a process has not detected yet.
-    pub(crate) fn unseen_sessions(self, process: usize) -> usize {
-        self.monitor(self.monitors) + process
+    /// Returns the slot of the events that are still due for a property written as an expression.
+    pub(crate) fn own(self, index: usize) -> usize {
+        self.monitor(self.monitors) + index
     }
 
-    /// Returns the slot of the peer, as a bit, that a process has suspected by its session and must
-    /// trust next.
+    /// Returns the slot of the new sessions that a process has not detected yet, as bits by peer.
+    pub(crate) fn unseen_sessions(self, process: usize) -> usize {
+        self.own(self.own) + process
+    }
+
+    /// Returns the slot of the peer that a process has suspected because of a new session and must
+    /// trust next, as a bit.
     pub(crate) fn pending_trust(self, process: usize) -> usize {
         self.unseen_sessions(self.size) + process
     }
 
     /// Returns the number of slots.
     pub(crate) fn stride(self) -> usize {
-        self.monitor(self.monitors) + if self.sessions { 2 * self.size } else { 0 }
+        self.own(self.own) + if self.sessions { 2 * self.size } else { 0 }
     }
 }
 
-/// Fault or event with a budget.
+/// A fault, or another kind of step that has a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     Loss,
@@ -117,7 +128,7 @@ pub(crate) enum Fault {
     Recovery,
     FalseSuspicion,
     ApplicationMessage,
-    /// At most one, because it has fewer bits than the others.
+    /// A partition. At most one can occur, so it needs fewer bits than the others.
     Partition,
 }
 
@@ -126,7 +137,7 @@ const BITS: u32 = 5;
 /// Upper bound on each fault budget.
 pub(crate) const MAX_FAULTS: u32 = (1 << BITS) - 1;
 
-/// Number of occurrences of each fault, spent or allowed.
+/// How often each [`Fault`] has occurred, or may occur: a number of `BITS` bits per fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Faults(pub(crate) u32);
 
@@ -159,8 +170,14 @@ mod tests {
 
     #[test]
     fn slots_do_not_overlap() {
-        let layout =
-            Layout { size: 3, application: true, monitors: 2, sessions: true, has_election: false };
+        let layout = Layout {
+            size: 3,
+            application: true,
+            monitors: 2,
+            own: 1,
+            sessions: true,
+            has_election: false,
+        };
         let mut slots: Vec<usize> = (0..3).collect();
         for application in [false, true] {
             for (from, to) in (0..3).flat_map(|from| (0..3).map(move |to| (from, to))) {
@@ -169,7 +186,7 @@ mod tests {
                 assert_eq!(layout.sender(*slots.last().unwrap()), from as usize);
             }
         }
-        slots.extend([layout.spent(), layout.monitor(0), layout.monitor(1)]);
+        slots.extend([layout.spent(), layout.monitor(0), layout.monitor(1), layout.own(0)]);
         slots.extend((0..3).map(|process| layout.unseen_sessions(process)));
         slots.extend((0..3).map(|process| layout.pending_trust(process)));
         assert!(slots.into_iter().eq(0..layout.stride()));

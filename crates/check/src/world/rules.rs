@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tenure_core::Order;
 
 use crate::model::Model;
+use crate::own::OwnProperties;
 use crate::world::action::Action;
 use crate::world::network::Network;
 use crate::world::{Fault, Faults, Layout};
@@ -18,54 +19,60 @@ pub(crate) struct Rules {
     /// True if time is synchronous.
     pub(crate) timed: bool,
     pub(crate) budget: Faults,
-    /// True if a process may crash between a save and the release of its effects.
+    /// True if a process may crash after a save and before the release of its effects.
     pub(crate) has_mute_crashes: bool,
     /// True if processes have failure detectors.
     pub(crate) has_detectors: bool,
-    /// Bits of the processes on one side of the partition; 0 without a partition.
+    /// Bits of the processes on one side of the partition. 0 if no partition can occur.
     pub(crate) partition_side: u32,
-    /// True if a process can be down.
+    /// True if the check allows a process to be down.
     pub(crate) can_be_down: bool,
     pub(crate) can_shift_timestamps: bool,
     /// True if the ample-set reduction is in effect.
     pub(crate) ample: bool,
-    /// Number of renamings that are merged; 1 without symmetry.
+    /// Number of renamings whose worlds the search merges. 1 without symmetry reduction.
     pub(crate) renamings: usize,
-    /// True if there is a declared bound on terms.
+    /// True if the check has a declared bound on terms.
     pub(crate) has_term_bound: bool,
-    /// True if a step may change more than its process, its links and the monitors, because a
-    /// process can be down or there is a bound on terms.
+    /// True if a step may change more than its process, its links and the monitors. This is so if a
+    /// process can be down, or if there is a bound on terms.
     pub(crate) has_consequences: bool,
-    /// True if the protocol defines shifts of its timestamps.
+    /// True if the check has functions that shift the protocol's timestamps.
     pub(crate) stamped: bool,
     /// True if a full link drops messages. Otherwise worlds with a full link are pruned.
     pub(crate) drops_when_full: bool,
-    /// Forced step of each world before the search, by fingerprint.
+    /// Steps to take before the search. The key is the fingerprint of the world in which the step
+    /// is taken.
     pub(crate) forced_steps: HashMap<u64, Action>,
+    /// True if the graph stores weights of a measure instead of fairness labels.
+    pub(crate) weighs: bool,
+    /// Properties that are written as expressions; `None` if there are none.
+    pub(crate) own: Option<Arc<OwnProperties>>,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) network: Arc<Network>,
 }
 
 impl Rules {
-    /// Returns the unspent part of a budget.
+    /// Returns the part of the budget of a fault that is not spent in this world.
     pub(crate) fn remaining(&self, world: &[u32], fault: Fault) -> u32 {
         let spent = Faults(world[self.layout.spent()]);
         self.budget.of(fault).saturating_sub(spent.of(fault))
     }
 
-    /// Returns true if a partition separates two processes.
+    /// Returns true if a partition has occurred that separates these processes.
     pub(crate) fn is_cut(&self, world: &[u32], from: usize, to: usize) -> bool {
         let sides = (self.partition_side >> from ^ self.partition_side >> to) & 1;
         sides != 0 && Faults(world[self.layout.spent()]).of(Fault::Partition) > 0
     }
 
-    /// Returns true if a process must trust a peer before any other input.
+    /// Returns true if this process must trust a peer before it receives any other input.
     #[inline]
     pub(crate) fn has_pending_trust(&self, world: &[u32], process: usize) -> bool {
         self.layout.sessions && world[self.layout.pending_trust(process)] != 0
     }
 
-    /// Returns true if the deliveries of a link wait because of that.
+    /// Returns true if no message of a link can be delivered now: its receiver must trust a peer
+    /// first.
     #[inline]
     pub(crate) fn is_link_blocked(&self, world: &[u32], slot: usize) -> bool {
         self.layout.sessions && self.has_pending_trust(world, self.layout.receiver(slot))

@@ -1,8 +1,8 @@
 //! Comparison with independent searches that share no code with the checker: equal numbers of
-//! states and steps. `tests/independent/README.md` defines what is counted.
+//! states and steps. `tests/independent/README.md` defines the counts.
 
 #[path = "../../../../tests/independent/mod.rs"]
-mod searches;
+pub(crate) mod searches;
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::{Bully, ChangRoberts, bully as garcia, chang_roberts as ring};
@@ -25,7 +25,7 @@ use searches::{
     token_ring,
 };
 
-/// Number of entries of each user.
+/// Numbers of entries of the users in each search.
 const ENTRIES: [&[u32]; 4] = [&[1, 1], &[2, 2], &[1, 1, 1], &[2, 1, 1]];
 
 fn checked<P: Mutex>(check: Check<P>, entries: &[u32]) -> (u64, u64) {
@@ -42,7 +42,7 @@ fn size(entries: &[u32]) -> u32 {
     entries.len() as u32
 }
 
-/// Compares one lock, on reordering links, for all numbers of entries.
+/// Compares one lock on reordering links with its independent model, for all numbers of entries.
 fn compare<P: Mutex, S: Process>(
     name: &str,
     check: impl Fn(u32) -> Check<P>,
@@ -102,7 +102,8 @@ fn chang_roberts_matches_independent_state_counts() {
     }
 }
 
-/// Returns a check of Maekawa with one kind of quorums, and the same quorums as lists.
+/// Returns a check of Maekawa's lock with quorums of one kind, and the same quorums as lists for
+/// the independent model.
 fn maekawa_with_lists(
     kind: Kind,
     size: u32,
@@ -114,7 +115,7 @@ fn maekawa_with_lists(
     (with::<Maekawa>(size, votes::Config { variants, ..plain }).fifo(), lists)
 }
 
-/// Quorum of each process.
+/// Quorum of each process, as a list of process indices.
 type QuorumLists = Vec<Vec<usize>>;
 
 #[test]
@@ -148,7 +149,8 @@ fn bully_matches_independent_state_counts() {
     }
 }
 
-/// Negative control: leaving out a rule of the paper changes the number of states.
+/// Negative control: an independent model that omits a rule of the paper has another number of
+/// states.
 #[test]
 fn omitted_rule_changes_state_count() {
     let unmarked = Variants::none().with(ring::Switch::UnmarkedForward);

@@ -1,5 +1,6 @@
-//! Ricart–Agrawala as in the textbook. The clock is the highest number seen or sent in requests, a
-//! reply carries no content, and a field without meaning in a phase does not exist.
+//! Ricart–Agrawala as in the textbook. The clock is the highest number that this process saw or
+//! sent in a request. Replies carry no content. Fields that have no meaning in a phase do not exist
+//! in it.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::service::mutex::{Command, Event};
@@ -23,7 +24,7 @@ enum Phase {
     Inside { request: u64 },
 }
 
-/// A changed rule that the checker must find.
+/// A mistaken rule, which the checker must find.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Mistake {
     #[default]
@@ -146,7 +147,7 @@ impl Algorithm for Textbook {
         }
     }
 
-    fn smallest_in_message(mistake: &Mistake, message: &Message) -> Option<u64> {
+    fn smallest_message_timestamp(mistake: &Mistake, message: &Message) -> Option<u64> {
         match message {
             Message::Request { clock } if *mistake != Mistake::IdsAsStamps => Some(*clock),
             Message::Request { .. } | Message::Reply => None,

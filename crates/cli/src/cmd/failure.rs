@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use tenure_core::UnmetAssumption;
 use tenure_trace::plain;
+use tenure_trace::property::PropertyError;
 
 /// Exit statuses. Scripts depend on the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +57,14 @@ impl Failure {
     /// Creates a failure for invalid usage or input.
     pub(crate) fn usage(message: impl fmt::Display) -> Self {
         Failure { status: Status::Usage, message: one_line(&message.to_string()) }
+    }
+
+    /// Creates a failure for a wrong expression. It has several lines, because a caret points at
+    /// the wrong place.
+    pub(crate) fn expression(option: &str, error: &PropertyError) -> Self {
+        let text = format!("--{option}: {error}");
+        let lines: Vec<_> = text.lines().map(|line| plain(line).into_owned()).collect();
+        Failure { status: Status::Usage, message: lines.join("\n") }
     }
 
     /// Creates a failure for a run that exceeds the assumptions of the algorithm's card.

@@ -1,17 +1,19 @@
 //! Options of a group of processes, shared by `simulate`, `check` and `compare`.
 
 use std::fmt;
-use std::num::NonZeroU32;
+use std::num::{IntErrorKind, NonZeroU32, ParseIntError};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use tenure_algorithms::catalogue::{self, Parameters, QUORUMS, TREES};
-use tenure_core::quorum::Kind;
+use tenure_algorithms::catalogue::{Parameters, QUORUMS, TREES};
+use tenure_core::quorum::{Kind, Quorums};
 use tenure_core::tree::Shape;
 use tenure_core::{Card, Delay, Order, ProcessId, Rank, Service, Timing};
 use tenure_sim::{Distribution, Entries, Initiators, Processes, SettingsError, parse_process};
 
 use super::failure::Failure;
+use super::graph::{QuorumsOption, TOPOLOGIES, TopologyOption, TreeOption};
 use super::name_parser::NameParser;
 
 /// Default number of processes.
@@ -27,7 +29,7 @@ const MAX_THREADS: usize = 1024;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Group")]
 pub(crate) struct GroupOptions {
-    /// Number of processes [default: 5, or the length of --ids or --loads]
+    /// Number of processes [default: 5, or that of --ids, --loads or a graph]
     #[arg(short, long = "nodes", value_name = "N", value_parser = parse_size)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) n: Option<u32>,
@@ -54,15 +56,23 @@ pub(crate) struct GroupOptions {
     #[arg(long, value_enum)]
     #[arg(help_heading = "Network and time")]
     pub(crate) channel: Option<Channel>,
-    /// Tree of a tree algorithm, with P1 as the root: star, path or heap [default: star]
-    #[arg(long, value_name = "NAME", value_parser = trees(), hide_possible_values = true)]
-    pub(crate) tree: Option<Shape>,
-    /// Quorums of a quorum algorithm: pairs, fpp, grid, majority or tree [default: grid; `majority`
-    /// uses majorities instead of a grid]
-    #[arg(long, value_name = "NAME", value_parser = kinds(), hide_possible_values = true)]
-    pub(crate) quorums: Option<Kind>,
+    /// Network: ring, line, star, complete, binary-tree, grid (or grid:3x4), torus, hypercube,
+    /// random:0.3 (connected, from the seed 1; or random:0.3:SEED), edges 1-2,2-3:7, or a file
+    /// (edge list, DOT, GraphML). +weights or +weights:SEED draws distinct weights. An algorithm
+    /// for graphs uses its edges [default: ring]. Any other one sends over its cheapest paths
+    #[arg(long, value_name = "NAME|FILE", value_parser = topologies(), hide_possible_values = true)]
+    pub(crate) topology: Option<TopologyOption>,
+    /// Tree of a tree algorithm, with P1 as the root: star, path, heap, edges 1-2,2-3, or a file as
+    /// for --topology [default: star]
+    #[arg(long, value_name = "NAME|FILE", value_parser = trees(), hide_possible_values = true)]
+    pub(crate) tree: Option<TreeOption>,
+    /// Quorums of a quorum algorithm: pairs, fpp (finite projective plane), grid, majority or tree
+    /// [default: grid, but majority for the algorithm `majority`]. For `maekawa` also a list such
+    /// as 1,2/2,3/1,3, or a file with one quorum on each line
+    #[arg(long, value_name = "NAME|FILE", value_parser = kinds(), hide_possible_values = true)]
+    pub(crate) quorums: Option<QuorumsOption>,
     /// Maximum number of holders of a k-mutex [default: 2]
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", value_parser = parse_positive::<NonZeroU32>)]
     pub(crate) k: Option<NonZeroU32>,
     /// Variants of the algorithm, as `tenure list ALGORITHM` shows them: NAME,NAME
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -88,27 +98,64 @@ pub(crate) struct GroupOptions {
 impl GroupOptions {
     /// Returns the number of processes.
     pub(crate) fn size(&self) -> Result<u32, Failure> {
-        let listed = match (&self.ids, &self.loads) {
-            (Some(Ids::Listed(ids)), _) => Some(("--ids", "ranks", ids.0.len())),
-            (_, Some(loads)) => Some(("--loads", "loads", loads.0.len())),
-            _ => None,
-        };
-        let size = match (self.n, listed) {
-            (Some(n), Some((option, items, listed))) if n as usize != listed => {
-                return Err(Failure::usage(format!(
-                    "{option} lists {listed} {items} for -n {n}: expected one for each process"
-                )));
-            }
+        let given = self.given_sizes();
+        let first = given.first().copied();
+        let size = match (self.n, first) {
             (Some(n), _) => n,
             (None, Some((_, _, listed))) => u32::try_from(listed).unwrap_or(u32::MAX),
             (None, None) => DEFAULT_SIZE,
         };
+        let other = given.into_iter().find(|(_, _, listed)| *listed != size as usize);
+        if let Some((option, items, listed)) = other {
+            let against = match (self.n, first) {
+                (None, Some((first, _, _))) => format!("the {size} of {first}"),
+                _ => format!("-n {size}"),
+            };
+            return Err(Failure::usage(format!(
+                "{option} lists {listed} {items} for {against}: expected one for each process"
+            )));
+        }
         if !(1..=MAX_PROCESSES).contains(&size) {
             let most = MAX_PROCESSES;
             let message = format!("invalid group size {size}: -n is 1 to {most}");
             return Err(Failure::usage(message));
         }
         Ok(size)
+    }
+
+    /// Returns the options that determine the number of processes, and this number.
+    fn given_sizes(&self) -> Vec<(&'static str, &'static str, usize)> {
+        let ids = match &self.ids {
+            Some(Ids::Listed(ids)) => Some(ids.0.len()),
+            _ => None,
+        };
+        let loads = self.loads.as_ref().map(|loads| loads.0.len());
+        let length = |size: u32| size as usize;
+        let topology = self.topology.as_ref().and_then(TopologyOption::size).map(length);
+        let tree = self.tree.as_ref().and_then(TreeOption::size).map(length);
+        let quorums = self.quorums.as_ref().and_then(QuorumsOption::size).map(length);
+        let sizes = [
+            ("--ids", "ranks", ids),
+            ("--loads", "loads", loads),
+            ("--topology", "vertices", topology),
+            ("--tree", "vertices", tree),
+            ("--quorums", "members", quorums),
+        ];
+        let given = sizes.into_iter().filter_map(|(name, items, size)| Some((name, items, size?)));
+        given.collect()
+    }
+
+    /// Returns the names of the vertices in the file of `--topology`; empty if they are numbers.
+    pub(crate) fn vertex_names(&self) -> &[String] {
+        self.topology.as_ref().map_or(&[], TopologyOption::names)
+    }
+
+    /// Sets the number of processes, if no option determines it.
+    pub(crate) fn with_default_size(mut self, size: u32) -> Self {
+        if self.n.is_none() && self.given_sizes().is_empty() {
+            self.n = Some(size);
+        }
+        self
     }
 
     /// Returns the parameters of the algorithm's configuration. Ranks that are drawn for each run
@@ -126,13 +173,18 @@ impl GroupOptions {
         if !self.beyond_assumptions {
             check_distinct(&ranks)?;
         }
+        let (quorums, tree) = (self.quorums.as_ref(), self.tree.as_ref());
+        let graph = self.topology.as_ref().map(|topology| topology.graph(plain.size));
         Ok(Parameters {
+            graph: graph.transpose().map_err(Failure::usage)?,
             ranks,
             absent: self.down().iter().copied().collect(),
             coordinator: self.coordinator.unwrap_or(plain.coordinator),
-            quorums: self.quorums.unwrap_or(plain.quorums),
+            quorums: quorums.and_then(QuorumsOption::kind).unwrap_or(plain.quorums),
+            own_quorums: quorums.and_then(QuorumsOption::own).cloned(),
             most_inside: self.k.unwrap_or(plain.most_inside),
-            tree: self.tree.unwrap_or(plain.tree),
+            tree: tree.and_then(TreeOption::shape).unwrap_or(plain.tree),
+            own_tree: tree.and_then(TreeOption::own).cloned(),
             variants: self.variant.clone(),
             timeouts: self.timeout.iter().map(|it| (it.name.clone(), it.delay)).collect(),
             ..plain
@@ -169,7 +221,15 @@ impl GroupOptions {
     pub(crate) fn unused_options(&self, algorithm: &str, service: Service) -> Vec<&'static str> {
         let plain = Parameters { variants: self.variant.clone(), ..Parameters::plain(7) };
         let ignored = |other: Parameters| ignores(algorithm, &plain, &other);
-        let (tree, quorums, other) = (Shape::Path, Kind::Plane, ProcessId(1));
+        let (tree, other) = (Shape::Path, ProcessId(1));
+        let quorums = match self.quorums.as_ref().and_then(QuorumsOption::own) {
+            // An own system differs from every kind, and only its algorithm reads it.
+            Some(_) => {
+                let own_quorums = Quorums::of(Kind::Plane, plain.size).ok().map(Arc::new);
+                Parameters { own_quorums, ..plain.clone() }
+            }
+            None => Parameters { quorums: Kind::Plane, ..plain.clone() },
+        };
         let three = plain.most_inside.saturating_add(1);
         let elects = service == Service::Election;
         let begins = elects || service.is_agreement();
@@ -177,10 +237,7 @@ impl GroupOptions {
             ("--initiators", self.initiators.is_some() && !begins),
             ("--entries", self.entries.is_some() && elects),
             ("--tree", self.tree.is_some() && ignored(Parameters { tree, ..plain.clone() })),
-            (
-                "--quorums",
-                self.quorums.is_some() && ignored(Parameters { quorums, ..plain.clone() }),
-            ),
+            ("--quorums", self.quorums.is_some() && ignored(quorums)),
             (
                 "--k",
                 self.k.is_some() && ignored(Parameters { most_inside: three, ..plain.clone() }),
@@ -218,16 +275,38 @@ impl GroupOptions {
 
     /// Formats the options that configure the algorithm, as on a command line.
     pub(crate) fn algorithm_options(&self) -> String {
+        self.options_with(TopologyOption::shell_word, TreeOption::shell_word, |quorums| {
+            quorums.shell_word()
+        })
+    }
+
+    /// Formats the same options with the content of files instead of their names, word by word, for
+    /// the header of a trace.
+    pub(crate) fn header_options(&self) -> String {
+        self.options_with(TopologyOption::without_file, TreeOption::without_file, |quorums| {
+            quorums.without_file()
+        })
+    }
+
+    fn options_with(
+        &self,
+        topology: impl Fn(&TopologyOption) -> String,
+        tree: impl Fn(&TreeOption) -> String,
+        quorums: impl Fn(&QuorumsOption) -> String,
+    ) -> String {
         let mut options = String::new();
         let mut option = |name: &str, value: &str| options.push_str(&format!(" --{name} {value}"));
         if let Some(coordinator) = self.coordinator {
             option("coordinator", &coordinator.number().to_string());
         }
-        if let Some((name, _)) = TREES.iter().find(|(_, shape)| Some(*shape) == self.tree) {
-            option("tree", name);
+        if let Some(value) = &self.topology {
+            option("topology", &topology(value));
         }
-        if let Some((name, _)) = QUORUMS.iter().find(|(_, kind)| Some(*kind) == self.quorums) {
-            option("quorums", name);
+        if let Some(value) = &self.tree {
+            option("tree", &tree(value));
+        }
+        if let Some(value) = &self.quorums {
+            option("quorums", &quorums(value));
         }
         if let Some(most) = self.k {
             option("k", &most.to_string());
@@ -242,7 +321,7 @@ impl GroupOptions {
     }
 
     /// Returns the options that recreate this group, word by word, as a trace stores them.
-    pub(crate) fn command_words(&self) -> Result<Vec<String>, Failure> {
+    pub(crate) fn option_words(&self) -> Result<Vec<String>, Failure> {
         let mut words = vec!["-n".to_owned(), self.size()?.to_string()];
         let mut list = |name: &str, list: Vec<String>| {
             words.extend([name.to_owned(), list.join(",")]);
@@ -259,7 +338,7 @@ impl GroupOptions {
         if check_distinct(&self.parameters()?.ranks).is_err() {
             words.push("--beyond-assumptions".to_owned());
         }
-        words.extend(self.algorithm_options().split_whitespace().map(str::to_owned));
+        words.extend(self.header_options().split_whitespace().map(str::to_owned));
         Ok(words)
     }
 
@@ -413,29 +492,30 @@ fn entries(text: &str) -> Result<EntriesOption, SettingsError> {
     text.parse().map(EntriesOption::Of)
 }
 
-/// Parses a number of threads; 0 means one per core.
+/// Parses a number of threads.
 pub(crate) fn parse_threads(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(threads) if threads <= MAX_THREADS => Ok(threads),
-        Ok(_) => Err(format!("expected at most {MAX_THREADS}")),
-        Err(_) => Err(format!("expected a number from 0 (all cores) to {MAX_THREADS}")),
-    }
+    let threads = text.parse().ok().filter(|threads| (1..=MAX_THREADS).contains(threads));
+    threads.ok_or_else(|| format!("expected 1 to {MAX_THREADS}"))
 }
 
-fn trees() -> NameParser<Shape> {
-    let names = || TREES.iter().map(|(name, _)| *name).collect::<Vec<_>>();
-    NameParser::new(names, |text| catalogue::tree(text).map_err(|_| expected_one(TREES)))
+/// Parses a number of at least 1.
+pub(crate) fn parse_positive<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::Zero => "expected at least 1".to_owned(),
+        _ => error.to_string(),
+    })
 }
 
-fn kinds() -> NameParser<Kind> {
-    let names = || QUORUMS.iter().map(|(name, _)| *name).collect::<Vec<_>>();
-    NameParser::new(names, |text| catalogue::quorums(text).map_err(|_| expected_one(QUORUMS)))
+fn topologies() -> NameParser<TopologyOption> {
+    NameParser::new(|| TOPOLOGIES.to_vec(), str::parse)
 }
 
-/// Describes a name that is none of these. The parser adds the option and its value.
-fn expected_one<T>(known: &[(&str, T)]) -> String {
-    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-    format!("expected {}", names.join(", "))
+fn trees() -> NameParser<TreeOption> {
+    NameParser::new(|| TREES.iter().map(|(name, _)| *name).collect(), str::parse)
+}
+
+fn kinds() -> NameParser<QuorumsOption> {
+    NameParser::new(|| QUORUMS.iter().map(|(name, _)| *name).collect(), str::parse)
 }
 
 /// Checks that no two ranks are equal, as they decide elections.
@@ -498,8 +578,8 @@ mod tests {
 
     #[test]
     fn algorithm_options_round_trip() {
-        let line = " --coordinator 2 --tree heap --quorums fpp --k 3 --variant one,two \
-                    --timeout answer=2.5 --timeout election=10..20";
+        let line = " --coordinator 2 --topology grid:2x3 --tree heap --quorums fpp --k 3 \
+                    --variant one,two --timeout answer=2.5 --timeout election=10..20";
         assert_eq!(group(line).algorithm_options(), line);
     }
 

@@ -2,13 +2,15 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::error::ErrorKind;
 use clap::{Args, Command, FromArgMatches, Parser};
 use serde_json::{Value, json};
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Card;
-use tenure_core::quorum::Kind;
+use tenure_core::quorum::{Kind, Quorums};
+use tenure_core::tree::Tree;
 use tenure_instances::TraceHeader;
 use tenure_lab::{Deadline, Lab, LabRun, NodeLayout, RunSource};
 use tenure_sim::{Intervention, Settings};
@@ -16,7 +18,9 @@ use tenure_trace::{Schedule, Trace};
 use tenure_web::Server;
 
 use super::failure::{Failure, Status};
+use super::graph;
 use super::output::print_file;
+use super::own_property::shell_word;
 use super::simulate;
 use super::trace::replay;
 use super::usage_error;
@@ -119,7 +123,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
             Some(RunFactory.run_from_trace(&trace))
         }
         (None, []) => None,
-        (None, words) => Some(RunFactory.run_from_args(words)),
+        (None, words) => Some(run_with(words, WordsFrom::Terminal)),
     };
     let opened = opened.map(|made| made.and_then(|run| lab.open(run, &Deadline::default())));
     let session = opened.transpose().map_err(Failure::usage)?;
@@ -151,81 +155,114 @@ impl RunSource for RunFactory {
     }
 
     fn run_from_args(&self, words: &[String]) -> Result<LabRun, String> {
-        if let Some(own) = words.iter().find(|word| LabOptions::is_lab_option(word)) {
-            return Err(format!(
-                "{own} is an option of the lab, which is running already: leave it out"
-            ));
-        }
-        let words_given = words.join(" ");
-        let line = ["simulate".to_owned()].into_iter().chain(words.iter().cloned());
-        let SimulateArgs { options } =
-            SimulateArgs::try_parse_from(line).map_err(|error| parse_error(&error))?;
-        if let Some(message) = simulate::terminal_only_option(&options) {
-            return Err(message);
-        }
-        let describe = |failure: Failure| failure.to_string();
-        let plan = simulate::plan(&options).map_err(describe)?;
-        let settings = plan.settings(plan.common().seed);
-        let steering = plan.steering().clone();
-        let replay = plan.replay_unsteered(&settings);
-        let head = TraceHeader { replay: Some(replay.clone()), ..plan.head(&settings) };
-        let algorithm = plan.algorithm(&settings).map_err(describe)?;
-        let engine = algorithm.engine(settings.clone(), head, None);
-        Ok(LabRun {
-            words: words_given,
-            layout: node_layout(&plan.card, &plan.parameters),
-            card: plan.card,
-            size: settings.size,
-            replay: Some(replay),
-            interventions: steering.steers,
-            steps: steering.max_steps.unwrap_or(0),
-            engine: engine.map_err(|error| error.to_string())?,
-        })
+        run_with(words, WordsFrom::Page)
     }
 
     fn run_from_trace(&self, trace: &Trace) -> Result<LabRun, String> {
-        let describe = |failure: Failure| failure.to_string();
-        let header = &trace.header;
-        let parameters = if header.options.is_empty() {
-            Parameters::plain(header.n)
-        } else {
-            replay::parameters(header).map_err(describe)?
-        };
-        let schedule = Schedule::from_trace(trace).map_err(|error| error.to_string())?;
-        let card = tenure_instances::card(&header.algorithm, &parameters);
-        let card = card.map_err(|unknown| unknown.to_string())?;
-        let ranks = parameters.ranks.clone();
-        // A recorded run may exceed the assumptions of the card.
-        let plain = Settings::new(schedule.size);
-        let settings = Settings { ranks, beyond_assumptions: true, ..plain };
-        let algorithm = tenure_instances::algorithm(&header.algorithm, &parameters);
-        let algorithm = algorithm.map_err(|unknown| unknown.to_string())?;
-        let engine = algorithm.engine(settings, TraceHeader::default(), Some(schedule));
-        let violated = header.violates.as_ref().map_or("run", |_| "counterexample");
-        Ok(LabRun {
-            words: format!("a recorded {violated} of {}", header.algorithm),
-            layout: node_layout(&card, &parameters),
-            card,
-            size: header.n,
-            replay: None,
-            interventions: Vec::<Intervention>::new(),
-            steps: 0,
-            engine: engine.map_err(|error| error.to_string())?,
-        })
+        run_along(trace)
     }
+}
+
+/// Origin of the words of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WordsFrom {
+    /// The command line, which may name files.
+    Terminal,
+    /// The page. Its user may be on another machine and reads no files of this one.
+    Page,
+}
+
+/// Creates a run from words of the command line.
+fn run_with(words: &[String], from: WordsFrom) -> Result<LabRun, String> {
+    if let Some(own) = words.iter().find(|word| LabOptions::is_lab_option(word)) {
+        return Err(format!(
+            "{own} is an option of the lab, which is running already: leave it out"
+        ));
+    }
+    if from == WordsFrom::Page
+        && let Some(option) = graph::option_with_file(words)
+    {
+        return Err(format!(
+            "{option} reads a file only when the lab starts: give edges such as 1-2,2-3"
+        ));
+    }
+    let line = ["simulate".to_owned()].into_iter().chain(words.iter().cloned());
+    let SimulateArgs { options } =
+        SimulateArgs::try_parse_from(line).map_err(|error| parse_error(&error))?;
+    let words_given = graph::without_files(words, &options.run.group);
+    let words_given = words_given.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
+    if let Some(message) = simulate::terminal_only_option(&options) {
+        return Err(message);
+    }
+    let describe = |failure: Failure| failure.to_string();
+    let plan = simulate::plan(&options).map_err(describe)?;
+    let settings = plan.settings(plan.common().seed);
+    let steering = plan.steering().clone();
+    let replay = plan.replay_unsteered(&settings);
+    let head = TraceHeader { replay: Some(replay.clone()), ..plan.head(&settings) };
+    let algorithm = plan.algorithm(&settings).map_err(describe)?;
+    let engine = algorithm.engine(settings.clone(), head, None);
+    Ok(LabRun {
+        words: words_given,
+        layout: node_layout(&plan.card, &plan.parameters),
+        card: plan.card,
+        size: settings.size,
+        replay: Some(replay),
+        interventions: steering.steers,
+        steps: steering.max_steps.unwrap_or(0),
+        engine: engine.map_err(|error| error.to_string())?,
+    })
+}
+
+/// Creates a run along a trace.
+fn run_along(trace: &Trace) -> Result<LabRun, String> {
+    let describe = |failure: Failure| failure.to_string();
+    let header = &trace.header;
+    let parameters = if header.options.is_empty() {
+        Parameters::plain(header.n)
+    } else {
+        replay::parameters(header).map_err(describe)?
+    };
+    let schedule = Schedule::from_trace(trace).map_err(|error| error.to_string())?;
+    let card = tenure_instances::card(&header.algorithm, &parameters);
+    let card = card.map_err(|unknown| unknown.to_string())?;
+    let ranks = parameters.ranks.clone();
+    // A recorded run may exceed the assumptions of the card.
+    let plain = Settings::new(schedule.size);
+    let settings = Settings { ranks, beyond_assumptions: true, ..plain };
+    let algorithm = tenure_instances::algorithm(&header.algorithm, &parameters);
+    let algorithm = algorithm.map_err(|unknown| unknown.to_string())?;
+    let engine = algorithm.engine(settings, TraceHeader::default(), Some(schedule));
+    let violated = header.violates.as_ref().map_or("run", |_| "counterexample");
+    Ok(LabRun {
+        words: format!("a recorded {violated} of {}", header.algorithm),
+        layout: node_layout(&card, &parameters),
+        card,
+        size: header.n,
+        replay: None,
+        interventions: Vec::<Intervention>::new(),
+        steps: 0,
+        engine: engine.map_err(|error| error.to_string())?,
+    })
 }
 
 /// Returns the layout of the processes.
 fn node_layout(card: &Card, parameters: &Parameters) -> NodeLayout {
-    let Parameters { size, coordinator, tree, quorums, .. } = *parameters;
-    let quorums = match card.name.rsplit(':').next() {
+    if let Some(network) = card.graph.as_deref().or(parameters.graph.as_deref()) {
+        return NodeLayout::of_graph(network);
+    }
+    let Parameters { size, coordinator, quorums, .. } = *parameters;
+    let kind = match card.name.rsplit(':').next() {
         Some("maekawa") => Some(quorums),
         // Without a choice the quorums are the first kind, which this lock replaces by majorities.
         Some("majority") if quorums == Kind::Grid => Some(Kind::Majority),
         Some("majority") => Some(quorums),
         _ => None,
     };
-    NodeLayout::of(card, size, coordinator, tree, quorums)
+    let own = parameters.own_quorums.as_deref().filter(|_| kind.is_some()).cloned();
+    let quorums = own.or_else(|| Quorums::of(kind?, size).ok());
+    let tree = parameters.tree().unwrap_or_else(|_| Arc::new(Tree::of(parameters.tree, size)));
+    NodeLayout::of(card, size, coordinator, &tree, quorums.as_ref())
 }
 
 /// Formats an error of the parser in one line. Help is not for a page.
@@ -240,12 +277,12 @@ fn parse_error(error: &clap::Error) -> String {
 
 fn algorithm_entry(name: &str, card: &Card) -> Value {
     let variants = card.variants.iter().map(|variant| {
-        json!({ "name": variant.name, "sound": variant.sound, "says": variant.description })
+        json!({ "name": variant.name, "sound": variant.sound, "description": variant.description })
     });
     json!({
         "name": name,
         "service": card.service,
-        "says": card.title,
+        "description": card.title,
         "topology": card.topology,
         "variants": variants.collect::<Vec<_>>(),
     })

@@ -6,6 +6,7 @@ mod compare;
 mod completions;
 mod duration;
 mod failure;
+mod graph;
 mod group;
 mod interrupt;
 mod keys;
@@ -18,6 +19,8 @@ mod name_parser;
 mod node;
 mod notify;
 mod output;
+mod own_monitors;
+mod own_property;
 mod program;
 mod property;
 mod run;
@@ -29,13 +32,15 @@ mod service;
 mod simulate;
 mod size;
 mod status;
+mod sweep;
 mod trace;
 mod usage_error;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use tenure_instances::Catalogue;
+use tenure_instances::{Catalogue, Monitors};
 
 use failure::{Failure, Status};
 
@@ -53,6 +58,7 @@ enum Subcommands {
     Check(Box<check::Options>),
     Simulate(Box<simulate::Options>),
     Compare(Box<compare::Options>),
+    Merge(sweep::merge::Options),
     Scenario(lessons::scenario::Options),
     Question(lessons::question::Options),
     Lab(lab::Options),
@@ -68,13 +74,15 @@ enum Subcommands {
     Man(manual::Options),
 }
 
-/// Runs the command line of this process, with the built-in algorithms and those of `own`. Prints a
-/// failure as one line on standard error.
-pub fn main(own: Catalogue) -> ExitCode {
-    program::set_own_name(!own.is_empty());
+/// Runs the command line of this process, with the built-in algorithms and those of `own`, judged
+/// by the built-in monitors and these. Prints a failure on standard error.
+pub fn main(own: Catalogue, monitors: Monitors) -> ExitCode {
+    program::set_own_name(!own.is_empty() || !monitors.is_empty());
     own.install();
+    monitors.install();
     let command = Command::command().name(program::name()).bin_name(program::name());
-    let parsed = command.try_get_matches().and_then(|it| Command::from_arg_matches(&it));
+    let words = with_help_as_subcommand(&command, std::env::args_os().collect());
+    let parsed = command.try_get_matches_from(words).and_then(|it| Command::from_arg_matches(&it));
     let outcome = match parsed {
         Ok(command) => command.command.run(),
         Err(error) => usage_error::respond(&error),
@@ -87,6 +95,29 @@ pub fn main(own: Catalogue) -> ExitCode {
             failure.status.into()
         }
     }
+}
+
+/// Makes `help --help` the same as `help help`: the subcommand `help` of clap has no options, and
+/// takes them for the name of a subcommand.
+fn with_help_as_subcommand(command: &clap::Command, mut words: Vec<OsString>) -> Vec<OsString> {
+    let mut group = command;
+    for place in 1..words.len() {
+        if words[place] == "help" && group.has_subcommands() {
+            let is_option = |word: &OsString| word == "--help" || word == "-h";
+            let topic = words.split_off(place + 1);
+            let (options, mut topic): (Vec<_>, Vec<_>) = topic.into_iter().partition(is_option);
+            if !options.is_empty() && topic.is_empty() {
+                topic.push("help".into());
+            }
+            words.append(&mut topic);
+            break;
+        }
+        match words[place].to_str().and_then(|word| group.find_subcommand(word)) {
+            Some(subcommand) => group = subcommand,
+            None => break,
+        }
+    }
+    words
 }
 
 /// Joins the first names; a terminal has no room for all of them, and the most used come first.
@@ -105,6 +136,7 @@ impl Subcommands {
             Subcommands::Check(options) => check::run(*options),
             Subcommands::Simulate(options) => simulate::run(&options),
             Subcommands::Compare(options) => compare::run(&options),
+            Subcommands::Merge(options) => sweep::merge::run(&options),
             Subcommands::Scenario(options) => lessons::scenario::run(&options),
             Subcommands::Question(options) => lessons::question::run(&options),
             Subcommands::Lab(options) => lab::run(&options),
@@ -124,6 +156,31 @@ impl Subcommands {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn help_accepts_the_option_for_help() {
+        let rewritten = |line: &str| {
+            let words = std::iter::once("tenure").chain(line.split_whitespace());
+            let words = words.map(OsString::from).collect();
+            let words = with_help_as_subcommand(&Command::command(), words);
+            words[1..].join(" ".as_ref()).into_string().expect("text")
+        };
+        for (line, expected) in [
+            ("help --help", "help help"),
+            ("help -h", "help help"),
+            ("trace help --help", "trace help help"),
+            ("help check --help", "help check"),
+            ("help --help trace show", "help trace show"),
+            ("help check", "help check"),
+            ("help", "help"),
+            // A lock with this name.
+            ("lock help -- ls --help", "lock help -- ls --help"),
+            ("trace show help --help", "trace show help --help"),
+            ("--help", "--help"),
+        ] {
+            assert_eq!(rewritten(line), expected);
+        }
+    }
 
     #[test]
     fn clap_definition_is_valid() {

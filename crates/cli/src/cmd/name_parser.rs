@@ -44,6 +44,11 @@ pub(crate) fn algorithm() -> NameParser<String> {
     NameParser::new(|| tenure_instances::names().collect(), parse_algorithm)
 }
 
+/// Returns a parser of the name of an algorithm with variants, NAME+VARIANT.
+pub(crate) fn algorithm_with_variants() -> NameParser<String> {
+    NameParser::new(|| tenure_instances::names().collect(), parse_with_variants)
+}
+
 /// Returns a parser of the name of a scenario. `Scenario::find` reports unknown names.
 pub(crate) fn scenario() -> NameParser<String> {
     NameParser::new(
@@ -78,6 +83,13 @@ fn parse_algorithm(text: &str) -> Result<String, String> {
         let nearest = nearest(&text, known.iter().map(String::as_str)).join(", ");
         format!("nearest are {nearest}; `{} list` shows all", super::program::name())
     })
+}
+
+/// The plan checks the variants, as those of `--variant`.
+fn parse_with_variants(text: &str) -> Result<String, String> {
+    let (name, variants) = text.split_once('+').unwrap_or((text, ""));
+    let name = parse_algorithm(name)?;
+    Ok(if variants.is_empty() { name } else { format!("{name}+{variants}") })
 }
 
 /// Describes why a lock and an election do not match. `write` formats a setting.
@@ -128,6 +140,7 @@ mod tests {
             assert_eq!(parse_algorithm(text).as_deref(), Ok("ricart-agrawala"));
         }
         assert_eq!(parse_algorithm("fifo:Lamport").as_deref(), Ok("fifo:lamport"));
+        assert_eq!(parse_with_variants("Lamport+strict").as_deref(), Ok("lamport+strict"));
     }
 
     #[test]

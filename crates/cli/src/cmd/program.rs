@@ -43,9 +43,25 @@ fn replace_name<'t>(text: &'t str, name: &str) -> Cow<'t, str> {
     Cow::Owned(text)
 }
 
+/// Quotes a value for a POSIX shell if it needs quotes.
+pub(crate) fn shell_word(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:,+=@%".contains(&byte);
+    if !text.is_empty() && text.bytes().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_quoted_where_needed() {
+        assert_eq!(shell_word("graphs/my.dot"), "graphs/my.dot");
+        assert_eq!(shell_word("my graph.dot"), "'my graph.dot'");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+    }
 
     #[test]
     fn commands_in_text_use_program_name() {

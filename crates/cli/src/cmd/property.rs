@@ -57,7 +57,7 @@ fn read(properties: &[Property], text: &str) -> Result<Property, String> {
     let names = || properties.iter().map(|property| property.name());
     // Textbooks also call the order of requests first in, first out.
     let name = if text == "fifo" { Property::Order.name() } else { text };
-    let found = names().find(|known| *known == name).and_then(Property::from_name);
+    let found = properties.iter().copied().find(|known| known.name() == name);
     found.ok_or_else(|| {
         if let Some(instead) = renamed(text) {
             return instead.to_owned();

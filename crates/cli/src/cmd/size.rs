@@ -1,6 +1,6 @@
 //! Parses sizes in bytes.
 
-/// Parses `500M`, `2G` or a number of bytes.
+/// Parses `500M`, `2G` or a number of bytes, at least 1.
 pub(super) fn size(text: &str) -> Result<u64, String> {
     let invalid = || "expected a number of bytes, such as 500M or 2G".to_owned();
     let (number, unit) = match text.find(|c: char| !c.is_ascii_digit()) {
@@ -15,5 +15,8 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
         _ => return Err(invalid()),
     };
     let number: u64 = number.parse().map_err(|_| invalid())?;
-    number.checked_mul(scale).ok_or_else(invalid)
+    match number.checked_mul(scale).ok_or_else(invalid)? {
+        0 => Err("expected at least 1 byte".to_owned()),
+        bytes => Ok(bytes),
+    }
 }

@@ -5,18 +5,18 @@ use serde_json::{Value, json};
 
 use super::formula;
 
-/// Required relation of a figure to its expected value.
+/// Relation that a figure must have to its expected value.
 #[derive(Clone, Debug, PartialEq)]
 enum Relation {
-    /// Equality with this value.
+    /// The figure is equal to this value.
     Is(Value),
-    /// Inclusive range of numbers.
+    /// The figure is in this inclusive range.
     Between(f64, f64),
-    /// Text that contains these words.
+    /// The figure is a text that contains these words.
     Mentions(String),
 }
 
-/// Tolerance for equal numbers.
+/// Largest difference at which two numbers count as equal.
 const TOLERANCE: f64 = 1e-9;
 
 impl Relation {
@@ -42,10 +42,10 @@ impl Relation {
     }
 }
 
-/// Length from which a text is reduced to the expected words in output.
+/// Length in characters from which on the output shows only the expected words of a text.
 const LONG_TEXT: usize = 120;
 
-/// True if two values are equal; 2 equals 2.0.
+/// Returns true if two values are equal. The integer 2 is equal to 2.0.
 fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {
@@ -63,7 +63,7 @@ fn same(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// Returns the text that contains these words, at any depth.
+/// Returns a text that contains these words, at any depth of the observed value.
 fn mention<'a>(observed: &'a Value, words: &str) -> Option<&'a Value> {
     match observed {
         Value::String(text) => text.contains(words).then_some(observed),
@@ -73,14 +73,15 @@ fn mention<'a>(observed: &'a Value, words: &str) -> Option<&'a Value> {
     }
 }
 
-/// Figure with its expected value.
+/// A figure of an experiment, with its expected value.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Expectation {
     pub(crate) name: String,
-    /// Command line that produces this figure, if each figure has its own.
+    /// Command line that produces this figure. `None`: the experiment's command line does.
     pub(crate) line: Option<String>,
-    /// JSON pointer to the figure, or a formula of the data.
+    /// Location of the figure, as a JSON pointer or a formula. `None`: the experiment's default
+    /// location.
     at: Option<String>,
     is: Option<Value>,
     at_least: Option<f64>,
@@ -88,21 +89,22 @@ pub(crate) struct Expectation {
     mentions: Option<String>,
 }
 
-/// Expectation with the observed value.
+/// Result of an expectation: the figure with its expected and observed value.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Finding {
-    /// Name of the figure.
+    /// Name of the figure, as it is shown to the user.
     pub(crate) name: String,
     /// Expected value, in JSON form.
     pub(crate) expected: Value,
-    /// Value found in the data.
+    /// Value of the figure in the data of the experiment.
     pub(crate) observed: Value,
     /// True if the observed value meets the expectation.
     pub(crate) holds: bool,
 }
 
 impl Expectation {
-    /// Compares the data with the expectation; `otherwise` is the default location.
+    /// Compares the figure in `data` with the expectation. `otherwise` is the default location of
+    /// the figure.
     pub(crate) fn judge(&self, data: &Value, otherwise: &str) -> Finding {
         let mut observed = match self.at(otherwise) {
             "" => data.clone(),
@@ -127,7 +129,7 @@ impl Expectation {
         }
     }
 
-    /// Returns the location of the figure.
+    /// Returns the location of the figure; `otherwise` if the expectation has none.
     pub(crate) fn at<'a>(&'a self, otherwise: &'a str) -> &'a str {
         self.at.as_deref().unwrap_or(otherwise)
     }
@@ -143,7 +145,7 @@ impl Expectation {
         }
     }
 
-    /// True if exactly one relation is given: a value, words, or a range.
+    /// Returns true if the expectation has exactly one relation: a value, words, or a range.
     pub(crate) fn is_one(&self) -> bool {
         let between = self.at_least.is_some() || self.at_most.is_some();
         [self.is.is_some(), self.mentions.is_some(), between].into_iter().filter(|it| *it).count()
@@ -178,8 +180,8 @@ mod tests {
 
     #[test]
     fn finds_words_at_any_depth() {
-        let description = |words: &str| Relation::Mentions(words.to_owned());
-        assert!(holds(description("two"), json!({"told": ["one", "one two three"]})));
-        assert!(!holds(description("two"), json!({"told": ["one"], "two": 2})));
+        let mentions = |words: &str| Relation::Mentions(words.to_owned());
+        assert!(holds(mentions("two"), json!({"told": ["one", "one two three"]})));
+        assert!(!holds(mentions("two"), json!({"told": ["one"], "two": 2})));
     }
 }

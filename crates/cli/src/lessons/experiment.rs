@@ -1,4 +1,4 @@
-//! Experiments: actions, expected results, and observed results.
+//! Experiments. Each has actions and expected results, and yields observed results.
 
 use std::collections::BTreeSet;
 
@@ -9,40 +9,42 @@ use super::expectation::{Expectation, Finding};
 use super::file::{self, Parameters, one_line, prose};
 use super::performs::{ActionResult, Performs};
 
-/// Actions with their expected results.
+/// Actions of an experiment, with the expected results.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Experiment {
-    /// Claim that the experiment supports, in a sentence.
+    /// Statement that the experiment supports, as a sentence.
     #[serde(default, deserialize_with = "prose")]
-    #[serde(rename = "says")]
     description: String,
     /// True if the experiment yields a picture.
     #[serde(default)]
     drawn: bool,
     line: Option<String>,
-    /// Several command lines, one per line; the data is then a list.
+    /// Several command lines, one per line. The data is then a list with one element per command
+    /// line.
     lines: Option<String>,
-    /// Name and arguments of a call, for actions beyond a command line. A list of arguments yields
-    /// a list of data.
+    /// Name and arguments of a call, for an action that no command line can perform. If the
+    /// arguments are a list, the data is a list as well.
     call: Option<String>,
     #[serde(default)]
     with: Value,
-    /// Description of the actions, if they are not command lines to copy.
+    /// Description of the actions for the reader, if they are not command lines.
     does: Option<String>,
-    /// Default location of the figures.
+    /// Default location of the figures, as a JSON pointer.
     #[serde(default)]
     at: String,
     expect: Vec<Expectation>,
     broken: Broken,
 }
 
-/// Negative control: the experiment with one change; omitted fields stay the same.
+/// Negative control: the same experiment with one change, so that an expectation must fail. Omitted
+/// fields stay the same.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Broken {
     line: Option<String>,
-    /// Name of the expectation whose command line is changed, if each has its own.
+    /// Name of the expectation whose command line changes. `None`: the experiment's command line
+    /// changes.
     of: Option<String>,
     lines: Option<String>,
     call: Option<String>,
@@ -51,7 +53,7 @@ struct Broken {
 }
 
 impl Experiment {
-    /// Parses experiments and substitutes parameters.
+    /// Parses experiments, and substitutes the parameters in them.
     pub(crate) fn of(experiments: &[Value], with: &Parameters) -> Result<Vec<Self>, String> {
         let filled = file::filled(&Value::Array(experiments.to_vec()), with)?;
         let Value::Array(filled) = filled else { unreachable!("a list stays a list") };
@@ -93,12 +95,12 @@ impl Experiment {
         }
     }
 
-    /// Returns the names of its expectations.
+    /// Returns the names of the experiment's expectations.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.expect.iter().map(|expected| expected.name.as_str())
     }
 
-    /// Returns the command lines to run, and whether there are several.
+    /// Returns the command lines to run. The flag is true if the data is a list.
     fn lines(&self) -> (Vec<String>, bool) {
         match (&self.line, &self.lines) {
             (Some(line), _) => (vec![one_line(line)], false),
@@ -115,7 +117,7 @@ impl Experiment {
         }
     }
 
-    /// Returns the command lines of the negative control.
+    /// Returns the command lines of the negative control, with the change applied.
     fn broken_lines(&self) -> Vec<String> {
         let (mut lines, _) = self.lines();
         match (&self.broken.lines, &self.broken.line, self.changed()) {
@@ -128,7 +130,8 @@ impl Experiment {
         }
     }
 
-    /// Returns the index of the command line that the negative control changes.
+    /// Returns the index of the command line that the negative control changes; `None` if it
+    /// changes none.
     fn changed(&self) -> Option<usize> {
         let (lines, several) = self.lines();
         let Some(name) = &self.broken.of else { return (!several).then_some(0) };
@@ -136,7 +139,8 @@ impl Experiment {
         lines.iter().position(|line| Some(line) == changed.line.as_ref())
     }
 
-    /// Conducts the experiment, or its negative control.
+    /// Performs the experiment, or its negative control, and compares the results with the expected
+    /// ones.
     fn conduct<P: Performs>(
         &self,
         by: &P,
@@ -172,7 +176,7 @@ impl Experiment {
         })
     }
 
-    /// Runs a command line. If it is expected to be rejected, the error message is the data.
+    /// Runs a command line. If an error is expected, the data is the error message.
     fn line<P: Performs>(&self, by: &P, line: &str) -> Result<ActionResult, P::Failure> {
         by.run_line(line, self.drawn).or_else(|failure| {
             let expected = self.expect.iter().any(|expected| expected.at("") == "/refused");
@@ -197,23 +201,23 @@ fn split(lines: &str) -> Vec<String> {
     lines.lines().map(one_line).filter(|line| !line.is_empty()).collect()
 }
 
-/// Performs a call, once per item for a list of arguments.
+/// Performs a call. If the arguments are a list, performs it once per element.
 fn called<P: Performs>(by: &P, name: &str, with: &Value) -> Result<ActionResult, P::Failure> {
     let Value::Array(each) = with else { return by.call(name, with) };
     let data = each.iter().map(|with| Ok(by.call(name, with)?.data));
     data.collect::<Result<Vec<_>, _>>().map(|data| Value::Array(data).into())
 }
 
-/// Experiment with its results.
+/// An experiment that was performed, with its results.
 #[derive(Debug)]
 pub(crate) struct CompletedExperiment {
-    /// Claim that it supports.
+    /// Statement that the experiment supports.
     pub(crate) description: String,
-    /// Command lines to copy, or a description.
+    /// Command lines that the reader can copy, or a description of the actions.
     pub(crate) acts: Vec<String>,
-    /// Expected and observed values.
+    /// Expected and observed values, one per expectation.
     pub(crate) findings: Vec<Finding>,
-    /// Picture of the run.
+    /// Picture of the run, as SVG; `None` if the experiment draws none.
     pub(crate) picture: Option<String>,
 }
 
@@ -221,7 +225,7 @@ pub(crate) struct CompletedExperiment {
 #[derive(Debug)]
 pub(crate) struct Results(pub(crate) Vec<CompletedExperiment>);
 
-/// Conducts experiments, or their negative controls.
+/// Performs experiments, or their negative controls.
 ///
 /// # Errors
 ///
@@ -236,24 +240,24 @@ pub(crate) fn conduct<P: Performs>(
 }
 
 impl CompletedExperiment {
-    /// True if all expectations were met.
+    /// Returns true if all expectations of the experiment are met.
     pub(crate) fn holds(&self) -> bool {
         self.findings.iter().all(|finding| finding.holds)
     }
 }
 
 impl Results {
-    /// True if all expectations of all experiments were met.
+    /// Returns true if all expectations of all experiments are met.
     pub(crate) fn hold(&self) -> bool {
         self.0.iter().all(CompletedExperiment::holds)
     }
 
-    /// Returns the expected values by name.
+    /// Returns the expected values of all experiments, by the names of the figures.
     pub(crate) fn expected(&self) -> Value {
         self.by_name(|finding| &finding.expected)
     }
 
-    /// Returns the observed values by name.
+    /// Returns the observed values of all experiments, by the names of the figures.
     pub(crate) fn observed(&self) -> Value {
         self.by_name(|finding| &finding.observed)
     }
@@ -269,7 +273,7 @@ impl Results {
     }
 }
 
-/// Converts the name of a finding to a key: words joined by underscores.
+/// Converts the name of a figure to a JSON key: words joined by underscores.
 fn key(name: &str) -> String {
     let words = name.split(|letter: char| !letter.is_alphanumeric());
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_").to_lowercase()
@@ -279,7 +283,7 @@ fn key(name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Returns its arguments as data.
+    /// Implementation of [`Performs`] that returns the arguments of a call as data.
     struct Echo;
 
     impl Performs for Echo {

@@ -27,21 +27,20 @@ pub(crate) struct Chapter {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Question {
-    /// Identifier, such as `Q-19`.
+    /// Number of the question, such as `Q-19`.
     pub(crate) id: String,
     /// Text of the question.
     #[serde(deserialize_with = "prose")]
-    #[serde(rename = "asks")]
     pub(crate) text: String,
-    /// Answer in short sentences, without prerequisites.
+    /// Answer in short sentences. A reader needs no prior knowledge.
     #[serde(deserialize_with = "prose")]
     pub(crate) answer: String,
-    /// Results that no experiment can show, with their source.
+    /// Results that no experiment can show, each with its source. `None`: there are none.
     #[serde(default, deserialize_with = "perhaps")]
     pub(crate) beyond: Option<String>,
     #[serde(default)]
     experiments: Vec<Value>,
-    /// Worked example that also answers it.
+    /// Name of a worked example that also answers the question.
     scenario: Option<String>,
 }
 
@@ -61,7 +60,7 @@ macro_rules! chapters {
 static CHAPTERS: LazyLock<Vec<Chapter>> = LazyLock::new(|| {
     let files = chapters! {
         "models" "memory" "problem" "central" "ring" "lamport" "ricart-agrawala" "election"
-        "ring-election" "bully" "agreement" "log" "companions"
+        "ring-election" "bully" "graphs" "agreement" "log" "companions"
     };
     files.into_iter().map(|(name, text)| read(name, text)).collect()
 });
@@ -93,7 +92,8 @@ impl Question {
             .ok_or_else(|| nearest::unknown("question", id, ids()))
     }
 
-    /// Returns the questions whose title, or whose chapter's title, contains all of these words.
+    /// Returns the questions that contain all of these words in their title or in the title of
+    /// their chapter.
     pub(crate) fn search(words: &str) -> Vec<(&'static Chapter, &'static Question)> {
         let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
         let contains = |text: &str, word: &String| text.to_lowercase().contains(word);
@@ -118,7 +118,7 @@ impl Question {
     }
 }
 
-/// Returns the number of a question without optional parts: `Q-05` is `5`, `q12n` is `12n`.
+/// Returns the number of a question in its shortest form: `5` for `Q-05`, `12n` for `q12n`.
 fn number(id: &str) -> String {
     let id = id.to_lowercase();
     let number = id.strip_prefix('q').unwrap_or(&id);
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn question_ids_are_complete_and_unique() {
         let mut ids: Vec<_> =
-            (1..=38).chain(40..=49).map(|number| format!("Q-{number:02}")).collect();
+            (1..=38).chain(40..=52).map(|number| format!("Q-{number:02}")).collect();
         ids.extend(["Q-12n", "Q-22b"].map(str::to_owned));
         ids.sort();
         let mut known: Vec<_> = Question::all().map(|(_, question)| question.id.clone()).collect();
@@ -172,8 +172,8 @@ mod tests {
         }
     }
 
-    /// A malformed experiment is reported with the id of its question: an unknown field, a missing
-    /// negative control, a duplicate name.
+    /// The error for a malformed experiment contains the number of its question. Examples are an
+    /// unknown field, a missing negative control, and a duplicate name.
     #[test]
     fn each_question_has_valid_experiments() {
         for (_, question) in Question::all() {

@@ -9,18 +9,17 @@ use super::experiment::Experiment;
 use super::file::{Parameters, filled, prose, read};
 use crate::nearest;
 
-/// Worked example of a paper or textbook.
+/// A worked example of a paper or textbook.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scenario {
-    /// Name, in kebab case.
+    /// Name of the example, in kebab case.
     pub(crate) name: String,
-    /// Source of the example.
+    /// Paper or textbook from which the example comes.
     #[serde(deserialize_with = "prose")]
     pub(crate) source: String,
     /// Summary of the example.
     #[serde(deserialize_with = "prose")]
-    #[serde(rename = "says")]
     pub(crate) description: String,
     #[serde(default)]
     takes: Vec<ScenarioOption>,
@@ -29,15 +28,15 @@ pub(crate) struct Scenario {
     experiments: Vec<Value>,
 }
 
-/// Option of an example.
+/// Command-line option of a worked example.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScenarioOption {
     /// Name of the command-line option.
     option: String,
-    /// Value if the option is omitted.
+    /// Value of the option if the user omits it.
     usual: Value,
-    /// Smallest valid value.
+    /// Smallest valid value; `None` if there is no bound.
     least: Option<i64>,
     most: Option<i64>,
 }
@@ -48,12 +47,11 @@ impl ScenarioOption {
     }
 }
 
-/// Invalid combination of options.
+/// Combination of option values that is rejected, with the message.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Refused {
     when: bool,
-    #[serde(rename = "says")]
     description: String,
 }
 
@@ -77,22 +75,22 @@ static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
     let files = chapters! {
         "models" "memory" "locks" "central" "ring" "lamport" "ricart-agrawala" "permissions"
         "tokens" "election" "lelann" "chang-roberts" "hirschberg-sinclair" "bully" "applications"
-        "agreement" "companions"
+        "graphs" "agreement" "companions"
     };
     files.into_iter().flat_map(|(name, text)| read::<Chapter>(name, text).scenarios).collect()
 });
 
 impl Scenario {
-    /// Returns all worked examples, by chapter.
+    /// Returns all worked examples, in the order of their chapters.
     pub(crate) fn all() -> &'static [Scenario] {
         &SCENARIOS
     }
 
-    /// Returns the worked example of this name.
+    /// Returns the worked example with this name.
     ///
     /// # Errors
     ///
-    /// Returns a message with suggestions if there is none.
+    /// Returns a message with similar names if there is none.
     pub(crate) fn find(name: &str) -> Result<&'static Scenario, String> {
         let names = Scenario::all().iter().map(|it| it.name.as_str());
         let mut all = Scenario::all().iter();
@@ -150,7 +148,7 @@ impl Scenario {
     }
 }
 
-/// Formats a parameter as a command-line option.
+/// Formats the name of a parameter as a command-line option.
 pub(crate) fn option(name: &str) -> String {
     let dashes = if name.len() == 1 { "-" } else { "--" };
     format!("{dashes}{name}")
@@ -174,7 +172,7 @@ mod tests {
         }
     }
 
-    /// Reports problems with the name of the example.
+    /// An error message contains the name of the example.
     #[test]
     fn expectation_names_are_unique_in_their_scenario() {
         for scenario in Scenario::all() {

@@ -1,4 +1,6 @@
-//! Administrative calls: requests and responses in terms of this crate.
+//! Administrative calls of [`Admin`], with their requests and responses.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::mvccpb::KeyValue;
@@ -7,7 +9,7 @@ use crate::admin::{Admin, Repeat};
 use crate::error::ClientError;
 use crate::requests::unsigned;
 
-/// A member of a service, as the members know it.
+/// A member, according to the list of members that the cluster keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// Identifier of the member.
@@ -16,43 +18,60 @@ pub struct Member {
     pub name: String,
     /// URLs for other members.
     pub peer_urls: Vec<String>,
-    /// URLs for clients; none while they are not known.
+    /// URLs for clients; empty until the member has announced them.
     pub client_urls: Vec<String>,
     /// True if the member has no vote.
     pub is_learner: bool,
 }
 
-/// State of one member, as it reports it.
+/// State of one member, as the member itself reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberStatus {
     /// Identifier of the member that responded.
     pub id: u64,
-    /// Version of the protocol.
+    /// Version of etcd's API that the member reports.
     pub version: String,
     /// Identifier of the leader; 0 if the member knows none.
     pub leader: u64,
     /// Current term of the member.
     pub term: u64,
-    /// Index of the last log entry that was applied.
+    /// Index of the last log entry that the member has applied.
     pub applied_index: u64,
     /// True if the member has no vote.
     pub is_learner: bool,
     /// Problems that the member reports.
     pub errors: Vec<String>,
+    /// Connections to the other members; empty for a member of etcd.
+    pub links: Vec<MemberLink>,
 }
 
-/// Keys to read.
+/// Connection of one member to another, as the first one reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemberLink {
+    /// Identifier of the other member.
+    pub id: u64,
+    /// True if the connection is established now.
+    pub is_connected: bool,
+    /// Time at which the last connection was lost, by the clock of the reporting member. `None`: no
+    /// connection was lost since that member started.
+    pub disconnected_at: Option<SystemTime>,
+    /// Time of the last message from the other member, by the clock of the reporting member. It may
+    /// be long ago, because members send nothing if they have no message for each other.
+    pub last_contact_at: Option<SystemTime>,
+}
+
+/// Range of keys to read, and how to read it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
     /// First key of the range.
     pub key: Vec<u8>,
     /// Exclusive end of the range. Empty for a single key; `\0` for all keys from the first one on.
     pub range_end: Vec<u8>,
-    /// Upper bound on the number of keys; 0 for none.
+    /// Upper bound on the number of keys; 0 for no limit.
     pub limit: i64,
-    /// Revision to read at; 0 for the current one.
+    /// Revision at which to read; 0 for the current revision.
     pub revision: u64,
-    /// True if values are left out.
+    /// True if the response should contain only keys, without values.
     pub keys_only: bool,
     /// True if the member may respond with its own applied state, without a quorum.
     pub serializable: bool,
@@ -63,30 +82,30 @@ pub struct Query {
 pub struct Key {
     /// Name of the key.
     pub key: Vec<u8>,
-    /// Value of the key; empty if it was left out.
+    /// Value of the key; empty if the query asked for keys only.
     pub value: Vec<u8>,
     /// Revision in which the key was created.
     pub create_revision: u64,
     /// Revision of the last change.
     pub mod_revision: u64,
-    /// Lease with which the key ends; 0 if there is none.
+    /// ID of the lease that deletes the key when it ends; 0 if the key has no lease.
     pub lease: i64,
 }
 
-/// Keys that were read.
+/// Response to a [`Query`]: the keys that were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// Revision of the store.
+    /// Revision of the store at the time of the read.
     pub revision: u64,
-    /// The keys, in their order.
+    /// The keys, in ascending order.
     pub keys: Vec<Key>,
     /// True if there are more keys than the limit allowed.
     pub has_more: bool,
 }
 
 impl Admin {
-    /// Returns the members. If `linearizable` is false, the member responds with its own state,
-    /// without a quorum.
+    /// Returns the members. If `linearizable` is false, the response may be outdated: the member
+    /// reads its own state, without a quorum.
     ///
     /// # Errors
     ///
@@ -98,7 +117,7 @@ impl Admin {
         Ok(members(response.members))
     }
 
-    /// Adds a member with this peer URL and returns all members.
+    /// Adds the member with this peer URL to the cluster, and returns all members.
     ///
     /// # Errors
     ///
@@ -115,7 +134,7 @@ impl Admin {
         Ok(members(response.members))
     }
 
-    /// Removes a member and returns those that remain.
+    /// Removes a member from the cluster, and returns the remaining members.
     ///
     /// # Errors
     ///
@@ -159,10 +178,11 @@ impl Admin {
             applied_index: response.raft_applied_index,
             is_learner: response.is_learner,
             errors: response.errors,
+            links: response.links.iter().map(link).collect(),
         })
     }
 
-    /// Returns the keys of a range.
+    /// Reads the keys of a range.
     ///
     /// # Errors
     ///
@@ -186,7 +206,7 @@ impl Admin {
         Ok(Page { revision, keys, has_more: response.more })
     }
 
-    /// Puts a value, once, and returns the revision.
+    /// Sends one request to put a value, and returns the revision of the change.
     ///
     /// # Errors
     ///
@@ -198,7 +218,8 @@ impl Admin {
         Ok(response.header.map_or(0, |header| unsigned(header.revision)))
     }
 
-    /// Discards the history before a revision.
+    /// Removes the history of the store before a revision, so that older revisions cannot be read
+    /// any more.
     ///
     /// # Errors
     ///
@@ -211,7 +232,8 @@ impl Admin {
         Ok(())
     }
 
-    /// Returns the remaining time and the TTL of a lease, in seconds; `None` if it does not exist.
+    /// Returns the remaining time of a lease and its granted time to live, both in seconds; `None`
+    /// if the lease does not exist.
     ///
     /// # Errors
     ///
@@ -222,6 +244,19 @@ impl Admin {
         let response: rpc::LeaseTimeToLiveResponse = self.ask(path, request, Repeat::Read).await?;
         let is_there = response.ttl >= 0 && response.granted_ttl > 0;
         Ok(is_there.then_some((response.ttl, response.granted_ttl)))
+    }
+}
+
+fn link(link: &rpc::MemberLink) -> MemberLink {
+    let time = |millis: i64| {
+        let millis = u64::try_from(millis).ok().filter(|millis| *millis > 0)?;
+        UNIX_EPOCH.checked_add(Duration::from_millis(millis))
+    };
+    MemberLink {
+        id: link.id,
+        is_connected: link.is_connected,
+        disconnected_at: time(link.disconnected_at),
+        last_contact_at: time(link.last_contact_at),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Administrative calls: failover among the endpoints of a service.
+//! Administrative calls to a service. A call tries further endpoints if one fails.
 
 pub(crate) mod calls;
 
@@ -25,47 +25,52 @@ use crate::transport::retry::{Backoff, RetryAction, rejected, retry_action};
 /// Time within which a call must succeed, over all attempts.
 const CALL_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Delay after which a read is also sent to another member.
+/// Time without a response after which a read is also sent to another member.
 const READ_DELAY: Duration = Duration::from_millis(750);
 
-/// Upper bound on repetitions of a call after temporary failures.
+/// Upper bound on how often a call is repeated after temporary failures.
 const MAX_REPEATS: u32 = 20;
 
-/// Upper bound on the bytes of a response. A member of Tenure sends 64 MiB at most.
+/// Upper bound on the bytes of a response. It exceeds the 64 MiB that a member of Tenure sends at
+/// most.
 const MAX_RESPONSE_BYTES: usize = 65 << 20;
 
-/// Time for the next message of a snapshot to arrive.
+/// Longest time between two messages of a snapshot.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A call that has ended: place of the endpoint, connection, and response.
+/// A call that has ended: the index of the endpoint, the connection, and the response.
 type FinishedCall = (usize, Arc<Connection>, Result<Bytes, Status>);
 
-/// Policy for a call that received no response.
+/// How often a call is sent if no response arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repeat {
-    /// The call is sent once.
+    /// Send the call only once.
     Never,
-    /// The call is sent to another member after a failure.
+    /// Send the call to another member if the first one fails.
     AfterFailure,
-    /// The call is also sent to another member while the first one does not respond.
+    /// Also send the call to another member while the first one does not respond.
     Read,
 }
 
 /// Administrative calls at a service: its members, keys, leases and snapshots.
 ///
-/// The endpoints are tried in their order, and a call goes to the one that responded last. After a
-/// quarter of a second without a connection, the next one is tried in parallel. An endpoint that
-/// accepts the connection and sends nothing counts as unresponsive: its process is stopped.
+/// A call goes first to the endpoint that was used last, then to the others in their order. If an
+/// endpoint accepts no connection within a quarter of a second, the next one is tried in parallel.
+/// An endpoint that accepts the connection and sends nothing counts as unresponsive, because a
+/// suspended process behaves like this.
+///
+/// The first response ends the call. So does a rejection that every member would repeat. A failure
+/// to connect or to authenticate ends the call only if no other endpoint can still respond.
 #[derive(Debug)]
 pub struct Admin {
     endpoints: Vec<Endpoint>,
     options: ConnectOptions,
-    /// Connection that was used last, with the place of its endpoint.
+    /// Connection that was used last, with the index of its endpoint.
     open: Mutex<Option<(usize, Arc<Connection>)>>,
 }
 
 impl Admin {
-    /// Creates a client of these endpoints. It connects with the first call.
+    /// Creates a client of the service at these endpoints. The first call opens the connection.
     ///
     /// # Errors
     ///
@@ -81,7 +86,7 @@ impl Admin {
         Ok(Admin { endpoints, options, open: Mutex::default() })
     }
 
-    /// Creates a client of other endpoints with the same access.
+    /// Creates a client of other endpoints, with the same user and certificates.
     ///
     /// # Errors
     ///
@@ -94,7 +99,7 @@ impl Admin {
         Admin::new(endpoints, self.options.clone())
     }
 
-    /// Sends a request and returns the response of the first member that has one.
+    /// Sends a request to the members, and returns the first response.
     pub(crate) async fn ask<Request, Response>(
         &self,
         path: &'static str,
@@ -121,38 +126,35 @@ impl Admin {
         let mut finished = Vec::new();
         loop {
             let connecting = self.connect(&mut untried, &mut failures);
-            let connected = connect_during_calls(connecting, &mut pending, &mut finished).await?;
+            let connected = connect_during_calls(connecting, &mut pending, &mut finished).await;
             if let Some((place, connection)) = connected {
-                let (request, within) = (request.clone(), deadline - Instant::now());
-                pending.spawn(async move {
-                    let response = timeout(within, connection.unary(path, request, within)).await;
-                    (place, connection, response.unwrap_or_else(|_| Err(no_response())))
-                });
+                pending.spawn(call(place, connection, path, request.clone(), deadline));
             }
             let can_hedge = repeat == Repeat::Read && !untried.is_empty();
             let until = if can_hedge { Instant::now() + READ_DELAY } else { deadline };
-            let call = match finished.pop() {
+            let ended = match finished.pop() {
                 Some(call) => Ok(Some(Ok(call))),
                 None => timeout_at(until, pending.join_next()).await,
             };
-            let (place, connection, response) = match call {
-                Ok(Some(Ok(call))) => call,
-                Ok(Some(Err(_))) => continue,
-                Ok(None) => return Err(self.unavailable(&failures)),
-                Err(_) if can_hedge => continue,
-                Err(_) => return Err(self.unavailable(&failures.with(usize::MAX, &no_response()))),
-            };
-            let status = match response {
-                Ok(response) => {
+            let (place, connection, status) = match ended {
+                Ok(Some(Ok((place, connection, Ok(response))))) => {
                     *self.open() = Some((place, connection));
                     return Ok(response);
                 }
-                Err(status) => status,
+                Ok(Some(Ok((place, connection, Err(status))))) => (place, connection, status),
+                Ok(Some(Err(_))) => continue,
+                Ok(None) => return Err(self.error(&failures)),
+                Err(_) if can_hedge => continue,
+                Err(_) => return Err(self.error(&failures.with(usize::MAX, &no_response()))),
             };
             match action_after(&status) {
-                RetryAction::Fail => return Err(rejected(&status)),
+                RetryAction::Fail if is_final(&status) => return Err(rejected(&status)),
+                RetryAction::Fail => {
+                    failures.reject(status);
+                    untried.clear();
+                }
                 _ if repeat == Repeat::Never => {
-                    return Err(self.unavailable(&failures.with(place, &status)));
+                    return Err(self.error(&failures.with(place, &status)));
                 }
                 RetryAction::Retry if repeats < MAX_REPEATS => {
                     repeats += 1;
@@ -171,14 +173,14 @@ impl Admin {
         }
     }
 
-    /// Begins a snapshot of the store of a member.
+    /// Requests a snapshot of a member's store, and returns once its first message has arrived.
     ///
     /// # Errors
     ///
     /// [`ClientError`], if no member sends the first piece.
     pub async fn snapshot(&self) -> Result<Snapshot, ClientError> {
         let (mut untried, mut failures) = (self.order(), Failures::default());
-        while let Some((place, connection)) = self.connect(&mut untried, &mut failures).await? {
+        while let Some((place, connection)) = self.connect(&mut untried, &mut failures).await {
             let request = frames::encode(&SnapshotRequest {});
             let start = timeout(SNAPSHOT_TIMEOUT, async {
                 let path = "/etcdserverpb.Maintenance/Snapshot";
@@ -197,19 +199,22 @@ impl Admin {
             }
             failures = failures.with(place, &status);
         }
-        Err(self.unavailable(&failures))
+        Err(self.error(&failures))
     }
 
-    /// Connects to the next endpoint that responds; removes those that were tried from `untried`.
-    /// Returns `None` if there is none.
+    /// Connects to an endpoint of `untried`, in their order, and removes it there. Returns `None`
+    /// if no endpoint accepts the connection.
+    ///
+    /// If an endpoint rejects the user, no further endpoints are tried. The function then only
+    /// waits for connections that it has already started.
     async fn connect(
         &self,
         untried: &mut VecDeque<usize>,
         failures: &mut Failures,
-    ) -> Result<Option<(usize, Arc<Connection>)>, ClientError> {
+    ) -> Option<(usize, Arc<Connection>)> {
         if let Some(used) = self.used(untried.front()) {
             untried.pop_front();
-            return Ok(Some(used));
+            return Some(used);
         }
         let (mut connecting, mut started) = (JoinSet::new(), Vec::new());
         loop {
@@ -229,27 +234,29 @@ impl Admin {
                 Ok(Some(Ok((place, Ok(connection))))) => {
                     // The others may be tried again.
                     untried.extend(started.into_iter().filter(|it| *it != place));
-                    return Ok(Some((place, Arc::new(connection))));
+                    return Some((place, Arc::new(connection)));
                 }
                 Ok(Some(Ok((place, Err(status))))) => (place, status),
-                Ok(None) => return Ok(None),
+                Ok(None) => return None,
                 Ok(Some(Err(_))) | Err(_) => continue,
             };
-            if action_after(&status) == RetryAction::Fail {
-                return Err(rejected(&status));
-            }
             started.retain(|it| *it != place);
-            *failures = std::mem::take(failures).with(place, &status);
+            if action_after(&status) == RetryAction::Fail {
+                failures.reject(status);
+                untried.clear();
+            } else {
+                *failures = std::mem::take(failures).with(place, &status);
+            }
         }
     }
 
-    /// Returns the connection that was used last, if it is open and to the endpoint at this place.
+    /// Returns the connection that was used last, if it is open and its endpoint has this index.
     fn used(&self, place: Option<&usize>) -> Option<(usize, Arc<Connection>)> {
         let used = self.open().clone()?;
         (Some(&used.0) == place && !used.1.is_closed()).then_some(used)
     }
 
-    /// Returns the places of all endpoints, the one that was used last first.
+    /// Returns the indices of all endpoints. The one that was used last is first.
     fn order(&self) -> VecDeque<usize> {
         let first = self.open().as_ref().map_or(0, |(place, _)| *place);
         let count = self.endpoints.len();
@@ -260,7 +267,12 @@ impl Admin {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn unavailable(&self, Failures(failures): &Failures) -> ClientError {
+    /// Returns the error of a call that received no response. A recorded rejection has priority
+    /// over other failures.
+    fn error(&self, Failures { reasons, rejection }: &Failures) -> ClientError {
+        if let Some(status) = rejection {
+            return rejected(status);
+        }
         let describe = |(place, reason): &(usize, String)| match self.endpoints.get(*place) {
             Some(endpoint) if self.endpoints.len() > 1 => {
                 format!("{}: {reason}", endpoint.address())
@@ -271,28 +283,41 @@ impl Admin {
             [one] => one.address().to_owned(),
             several => format!("any of {} endpoints", several.len()),
         };
-        let reasons: Vec<String> = failures.iter().map(describe).collect();
+        let reasons: Vec<String> = reasons.iter().map(describe).collect();
         ClientError::Unavailable { endpoints, reason: reasons.join("; ") }
     }
 }
 
-/// Waits for a connection while calls are pending. Calls that end meanwhile are added to
-/// `finished`. After a successful call the connection is not needed, so this returns `None`.
+/// Sends a request over a connection to the endpoint with this index.
+async fn call(
+    place: usize,
+    connection: Arc<Connection>,
+    path: &'static str,
+    request: Bytes,
+    deadline: Instant,
+) -> FinishedCall {
+    let within = deadline - Instant::now();
+    let response = timeout(within, connection.unary(path, request, within)).await;
+    (place, connection, response.unwrap_or_else(|_| Err(no_response())))
+}
+
+/// Waits for a connection while calls are pending, and adds calls that end meanwhile to `finished`.
+/// Returns `None` after a final response, which makes the connection unnecessary.
 async fn connect_during_calls(
-    connecting: impl Future<Output = Result<Option<(usize, Arc<Connection>)>, ClientError>>,
+    connecting: impl Future<Output = Option<(usize, Arc<Connection>)>>,
     pending: &mut JoinSet<FinishedCall>,
     finished: &mut Vec<FinishedCall>,
-) -> Result<Option<(usize, Arc<Connection>)>, ClientError> {
+) -> Option<(usize, Arc<Connection>)> {
     let mut connecting = pin!(connecting);
     loop {
         tokio::select! {
             biased;
             Some(joined) = pending.join_next() => {
                 let Ok(call) = joined else { continue };
-                let has_succeeded = call.2.is_ok();
+                let has_response = call.2.as_ref().err().is_none_or(is_final);
                 finished.push(call);
-                if has_succeeded {
-                    return Ok(None);
+                if has_response {
+                    return None;
                 }
             }
             connected = &mut connecting => return connected,
@@ -300,22 +325,54 @@ async fn connect_during_calls(
     }
 }
 
-/// Failures of endpoints, by their places.
+/// Failures of the endpoints during one call.
 #[derive(Debug, Default)]
-struct Failures(Vec<(usize, String)>);
+struct Failures {
+    /// Reasons why endpoints did not respond, each with the index of the endpoint.
+    reasons: Vec<(usize, String)>,
+    /// First rejection that might come from this member only. The call fails with it if no other
+    /// endpoint responds.
+    rejection: Option<Status>,
+}
 
 impl Failures {
-    /// Adds the reason of a failure. A later reason of the same endpoint replaces it.
+    /// Adds the reason for which an endpoint failed. It replaces an earlier reason of the same
+    /// endpoint.
     fn with(mut self, place: usize, status: &Status) -> Failures {
-        self.0.retain(|(known, _)| *known != place);
-        self.0.push((place, status.message().to_owned()));
+        self.reasons.retain(|(known, _)| *known != place);
+        self.reasons.push((place, status.message().to_owned()));
         self
+    }
+
+    /// Records a rejection, unless another one is recorded already.
+    fn reject(&mut self, status: Status) {
+        self.rejection.get_or_insert(status);
     }
 }
 
-/// Returns the status for a member that does not respond.
+/// Returns the status that stands for a missing response.
 fn no_response() -> Status {
     Status::deadline_exceeded("it does not respond")
+}
+
+/// Returns true if every member would reject the call for this reason, because it follows from the
+/// call and the replicated state.
+///
+/// Any other rejection concerns one endpoint only. A lagging member may not know the password of
+/// the user, or the program at the endpoint is not a member. Such a rejection does not end a call
+/// that is pending at another endpoint.
+fn is_final(status: &Status) -> bool {
+    let is_transport_error = std::error::Error::source(status).is_some();
+    let code = status.code();
+    !is_transport_error
+        && matches!(
+            code,
+            Code::InvalidArgument
+                | Code::NotFound
+                | Code::AlreadyExists
+                | Code::PermissionDenied
+                | Code::FailedPrecondition
+        )
 }
 
 /// Returns the reaction to a failed call.
@@ -330,7 +387,7 @@ fn action_after(status: &Status) -> RetryAction {
     }
 }
 
-/// A snapshot while it is received.
+/// A snapshot of a store, received in parts.
 #[derive(Debug)]
 pub struct Snapshot {
     endpoint: String,
@@ -340,7 +397,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Returns the next piece; `None` at the end of the snapshot.
+    /// Returns the next part of the snapshot; `None` at its end.
     ///
     /// # Errors
     ///

@@ -13,14 +13,15 @@ use super::log::{
 use super::names::{SmallNames, UniqueNames};
 use super::one_view::OneView;
 use super::quiescence::Quiescence;
+use super::waves::{AllReached, WaveTree};
 use crate::card::Service;
 use crate::monitor::{Monitor, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::agreement::{Command, Event};
 
-/// Defines the sum of all monitors: name, service, type, and construction for a group of `size` in
-/// which the processes `down` are down from the start.
+/// Defines an enum of all monitors. Each line gives the name, service, type and constructor call of
+/// one monitor. `size` is the group size, and the processes `down` are down from the start.
 macro_rules! monitors {
     ($size:ident, $down:ident: $($Name:ident of $Service:ident: $Monitor:ty = $new:expr;)+) => {
         /// A monitor of any agreement service.
@@ -101,11 +102,13 @@ monitors! { size, down:
     AnsweredOnce of Log: AnsweredOnce = AnsweredOnce::new();
     CommittedWasAppended of Log: CommittedWasAppended = CommittedWasAppended::new();
     CommittedOnce of Log: CommittedOnce = CommittedOnce::new();
+    WaveTree of Wave: WaveTree = WaveTree::new();
+    AllReached of Wave: AllReached = AllReached::new(size);
 }
 
 impl AgreementMonitor {
-    /// Returns true if the monitor judges the end of a run, and not each step. Consensus properties
-    /// are violated by a single step.
+    /// Returns true if the end of a run decides the verdict of the monitor. False for the monitors
+    /// of consensus that a single step violates.
     pub fn is_judged_at_end(&self) -> bool {
         let by_a_step = matches!(
             self,
@@ -114,7 +117,8 @@ impl AgreementMonitor {
         self.property().is_decided_at_end() && !by_a_step
     }
 
-    /// Creates the monitor of a property of a service; `None` if no monitor judges it there.
+    /// Creates the monitor of a property of a service; `None` if no monitor of that service judges
+    /// the property.
     pub fn of(service: Service, property: Property, size: u32, down: &[ProcessId]) -> Option<Self> {
         let all = AgreementMonitor::all(service, size, down);
         all.into_iter().find(|monitor| monitor.property() == property)

@@ -7,8 +7,8 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::election;
 
-/// Without terms, no process changes its leader unless a request, a crash, a recovery or a
-/// suspicion occurred in between.
+/// In an election without terms, no process changes its leader unless a request, a crash, a
+/// recovery or a suspicion occurred in between.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Irrevocability {
     epoch: u32,
@@ -23,22 +23,23 @@ struct Belief {
     leader: u32,
 }
 
-const NOTHING: Belief = Belief { epoch: 0, leader: u32::MAX };
+const NO_BELIEF: Belief = Belief { epoch: 0, leader: u32::MAX };
 
 impl Irrevocability {
     /// Creates the monitor before the first event.
     pub fn new(size: u32) -> Self {
-        Irrevocability { epoch: 0, beliefs: vec![NOTHING; size as usize] }
+        Irrevocability { epoch: 0, beliefs: vec![NO_BELIEF; size as usize] }
     }
 
-    /// Records a legitimate cause for another election.
+    /// Records a legitimate cause for another election, after which processes may change their
+    /// leader.
     pub fn start_epoch(&mut self) {
         self.epoch += 1;
     }
 
     fn forget(&mut self, at: ProcessId) {
         if let Some(belief) = self.beliefs.get_mut(at.index()) {
-            *belief = NOTHING;
+            *belief = NO_BELIEF;
         }
     }
 
@@ -46,7 +47,7 @@ impl Irrevocability {
         let Some(belief) = self.beliefs.get_mut(at.index()) else { return Ok(()) };
         let now = Belief { epoch: self.epoch, leader: leader.0 };
         let before = core::mem::replace(belief, now);
-        let changed = before.leader != NOTHING.leader && before.leader != leader.0;
+        let changed = before.leader != NO_BELIEF.leader && before.leader != leader.0;
         if !changed || before.epoch != self.epoch {
             return Ok(());
         }

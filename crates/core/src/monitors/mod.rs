@@ -28,6 +28,7 @@ mod quiescence;
 mod steady_leader;
 mod uniqueness;
 mod validity;
+mod waves;
 
 pub use agreement::Agreement;
 pub use agreement_monitor::AgreementMonitor;
@@ -60,3 +61,4 @@ pub use quiescence::Quiescence;
 pub use steady_leader::SteadyLeader;
 pub use uniqueness::Uniqueness;
 pub use validity::Validity;
+pub use waves::{AllReached, WaveTree};

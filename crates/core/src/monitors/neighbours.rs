@@ -1,21 +1,62 @@
-use alloc::format;
+use core::hash::{Hash, Hasher};
 
-use crate::card::Topology;
+use alloc::format;
+use alloc::sync::Arc;
+
+use crate::card::{Card, Topology};
+use crate::graph::Graph;
 use crate::monitor::{Monitor, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
 
-/// Messages go only to neighbours on the ring of the card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Messages go only to neighbours: on the ring of the card, or along the edges of a graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NeighboursOnly {
     topology: Topology,
     size: u32,
+    graph: Option<Arc<Graph>>,
 }
 
 impl NeighboursOnly {
     /// Creates the monitor for a group of `size` processes.
     pub const fn of(topology: Topology, size: u32) -> Self {
-        NeighboursOnly { topology, size }
+        NeighboursOnly { topology, size, graph: None }
+    }
+
+    /// Creates the monitor for messages along the edges of a graph.
+    pub fn in_graph(graph: Arc<Graph>) -> Self {
+        NeighboursOnly { topology: Topology::Graph, size: graph.vertices(), graph: Some(graph) }
+    }
+
+    /// Creates the monitor for the links on the card of an algorithm: the edges of its graph if it
+    /// has one, or else its topology.
+    pub fn of_card(card: &Card, size: u32) -> Self {
+        match &card.graph {
+            Some(graph) => NeighboursOnly::in_graph(Arc::clone(graph)),
+            None => NeighboursOnly::of(card.topology, size),
+        }
+    }
+
+    /// Returns the graph whose edges are the links; `None` if the topology alone determines the
+    /// links.
+    pub const fn graph(&self) -> Option<&Arc<Graph>> {
+        self.graph.as_ref()
+    }
+
+    /// Returns true if the network has a link from one process to the other.
+    pub fn joins(&self, from: ProcessId, to: ProcessId) -> bool {
+        match &self.graph {
+            Some(graph) => graph.has_edge(from, to),
+            None => self.topology.joins(self.size, from, to),
+        }
+    }
+}
+
+/// Hashes the topology and the group size, and omits the graph to save time. All of them stay the
+/// same during a run.
+impl Hash for NeighboursOnly {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.topology, self.size).hash(state);
     }
 }
 
@@ -26,14 +67,13 @@ impl<C, E> Monitor<C, E> for NeighboursOnly {
 
     fn observe(&mut self, at: ProcessId, seen: Observation<'_, C, E>) -> Result<(), Violation> {
         match seen {
-            Observation::Sent { to } if !self.topology.joins(self.size, at, to) => {
-                let message = match self.topology {
-                    Topology::UnidirectionalRing => {
-                        format!("{at} sends to {to}, which is not its successor on the ring")
-                    }
-                    _ => format!("{at} sends to {to}, which is not its neighbour on the ring"),
+            Observation::Sent { to } if !self.joins(at, to) => {
+                let place = match self.topology {
+                    _ if self.graph.is_some() => "its neighbour in the graph",
+                    Topology::UnidirectionalRing => "its successor on the ring",
+                    _ => "its neighbour on the ring",
                 };
-                Err(Violation { at, message })
+                Err(Violation { at, message: format!("{at} sends to {to}, which is not {place}") })
             }
             _ => Ok(()),
         }
@@ -56,5 +96,17 @@ mod tests {
         assert_eq!(message, "P3 sends to P2, which is not its successor on the ring");
         assert_eq!(sends(Topology::BidirectionalRing, 1), Ok(()));
         assert_eq!(sends(Topology::Complete, 1), Ok(()));
+    }
+
+    #[test]
+    fn detects_message_along_missing_edge() {
+        let line = Arc::new(Graph::line(3));
+        let sends = |from, to| {
+            let sent = MutexObservation::Sent { to: ProcessId(to) };
+            NeighboursOnly::in_graph(Arc::clone(&line)).observe(ProcessId(from), sent)
+        };
+        assert_eq!((sends(0, 1), sends(1, 0), sends(1, 2)), (Ok(()), Ok(()), Ok(())));
+        let message = sends(2, 0).expect_err("the line has no such edge").message;
+        assert_eq!(message, "P3 sends to P1, which is not its neighbour in the graph");
     }
 }

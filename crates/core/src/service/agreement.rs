@@ -11,28 +11,30 @@ use alloc::vec::Vec;
 
 use super::{
     EventViews, barrier, broadcast, consensus, log, membership, renaming, snapshot, termination,
+    wave,
 };
 use crate::card::Service;
 use crate::process::ProcessId;
 
-/// State of a user of a service, by which progress is judged.
+/// State of a user of a service. It tells whether the service owes the user a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserState {
-    /// Waits for nothing.
+    /// Does not wait.
     Idle,
     /// Has issued a command and waits for its result.
     Waiting,
-    /// Has received news that all users must receive. Users that are [`UserState::Uninformed`] now
-    /// wait.
+    /// Has received a notice that every user must receive. From then on, users in the state
+    /// [`UserState::Uninformed`] wait for this notice as well.
     Informed,
-    /// Waits as soon as another user is informed.
+    /// Has not received a notice that every user must receive. Waits for it once another user is in
+    /// the state [`UserState::Informed`].
     Uninformed,
 }
 
 /// Parameters of a user model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserConfig {
-    /// Service of the user, for the sum of all services.
+    /// Service of the user. Only the type [`User`], which covers all services, reads it.
     pub service: Service,
     /// Process of the user.
     pub at: ProcessId,
@@ -65,13 +67,14 @@ pub trait ServiceUser: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
     /// Returns the next command, if the user can issue one now.
     fn next_command(&self) -> Option<Self::Command>;
 
-    /// Returns true if a command requests an agreement, the unit that messages are counted per.
+    /// Returns true if a command requests an agreement, the unit in which costs are stated.
     fn is_counted(command: &Self::Command) -> bool {
         let _ = command;
         true
     }
 
-    /// Returns true if the user must issue the next command eventually.
+    /// Returns true if the user must eventually issue its next command, because other users depend
+    /// on it.
     fn is_obliged(&self) -> bool {
         false
     }
@@ -82,10 +85,10 @@ pub trait ServiceUser: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
         false
     }
 
-    /// Records a command that was issued.
+    /// Records a command that the user issued.
     fn on_command(&mut self, command: &Self::Command);
 
-    /// Records an event that was received.
+    /// Records an event that the user received.
     fn on_event(&mut self, event: &Self::Event);
 
     /// Records a crash of the process.
@@ -99,10 +102,11 @@ pub trait ServiceUser: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrongService;
 
-/// Defines the sum of all services.
+/// Defines the enums of commands, events and users, with one variant per agreement service.
 macro_rules! services {
     ($($Service:ident = $service:ident;)+) => {
-        /// Command of any of these services. The variants of the services have different names.
+        /// Command of any agreement service. It serializes without the name of the service, because
+        /// commands of two services never have the same variant name.
         #[derive(Clone, PartialEq, Eq, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[cfg_attr(feature = "serde", serde(untagged))]
@@ -111,7 +115,8 @@ macro_rules! services {
             $($Service($service::Command)),+
         }
 
-        /// Event of any of these services. The variants of the services have different names.
+        /// Event of any agreement service. It serializes without the name of the service, because
+        /// events of two services never have the same variant name.
         #[derive(Clone, PartialEq, Eq, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[cfg_attr(feature = "serde", serde(untagged))]
@@ -136,7 +141,7 @@ macro_rules! services {
                 matches!(self, $(Service::$Service)|+)
             }
 
-            /// Returns true if all users together request one result.
+            /// Returns true if all users of the service together request one result.
             pub const fn is_collective(self) -> bool {
                 match self {
                     $(Service::$Service => <$service::User as ServiceUser>::IS_COLLECTIVE,)+
@@ -294,6 +299,7 @@ services! {
     Membership = membership;
     Renaming = renaming;
     Log = log;
+    Wave = wave;
 }
 
 impl EventViews for Event {
@@ -302,7 +308,8 @@ impl EventViews for Event {
     }
 }
 
-/// The users of a group, with the number of agreements that each has requested.
+/// The users of all processes of a group, and the number of agreements that each user has
+/// requested.
 #[derive(Clone, Debug)]
 pub struct Users {
     service: Service,
@@ -332,18 +339,18 @@ impl Users {
         self.users[at.index()].must_wait()
     }
 
-    /// Records a command that was issued at `at`.
+    /// Records a command that the user at `at` issued.
     pub fn on_command(&mut self, at: ProcessId, command: &Command) {
         self.issued[at.index()] += u64::from(User::is_counted(command));
         self.users[at.index()].on_command(command);
     }
 
-    /// Records an event that was received at `at`.
+    /// Records an event that the user at `at` received.
     pub fn on_event(&mut self, at: ProcessId, event: &Event) {
         self.users[at.index()].on_event(event);
     }
 
-    /// Records a crash.
+    /// Records a crash of the process `at`.
     pub fn on_crash(&mut self, at: ProcessId) {
         self.users[at.index()].on_crash();
     }
@@ -367,7 +374,7 @@ impl Users {
         up.all(|at| self.next_command(at).is_none()) && self.waiting(is_up).is_empty()
     }
 
-    /// Returns the number of requested agreements.
+    /// Returns the number of agreements that the users have requested.
     pub fn agreements(&self) -> u64 {
         if self.service.is_collective() {
             self.issued.iter().copied().max().unwrap_or(0)

@@ -22,13 +22,15 @@ pub mod replication;
 pub mod snapshot;
 pub mod termination;
 pub mod tree;
+pub mod wave;
 
 pub use fence::Fence;
 
 /// Election number and winner; compared in this order.
 ///
-/// Both sides of an asynchronous election can reach the same number, so the number alone would not
-/// distinguish their leaders. Elections without terms use number 0.
+/// In an asynchronous system, two groups of processes can elect different leaders with the same
+/// number. The number alone would not distinguish these leaders. Elections without terms use number
+/// 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Term {
@@ -40,10 +42,12 @@ pub struct Term {
 }
 
 impl Term {
-    /// Exclusive bound of packed numbers. At a thousand elections per second it lasts 34 years.
+    /// Exclusive upper bound of the numbers that fit a fence. At a thousand elections per second it
+    /// lasts 34 years.
     pub const NUMBERS: u64 = 1 << 40;
 
-    /// Returns both halves as one number, in the same order: the first half of a fence.
+    /// Returns number and leader packed into one number, which has the same order. It is the first
+    /// half of a fence.
     ///
     /// # Panics
     ///
@@ -70,9 +74,9 @@ pub mod mutex {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Command {
-        /// Request to enter. Allowed outside, when not waiting.
+        /// Request to enter the critical section. Allowed outside, when not waiting.
         Enter,
-        /// Leave. Allowed inside.
+        /// Leave the critical section. Allowed inside.
         Exit,
     }
 
@@ -80,12 +84,12 @@ pub mod mutex {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Event {
-        /// This process entered.
+        /// This process entered the critical section.
         Entered {
             /// Fence, higher than that of every earlier entry of any process.
             fence: Fence,
         },
-        /// This process left.
+        /// This process left the critical section.
         Exited,
     }
 }
@@ -101,7 +105,7 @@ pub mod election {
     pub enum Command {
         /// Start an election, unless one is in progress here.
         Elect,
-        /// Step down, if leader.
+        /// Step down, if this process is the leader.
         Resign,
     }
 
@@ -116,7 +120,8 @@ pub mod election {
             /// Term of the leader.
             term: Term,
         },
-        /// The leader of this term is no longer trusted. No leader is until the next `Elected`.
+        /// The leader of this term is no longer trusted. This process trusts no leader until the
+        /// next `Elected` event.
         Deposed {
             /// Term that ended.
             term: Term,
@@ -158,7 +163,7 @@ pub mod detector {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum Command {}
 
-    /// Event for the local user.
+    /// Event for the local user: a new opinion about a peer.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub struct Event {
@@ -179,7 +184,7 @@ pub mod stream {
     pub enum Command {
         /// Send an item. The sender numbers its items to each receiver 1, 2, 3 …
         Send {
-            /// Process that receives it.
+            /// Process that receives the item.
             to: ProcessId,
             /// Number of the item.
             item: u64,
@@ -192,7 +197,7 @@ pub mod stream {
     pub enum Event {
         /// An item arrived.
         Received {
-            /// Process that sent it.
+            /// Process that sent the item.
             from: ProcessId,
             /// Number of the item.
             item: u64,
@@ -212,7 +217,8 @@ impl From<election::Command> for office::Command {
     }
 }
 
-/// A command, event, message or timer of one of many instances, such as a lock with a name.
+/// A command, event, message or timer of one of many instances of a protocol, with the key of the
+/// instance. For example, each lock of many is an instance.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Tagged<K, T> {
@@ -228,19 +234,19 @@ impl<K, T: Labelled> Labelled for Tagged<K, T> {
     }
 }
 
-/// Views of an event as one of a lock, an election or an agreement service.
+/// Access to an event as the event of a lock, an election or an agreement service.
 pub trait EventViews {
-    /// Returns the event of the lock, if it is one.
+    /// Returns the event of the lock; `None` if it is no such event.
     fn of_mutex(&self) -> Option<&mutex::Event> {
         None
     }
 
-    /// Returns the event of the election, if it is one.
+    /// Returns the event of the election; `None` if it is no such event.
     fn of_election(&self) -> Option<&election::Event> {
         None
     }
 
-    /// Returns the event of an agreement service, if it is one.
+    /// Returns the event of the agreement service; `None` if it is no such event.
     fn of_agreement(&self) -> Option<agreement::Event> {
         None
     }
@@ -303,6 +309,6 @@ impl<P: Protocol<Command = office::Command, Event = office::Event>> Office for P
 pub trait Agreement: Protocol<Command = agreement::Command, Event = agreement::Event> {}
 impl<P: Protocol<Command = agreement::Command, Event = agreement::Event>> Agreement for P {}
 
-/// A protocol that monitors its peers.
+/// A protocol that reports which peers seem to have crashed.
 pub trait Detector: Protocol<Command = detector::Command, Event = detector::Event> {}
 impl<P: Protocol<Command = detector::Command, Event = detector::Event>> Detector for P {}

@@ -38,9 +38,9 @@ class Live {
     this.source.close();
   }
 
-  status(look, says) {
+  status(look, label) {
     const status = byId("status");
-    if (status.textContent !== says) status.textContent = says;
+    if (status.textContent !== label) status.textContent = label;
     status.className = look;
   }
 
@@ -76,8 +76,8 @@ class Live {
   }
 
   tiles(view) {
-    const fill = (id, says, ...more) => byId(id).replaceChildren(
-      ...[says].flat(),
+    const fill = (id, label, ...more) => byId(id).replaceChildren(
+      ...[label].flat(),
       ...(more.some((each) => each !== "") ? [element("small", {}, ...more)] : []));
     fill("leader", view.leader ? name(view.leader[0]) : "none",
       view.leader ? `term ${view.leader[1]}` : "no live leader");
@@ -102,8 +102,8 @@ class Live {
 
   nodes(view) {
     const rows = view.processes.map((each) => {
-      const cell = (called, says, more = {}) =>
-        element("td", { "data-name": called, ...more }, says);
+      const cell = (called, label, more = {}) =>
+        element("td", { "data-name": called, ...more }, label);
       const held = { inside: "inside-now", waiting: "waits-now" }[each.lock] ?? "";
       const since = each.for_ms === null || each.life !== "up" ? "" : ` ${duration(each.for_ms)}`;
       const lock = each.life === "down" || each.life === "unknown" ? "–" : each.lock + since;
@@ -129,11 +129,11 @@ class Live {
    */
   news(view) {
     const list = byId("news");
-    for (const { number, at, kind, says } of view.news) {
+    for (const { number, at, kind, description } of view.news) {
       if (number <= this.known) continue;
       this.known = number;
       const item = element("li", { "data-at": String(at) },
-        element("time", {}, seconds(at)), element("span", { class: kind }, says));
+        element("time", {}, seconds(at)), element("span", { class: kind }, description));
       const older = Array.from(list.children).find((each) => Number(each.dataset.at) <= at);
       list.insertBefore(item, older ?? null);
     }
@@ -148,16 +148,16 @@ class Live {
     const { counter, violated } = summary;
     const rows = Object.entries(summary.verdicts).map(([property, verdict]) => {
       const promised = !summary.not_promised.includes(property);
-      const says = `${SIGNS[verdict] ?? ""} ${property} ${verdict}`;
-      return promised ? element("li", { class: verdict }, says)
-        : element("li", { class: "soft" }, `${says} (not promised)`);
+      const label = `${SIGNS[verdict] ?? ""} ${property} ${verdict}`;
+      return promised ? element("li", { class: verdict }, label)
+        : element("li", { class: "soft" }, `${label} (not promised)`);
     });
     const lines = [
       held ? "All promised properties hold." : "A promised property is violated.",
       `${count(summary.entries)} entries in ${summary.seconds} s, `
         + `${count(summary.entries_per_second)}/s. Counter ${count(counter.found)}, expected `
         + `${count(counter.expected)}: ${counter.lost} lost updates.`,
-      ...violated.map((each) => `✗ ${each.property}: ${each.says}`),
+      ...violated.map((each) => `✗ ${each.property}: ${each.description}`),
       ...summary.notes,
     ];
     byId("verdict").replaceChildren(...lines.map((line) => element("p", {}, line)),

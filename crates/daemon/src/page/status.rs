@@ -1,4 +1,4 @@
-//! Routes for operators: `/health`, `/metrics` and `/status`.
+//! HTTP routes for operators: `/health`, `/metrics` and `/status`.
 
 use serde::Serialize;
 use tenure_web::axum::Router;
@@ -10,13 +10,13 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::status::{NodeStatus, metrics};
 
-/// Status request; the response is none while the node is starting.
+/// Request for the status of the node. The response is `None` while the node is starting.
 pub(super) type StatusRequest = oneshot::Sender<Option<NodeStatus>>;
 
 /// Content type of the text format of Prometheus.
 const PROMETHEUS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Returns the routes. The receiver of `requests` sends the responses.
+/// Returns the routes for operators. They send a request to `requests` and wait for the status.
 pub(super) fn routes(requests: &mpsc::Sender<StatusRequest>) -> Router {
     let route = |requests: &mpsc::Sender<StatusRequest>, show: fn(&NodeStatus) -> Response| {
         let requests = requests.clone();
@@ -38,7 +38,7 @@ async fn respond(
     match response.await {
         Ok(Some(status)) if was_sent => show(&status),
         _ => {
-            let body = serde_json::json!({ "healthy": false, "says": "the node is not running" });
+            let body = serde_json::json!({ "healthy": false, "reason": "the node is not running" });
             json(StatusCode::SERVICE_UNAVAILABLE, &body)
         }
     }
@@ -48,7 +48,7 @@ fn health(status: &NodeStatus) -> Response {
     match status.problem() {
         None => json(StatusCode::OK, &serde_json::json!({ "healthy": true })),
         Some(reason) => {
-            let body = serde_json::json!({ "healthy": false, "says": reason });
+            let body = serde_json::json!({ "healthy": false, "reason": reason });
             json(StatusCode::SERVICE_UNAVAILABLE, &body)
         }
     }

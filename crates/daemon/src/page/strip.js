@@ -37,11 +37,11 @@ class Strip {
     this.begin = Math.max(view.now - SHOWN_MS, 0);
     this.axis(high);
     this.rows();
-    for (const message of view.strip.letters) this.message(message);
+    for (const message of view.strip.messages) this.message(message);
     const order = ["leading", "stopped", "down", "waiting", "inside"];
-    const held = [...view.strip.held];
-    held.sort((a, b) => order.indexOf(a.what) - order.indexOf(b.what));
-    for (const span of held) this.held(span);
+    const conditions = [...view.strip.conditions];
+    conditions.sort((a, b) => order.indexOf(a.condition) - order.indexOf(b.condition));
+    for (const interval of conditions) this.condition(interval);
     canvas.setAttribute("aria-label", this.words());
   }
 
@@ -104,21 +104,21 @@ class Strip {
     pen.globalAlpha = 1;
   }
 
-  held({ process, what, from, until }) {
+  condition({ process, condition, from, until }) {
     const { pen } = this;
     const end = until ?? this.view.now;
     if (end < this.begin) return;
     const left = this.x(Math.max(from, this.begin));
     const width = Math.max(this.x(end) - left, 1.5);
     const y = this.y(process);
-    if (what === "inside") {
+    if (condition === "inside") {
       pen.fillStyle = this.colour("inside");
       pen.fillRect(left, y - 7, width, 14);
-    } else if (what === "waiting") this.hatched(left, y - 5, width, 10);
-    else if (what === "leading") {
+    } else if (condition === "waiting") this.hatched(left, y - 5, width, 10);
+    else if (condition === "leading") {
       pen.fillStyle = this.colour("crown");
       pen.fillRect(left, y - 14, width, 4);
-    } else this.away(what, left, width, y);
+    } else this.away(condition, left, width, y);
   }
 
   hatched(left, top, width, high) {
@@ -138,11 +138,11 @@ class Strip {
   }
 
   /** Draws a crashed process as a cross and dashes, and a suspended one as two rails. */
-  away(what, left, width, y) {
+  away(condition, left, width, y) {
     const { pen } = this;
     pen.fillStyle = this.colour("paper");
     pen.fillRect(left, y - 9, width, 18);
-    if (what === "stopped") {
+    if (condition === "stopped") {
       pen.strokeStyle = this.colour("soft");
       this.line([[left, y - 4], [left + width, y - 4]], 2);
       this.line([[left, y + 4], [left + width, y + 4]], 2);
@@ -166,8 +166,8 @@ class Strip {
 
   /** Text alternative of the diagram. */
   words() {
-    const what = this.view.processes.map(({ process, life, lock }) =>
+    const states = this.view.processes.map(({ process, life, lock }) =>
       `P${process} ${life === "up" ? `is ${lock}` : life}`);
-    return `Space–time diagram of the last ${SHOWN_MS / 1000} seconds. Now ${what.join(", ")}.`;
+    return `Space–time diagram of the last ${SHOWN_MS / 1000} seconds. Now ${states.join(", ")}.`;
   }
 }

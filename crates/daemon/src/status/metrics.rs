@@ -58,7 +58,7 @@ fn write_lock(all: &mut Exposition, status: &NodeStatus) {
         is("inside"),
     );
     all.gauge("tenure_waiting", "Whether this node waits to enter: 1 or 0.", is("waiting"));
-    all.counter("tenure_asked_total", "Number of requests to enter.", lock.requests);
+    all.counter("tenure_requests_total", "Number of requests to enter.", lock.requests);
     all.counter("tenure_entries_total", "Number of entries.", lock.entries);
     let waited = lock.waited_seconds;
     all.counter(
@@ -102,7 +102,7 @@ fn write_links(all: &mut Exposition, links: &[LinkStatus]) {
 
 fn write_rejections(all: &mut Exposition, status: &NodeStatus) {
     let help = "Incoming connections that were rejected.";
-    let mut family = all.family("counter", "tenure_refused_total", help);
+    let mut family = all.family("counter", "tenure_rejected_total", help);
     for reason in Refusal::ALL.map(Refusal::name) {
         let times = status.refused.get(reason).copied().unwrap_or_default();
         family.set(&[("reason", reason)], times);

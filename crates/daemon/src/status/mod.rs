@@ -1,4 +1,4 @@
-//! Status of a node for operators: as JSON, as metrics, and as healthy or not.
+//! Status of a node for operators: as JSON, as metrics, and as a check of its health.
 
 mod metrics;
 mod observer;
@@ -13,10 +13,10 @@ pub(crate) use metrics::metrics;
 pub(crate) use observer::NodeInfo;
 pub use observer::Observer;
 
-/// Status of a node at one moment, as the body of `GET /status`. Times are in UTC by RFC 3339.
+/// Status of a node at one moment: the body of `GET /status`. Times are in UTC by RFC 3339.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeStatus {
-    /// Number of its process, from 1.
+    /// Number of the node's process, from 1.
     pub process: u32,
     /// Name of the cluster.
     pub cluster: String,
@@ -26,23 +26,23 @@ pub struct NodeStatus {
     pub mutex: String,
     /// Election algorithm.
     pub election: String,
-    /// Version of Tenure that it runs.
+    /// Version of Tenure that the node runs.
     pub release: String,
-    /// Session of this start, from 1.
+    /// Number of this start of the node, from 1.
     pub session: u64,
-    /// Time of the status.
+    /// Time to which this status refers.
     pub time: String,
-    /// Time since the start, in milliseconds.
+    /// Time since the node started, in milliseconds.
     pub up_ms: u64,
-    /// Leader as this node knows it; none if it knows none.
+    /// Leader that this node knows; `None` if it knows none.
     pub leader: Option<LeaderInfo>,
-    /// Number of leaders that it has learned of.
+    /// Number of leaders that this node has learned of since it started.
     pub elections: u64,
-    /// Use of the lock at this node.
+    /// How this node uses its lock.
     pub lock: LockUsage,
-    /// Connections to its peers, in the order of their numbers.
+    /// Connections to the peers, in the order of their numbers.
     pub links: Vec<LinkStatus>,
-    /// Numbers of rejected connections by reason, without zeros.
+    /// Numbers of rejected connections, by reason. Reasons that did not occur are omitted.
     pub refused: BTreeMap<String, u64>,
     /// Messages and bytes on its connections.
     pub traffic: Traffic,
@@ -57,29 +57,28 @@ pub struct LeaderInfo {
     pub process: u32,
     /// Number of the term.
     pub term: u64,
-    /// Time since when this node knows the leader.
+    /// Time at which this node learned of the leader.
     pub since: String,
-    /// Time for which it knows the leader, in milliseconds.
+    /// Time since this node learned of the leader, in milliseconds.
     pub for_ms: u64,
 }
 
-/// Use of the lock at one node.
+/// How one node uses its lock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LockUsage {
-    /// `outside`, `waiting` or `inside`.
+    /// State of this node: `outside`, `waiting` or `inside` the critical section.
     pub state: String,
-    /// Time in the current state, in milliseconds, while waiting or inside.
+    /// Time since the node began to wait or entered, in milliseconds; `None` while it is outside.
     pub for_ms: Option<u64>,
-    /// Fencing token of the last entry: term and count.
+    /// Fencing token of the last entry: the term and the count within it.
     pub fence: Option<(u64, u64)>,
-    /// Number of requests to enter.
-    #[serde(rename = "asked")]
+    /// Number of requests to enter the critical section.
     pub requests: u64,
-    /// Number of entries.
+    /// Number of entries into the critical section.
     pub entries: u64,
-    /// Total time of waiting for entries, in seconds.
+    /// Total time for which this node waited to enter, in seconds.
     pub waited_seconds: f64,
-    /// Longest time of waiting for an entry, in seconds.
+    /// Longest time for which this node waited to enter, in seconds.
     pub longest_wait_seconds: f64,
 }
 
@@ -92,21 +91,21 @@ pub struct LinkStatus {
     pub address: String,
     /// True if a connection carries messages.
     pub connected: bool,
-    /// Time since when the connection carries messages.
+    /// Time at which the current connection was established; `None` without one.
     pub since: Option<String>,
-    /// Latest known session of the peer.
+    /// Latest session of the peer that this node knows: the number of the peer's start.
     pub session: Option<u64>,
     /// True if the peer is suspected to have crashed.
     pub suspected: bool,
-    /// Last error since the connection began.
+    /// Last error of the connection since it was established.
     pub error: Option<String>,
-    /// Number of messages that the peer has not confirmed yet.
+    /// Number of messages that this node keeps because the peer has not confirmed them.
     pub held_messages: u64,
     /// Total size of these messages, in bytes.
     pub held_bytes: u64,
 }
 
-/// Messages and bytes on the connections of a node since its start.
+/// Numbers of messages and bytes on the connections of a node since it started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Messages that were sent, including repetitions.
@@ -117,25 +116,25 @@ pub struct Traffic {
     pub bytes_sent: u64,
     /// Bytes that were received.
     pub bytes_received: u64,
-    /// Repeated messages that were dropped.
+    /// Repeated messages that the node received and dropped.
     pub duplicates: u64,
-    /// Messages that were for an earlier session.
+    /// Received messages that were meant for an earlier session of the node.
     pub discarded: u64,
     /// Messages that were dropped because the queue of the peer was full.
     pub overflowed: u64,
     /// Connections that were closed because a peer sent malformed bytes.
     pub malformed: u64,
-    /// Messages that failed validation.
+    /// Received messages that failed validation.
     pub implausible: u64,
-    /// Connections that reached a peer.
+    /// Connections to a peer that were established.
     pub connections: u64,
-    /// Connections that were not the first to their peer.
+    /// Connections to a peer that had been connected before.
     pub reconnections: u64,
     /// Attempts to connect that failed.
     pub failed_dials: u64,
 }
 
-/// Saves to the disk since the start of a node.
+/// Saves of the state to the disk since the node started.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SaveStats {
     /// Number of saves.
@@ -147,7 +146,7 @@ pub struct SaveStats {
 }
 
 impl NodeStatus {
-    /// Returns the reason why this node cannot serve at the moment, if there is one.
+    /// Returns the reason why this node cannot serve at the moment; `None` if it can.
     pub fn problem(&self) -> Option<String> {
         if self.leader.is_some() {
             return None;

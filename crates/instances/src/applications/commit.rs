@@ -1,4 +1,4 @@
-//! Atomic commitment: all participants commit a transaction, or none does.
+//! Atomic commitment: either all participants commit a transaction, or none of them does.
 
 use std::collections::BTreeMap;
 
@@ -17,17 +17,18 @@ use super::{ELECTION_START, first_process_wins, run, simulation};
 /// A transaction and its faults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommitScenario {
-    /// Number of processes. The first one coordinates, the other p participate.
+    /// Number of processes. The first one is the coordinator, the others participate.
     pub size: u32,
     /// Processes that vote no.
     pub no_votes: Vec<ProcessId>,
-    /// Time from the start of the transaction to a crash of the coordinator, in ticks. `None` for
-    /// no crash. A message takes one unit, so all votes arrive after two units.
+    /// Time from the start of the transaction to a crash of the coordinator, in ticks. `None`: no
+    /// crash. A message takes one unit, so all votes have arrived after two units.
     pub crash: Option<u64>,
-    /// Time until the coordinator recovers with its log, in ticks. `None`: never.
+    /// Time from the crash until the coordinator recovers with its log, in ticks. `None`: it never
+    /// recovers.
     pub recovery: Option<u64>,
-    /// Time from the start of the transaction to a partition of the coordinator from the others, in
-    /// ticks. `None`: no partition. Both sides suspect each other from then on.
+    /// Time from the start of the transaction to a partition between the coordinator and the
+    /// others, in ticks. `None`: no partition. From then on, both sides suspect each other.
     pub cut: Option<u64>,
     /// Commit protocol.
     pub phases: Phases,
@@ -36,10 +37,11 @@ pub struct CommitScenario {
 /// Commit protocol of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phases {
-    /// Two-phase commit with these variants. A participant that voted yes waits for the decision.
-    Two(Variants<Switch>),
-    /// Three-phase commit with these variants. All participants learn the unanimous vote before the
+    /// Two-phase commit with these variants. A participant that voted yes must wait for the
     /// decision.
+    Two(Variants<Switch>),
+    /// Three-phase commit with these variants. If all voted yes, all participants learn this before
+    /// the decision.
     Three(Variants<three_phase_commit::Switch>),
 }
 
@@ -60,11 +62,12 @@ impl CommitScenario {
 /// Result of a transaction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommitOutcome {
-    /// Decision of each process: true for commit, `None` if it did not decide.
+    /// Decision of each process: true for commit, false for abort. `None`: it did not decide.
     pub decided: Vec<Option<bool>>,
-    /// Processes that voted yes and did not learn the decision.
+    /// Processes that voted yes and never learned the decision.
     pub blocked: Vec<ProcessId>,
-    /// Time from the start of the transaction to the last decision, in ticks.
+    /// Time from the start of the transaction to the last decision, in ticks. `None`: no process
+    /// decided.
     pub decided_after: Option<u64>,
     /// Leaders in the order of their terms.
     pub leaders: Vec<Term>,
@@ -155,7 +158,8 @@ where
     Ok(done)
 }
 
-/// Returns faults that separate the first process from the others, with mutual suspicions.
+/// Returns faults that separate the first process from the others. Both sides then suspect each
+/// other.
 fn partition_first(size: u32, from: u64) -> Vec<Fault> {
     let first = ProcessId(0);
     let mut faults = vec![Fault::Partition { side: vec![first], from, until: None }];

@@ -1,10 +1,10 @@
-//! Construction of a spanning tree from the leader.
+//! Construction of a spanning tree whose root is the leader.
 
 use std::collections::BTreeMap;
 
 use tenure_algorithms::application::{SpanningTree, spanning_tree};
-use tenure_core::ProcessId;
 use tenure_core::service::tree::Event;
+use tenure_core::{Graph, ProcessId};
 use tenure_sim::{Distribution, RunError, Settings};
 
 use super::{ELECTION_START, first_process_wins, max_latency, run, simulation};
@@ -12,11 +12,11 @@ use super::{ELECTION_START, first_process_wins, max_latency, run, simulation};
 /// Graph and network of a tree construction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeScenario {
-    /// Number of processes. The first one is the root.
+    /// Number of processes. The first one becomes the root.
     pub size: u32,
     /// Edges of the graph, each listed once.
     pub edges: Vec<(ProcessId, ProcessId)>,
-    /// True if processes echo.
+    /// True if processes echo: each reports the size of its subtree to its parent.
     pub has_echoes: bool,
     /// Latency of a message.
     pub latency: Distribution,
@@ -25,28 +25,32 @@ pub struct TreeScenario {
 }
 
 impl TreeScenario {
-    /// Creates a scenario with these edges, echoes, and latencies of 1 to 3 units.
+    /// Creates a scenario with these edges. Processes echo, and latencies are 1 to 3 units.
     pub fn of(size: u32, edges: impl Into<Vec<(ProcessId, ProcessId)>>) -> Self {
         let latency = Distribution::between_units(1, 3);
         TreeScenario { size, edges: edges.into(), has_echoes: true, latency, seed: 1 }
     }
 
+    /// Creates a scenario on a connected graph. The weights of its edges are ignored.
+    pub fn on(graph: &Graph) -> Self {
+        let edges: Vec<_> = graph.edges().map(|(one, other, _)| (one, other)).collect();
+        TreeScenario::of(graph.vertices(), edges)
+    }
+
     /// Creates a scenario on the complete graph.
     pub fn complete(size: u32) -> Self {
-        let edges = (0..size).flat_map(|one| (0..one).map(move |other| (one, other)));
-        let edges: Vec<_> = edges.map(|(one, other)| (ProcessId(one), ProcessId(other))).collect();
-        TreeScenario::of(size, edges)
+        TreeScenario::on(&Graph::complete(size))
     }
 }
 
 /// Result of a tree construction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeOutcome {
-    /// Parent of each process. `None` for the root and for processes outside of the tree.
+    /// Parent of each process. `None`: the process is the root, or is not in the tree.
     pub parents: Vec<Option<ProcessId>>,
     /// Processes of the tree, in the order in which they joined.
     pub joined: Vec<ProcessId>,
-    /// Number of processes that the root counted, if the construction completed.
+    /// Number of processes that the root counted. `None`: the construction was not completed.
     pub counted: Option<u32>,
     /// Number of messages sent, by kind.
     pub messages: BTreeMap<&'static str, u64>,

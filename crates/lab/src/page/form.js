@@ -9,6 +9,7 @@ const OPTIONS = [
   ["-n", "Processes", "5"],
   ["--seed", "Seed", "1"],
   ["--latency", "Latency", "1"],
+  ["--topology", "Network, grid", "none"],
   ["--entries", "Entries each", "1"],
   ["--hold", "Time inside", "1"],
   ["--think", "Time between", "0"],
@@ -50,8 +51,8 @@ export class Form {
 
   setAlgorithms(algorithms) {
     this.algorithms = algorithms;
-    byId("algorithms").replaceChildren(...algorithms.map(({ name, service, says }) =>
-      element("option", { value: name }, `${service}: ${says}`)));
+    byId("algorithms").replaceChildren(...algorithms.map(({ name, service, description }) =>
+      element("option", { value: name }, `${service}: ${description}`)));
     this.showDescription();
   }
 
@@ -76,18 +77,18 @@ export class Form {
   showDescription() {
     const name = byId("algorithm").value.trim();
     const known = this.algorithms.find((each) => each.name === name);
-    byId("algorithm-summary").textContent = known?.says ?? "";
+    byId("algorithm-summary").textContent = known?.description ?? "";
     const chosen = value(this.line.value, "--variant").split(",").filter(Boolean);
     const variants = known?.variants ?? [];
     byId("variants").hidden = variants.length === 0;
     byId("variants").replaceChildren(element("legend", {}, "Variants"), ...variants.map((each) =>
-      element("label", { class: "variant", title: each.says },
+      element("label", { class: "variant", title: each.description },
         element("input", {
           type: "checkbox", "data-variant": each.name, checked: chosen.includes(each.name),
           onchange: (event) => this.vary(each.name, event.target.checked),
         }),
         element("span", {}, each.name, each.sound ? null : element("b", {}, " ✗ unsound"),
-          element("small", {}, each.says)))));
+          element("small", {}, each.description)))));
   }
 
   vary(name, on) {

@@ -6,11 +6,12 @@ export function nodeWidth(n, wide) {
 }
 
 /**
- * Positions of n processes according to the layout of the algorithm: a tree, a star or a grid.
+ * Positions of n processes according to the layout of the algorithm: a tree, a star, a grid, or
+ * positions of its own.
  * Others form a row of two or a ring, or rows with `room` below each if there are too many.
  */
-export function places(n, wide, node, { form, links } = {}, room = 0) {
-  const own = n > 2 && { tree, star, grid }[form]?.(n, wide, node, links);
+export function places(n, wide, node, { form, links, at } = {}, room = 0) {
+  const own = n > 2 && { tree, star, grid, placed }[form]?.(n, wide, node, links, at);
   return own && !own.at.some((one, place) => own.at.slice(place + 1).some((two) =>
     crowds(one, two, node))) ? own : around(n, wide, node, room);
 }
@@ -59,6 +60,20 @@ function grid(n, wide, node) {
     x: across * (place % columns + 0.5), y: down * (Math.floor(place / columns) + 0.5),
   }));
   return { high: down * Math.ceil(n / columns), ring: false, at };
+}
+
+/** Places the processes at positions in the unit square, high enough that none covers another. */
+function placed(n, wide, node, links, positions) {
+  const across = wide - node.wide - 12;
+  const inside = (high) => positions.map(([x, y]) => ({
+    x: node.wide / 2 + 6 + x * across, y: node.high / 2 + 17 + y * (high - node.high - 34),
+  }));
+  const flat = positions.every(([, y]) => y === positions[0][1]);
+  const covers = (at) => at.some((one, place) => at.slice(place + 1).some((two) =>
+    crowds(one, two, node)));
+  let high = flat ? 220 : Math.min(760, Math.max(330, n * 30));
+  while (!flat && high < 1400 && covers(inside(high))) high += 60;
+  return { high, ring: false, at: inside(high) };
 }
 
 /** Places two processes in a row, more on a ring, and in rows if there are too many. */

@@ -128,7 +128,7 @@ class Lab {
     const { next, ended } = view;
     byId("next").textContent = next === null ? `Ended: ${ended ?? "no step is left"}`
       : `Next${next.time === null || next.time === undefined ? "" :
-        `, at ${Number(next.time.toFixed(3))}`}: ${next.says}`;
+        `, at ${Number(next.time.toFixed(3))}`}: ${next.description}`;
     const first = view.tree.find((each) => each.moment === view.moment)?.parent ?? null;
     for (const id of ["begin", "back"]) byId(id).disabled = first === null;
     for (const id of ["run", "step", "event", "end"]) byId(id).disabled = next === null;

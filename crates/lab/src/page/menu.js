@@ -17,7 +17,7 @@ export class Menu {
   }
 
   /** Opens the menu at a button; `rows` receives the function that performs an action. */
-  open(anchor, title, says, rows, act) {
+  open(anchor, title, description, rows, act) {
     this.anchor = anchor;
     const problem = element("p", { class: "error", role: "alert", hidden: true });
     const done = async (what) => {
@@ -35,7 +35,7 @@ export class Menu {
     }, "×");
     this.box.replaceChildren(
       element("header", {}, element("h2", { id: "menu-title" }, title), shut),
-      element("p", { class: "soft" }, says), ...rows(done), problem);
+      element("p", { class: "soft" }, description), ...rows(done), problem);
     this.box.hidden = false;
     this.place();
     const [, first = shut] = this.box.querySelectorAll(FOCUSABLE);

@@ -10,9 +10,9 @@ export function progress({ sent, due }, now) {
   return Math.min(1, Math.max(0, (now - sent) / (due - sent)));
 }
 
-export function sentence({ from, to, kind, says, due }) {
+export function sentence({ from, to, kind, description, due }) {
   const when = due === null || due === undefined ? "" : `, due at ${short(due)}`;
-  const content = says && says !== kind ? ` (${says})` : "";
+  const content = description && description !== kind ? ` (${description})` : "";
   return `P${from} → P${to} ${kind}${when}${content}`;
 }
 
@@ -32,9 +32,9 @@ export function messageButton(button, { message, count, at, next }, letters) {
   button.dataset.message = message.message;
   button.dataset.to = message.to;
   const whose = at === message.from ? "of" : "to";
-  const says = count > 1 ? `${count} × ${message.kind} ${whose} P${at}` : sentence(message);
-  button.title = says;
-  button.setAttribute("aria-label", says + (next ? ", comes next" : ""));
+  const label = count > 1 ? `${count} × ${message.kind} ${whose} P${at}` : sentence(message);
+  button.title = label;
+  button.setAttribute("aria-label", label + (next ? ", comes next" : ""));
   button.setAttribute("aria-haspopup", count > 1 ? "false" : "dialog");
   const name = (count > 1 ? `${count} × ` : "") + message.kind.slice(0, letters);
   if (button.textContent !== name) button.textContent = name;

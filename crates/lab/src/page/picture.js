@@ -155,7 +155,7 @@ export class Picture {
     const leads = boxes.filter((box) => Math.hypot(box.x - box.from.x, box.y - box.from.y) > 16)
       .map((box) => drawn("line", { class: "lead", x1: box.x, y1: box.y, x2: box.from.x,
         y2: box.from.y }));
-    this.links.replaceChildren(...background, ...arrows, ...leads);
+    this.links.replaceChildren(...background, ...this.weights(view, layout), ...arrows, ...leads);
   }
 
   /** Links that are drawn even without messages. */
@@ -163,6 +163,17 @@ export class Picture {
     // In a ring laid out in rows, the links would cross everything.
     if (form === "ring" && !ring && n > 2) return [];
     return links.map(([one, two]) => [at[one - 1], at[two - 1]]);
+  }
+
+  /** Weights in the middle of links, if there are weights. */
+  weights({ layout: { links, weights = [] } }, { at }) {
+    return weights.map((weight, place) => {
+      const [one, two] = links[place].map((process) => at[process - 1]);
+      const text = drawn("text", { class: "weight", x: (one.x + two.x) / 2,
+        y: (one.y + two.y) / 2 });
+      text.textContent = String(weight);
+      return text;
+    });
   }
 
   /** Lists all messages as text. */
@@ -227,6 +238,6 @@ function legend(view, chosen) {
     ["asked", `the quorum of P${chosen}`, quorumOf(view, chosen).length > 0],
     ["soon", "comes next", view.next?.message !== undefined && view.next?.message !== null],
   ];
-  byId("legend").replaceChildren(...entries.filter(([, , there]) => there).map(([name, says]) =>
-    element("li", {}, element("i", { class: name, "aria-hidden": "true" }), says)));
+  byId("legend").replaceChildren(...entries.filter(([, , there]) => there).map(([name, label]) =>
+    element("li", {}, element("i", { class: name, "aria-hidden": "true" }), label)));
 }

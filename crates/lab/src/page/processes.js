@@ -24,13 +24,13 @@ function ofLeader(process, service) {
 
 /** Describes the state of a process. */
 export function condition(process, service) {
-  const says = [...ofLock(process, service), ...ofLeader(process, service)];
-  if (process.token) says.push("has the token");
+  const parts = [...ofLock(process, service), ...ofLeader(process, service)];
+  if (process.token) parts.push("has the token");
   if (process.suspects?.length > 0) {
-    says.push(`suspects ${process.suspects.map((peer) => `P${peer}`).join(", ")}`);
+    parts.push(`suspects ${process.suspects.map((peer) => `P${peer}`).join(", ")}`);
   }
-  if (process.timers?.length > 0) says.push(`${timers(process)} armed`);
-  return says.join(", ");
+  if (process.timers?.length > 0) parts.push(`${timers(process)} armed`);
+  return parts.join(", ");
 }
 
 export function processButton(button, process, service, chosen) {
@@ -51,7 +51,7 @@ export function processButton(button, process, service, chosen) {
   updateChildren(button,
     element("span", { class: "name" }, `P${process.process}`, ...signs.filter(Boolean)),
     element("span", { class: "hold" }, `${hold === "down" ? "× " : ""}${first}`),
-    ...more.map((says) => element("small", {}, says)),
+    ...more.map((line) => element("small", {}, line)),
   );
 }
 
@@ -60,7 +60,7 @@ export function processRows(view, process, act) {
   const number = process.process;
   const others = view.processes.map((each) => each.process).filter((each) => each !== number);
   const rows = process.up ? [["Crash", { crash: number }]] : [["Recover", { recover: number }]];
-  for (const command of process.asks ?? []) {
+  for (const command of process.commands ?? []) {
     rows.push([`Command: ${command}`, { ask: { process: number, command } }]);
   }
   for (const { name, at } of process.timers ?? []) {

@@ -95,15 +95,15 @@ export class Tree {
 
   item(row, wide) {
     const { all, lane, path, row: now } = this.histories;
-    const { moment, says, time, violated } = all[row];
+    const { moment, description, time, violated } = all[row];
     const item = element("div", {
       id: `moment-${moment}`, role: "treeitem", "data-moment": moment,
       class: row === now ? "now" : path.has(row) ? "path" : "other",
       "aria-level": lane[row] + 1, "aria-selected": String(row === now),
       style: `top:${row * ROW}px;padding-left:${wide}px`,
-      title: `${Number(time.toFixed(3))}: ${says}`,
+      title: `${Number(time.toFixed(3))}: ${description}`,
       onclick: () => this.go(moment),
-    }, element("b", {}, String(moment)), violated ? " ✗ " : " ", says,
+    }, element("b", {}, String(moment)), violated ? " ✗ " : " ", description,
     row === now ? element("span", { class: "unseen" }, ", now") : "");
     return item;
   }

@@ -6,9 +6,9 @@ const SIGNS = { holds: "✓", violated: "✗", open: "…" };
 
 /** Shows the verdicts; `go` receives the moment of a violation. */
 export function verdicts(view, go) {
-  const rows = view.verdicts.map(({ property, verdict, says, moment, promised }) => {
+  const rows = view.verdicts.map(({ property, verdict, message, moment, promised }) => {
     const more = [];
-    if (says) more.push(element("p", {}, says));
+    if (message) more.push(element("p", {}, message));
     if (verdict === "violated" && moment !== null && moment !== undefined) {
       more.push(element("button", {
         type: "button", "data-violation": property, onclick: () => go(moment),

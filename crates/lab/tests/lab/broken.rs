@@ -1,4 +1,4 @@
-//! A panicking handler ends one branch of a history, but neither the session nor the server.
+//! A handler that panics ends one branch of a session. The session and the server continue.
 
 use std::net::SocketAddr;
 
@@ -13,7 +13,8 @@ use tenure_sim::{Distribution, Entries, Locking, Pattern, Settings, Simulation, 
 use tenure_trace::Trace;
 use tenure_web::Server;
 
-/// Lock that enters when any peer welcomes it, and panics if a peer greets it while it is inside.
+/// Lock that a process enters when any peer welcomes it. It panics if a peer greets it while it is
+/// inside.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Fragile {
     group: Group,
@@ -66,7 +67,7 @@ impl Protocol for Fragile {
     }
 }
 
-/// Source of runs with the fragile lock only.
+/// Source of runs that offers only the fragile lock.
 struct FragileSource;
 
 impl RunSource for FragileSource {
@@ -127,7 +128,7 @@ async fn handler_panic_ends_only_its_branch() {
     assert!(description.ends_with("disturbs the critical section"), "{description}");
     assert_eq!(broken["next"], Value::Null);
     let moments = broken["tree"].as_array().unwrap();
-    assert_eq!(moments.last().unwrap()["says"], description);
+    assert_eq!(moments.last().unwrap()["description"], description);
     assert_eq!(broken["moment"], moments.len() - 1);
     assert!(moments.len() > 2, "the steps before it are there: {moments:?}");
     assert!(inside(&broken), "what there was before is shown");

@@ -1,19 +1,21 @@
 //! Encoding of a segment: one record per change, in a file that was filled with zeros in advance.
 //!
-//! A file with a fixed length and allocated blocks needs only one flush of data per record, without
-//! metadata of the file system. This also distinguishes a torn record from a damaged one. An
-//! unfinished record has a part that is still zero (its last byte is never zero), and no record
-//! follows it.
+//! The file has a fixed length and its blocks are allocated. So each record needs only one flush of
+//! data, without metadata of the file system.
+//!
+//! The zeros also distinguish an interrupted write from damage. An unfinished record contains a
+//! part that is still zero, although the last byte of a record is never zero. No record follows an
+//! unfinished one.
 
 use tenure_core::ProcessId;
 
 use super::state_file::{Damage, Owner};
 
-/// Magic number of a segment in every version.
+/// Bytes at the start of a segment, in every version.
 const MAGIC: [u8; 8] = *b"TENCHANG";
 
-/// Version of the segments that this build writes. Equals that of the first state file with
-/// segments.
+/// Version of the segments that this build writes. It equals the first version of the state file
+/// that had segments.
 const VERSION: u16 = 3;
 
 /// Alignment of records, in bytes.
@@ -25,8 +27,8 @@ const HEADER_BYTES: usize = 16;
 /// Size of the trailer of a record: checksum of header and content, and a nonzero byte.
 const TRAILER_BYTES: usize = 5;
 
-/// Last byte of a record and first byte of its number, which are therefore never zero.
-const MARK: u8 = 0xA5;
+/// Last byte of a record and first byte of its number. Because of this value, neither byte is zero.
+const NONZERO_BYTE: u8 = 0xA5;
 
 /// Size of a disk sector, which is written completely or not at all.
 const SECTOR_BYTES: usize = 512;
@@ -34,11 +36,11 @@ const SECTOR_BYTES: usize = 512;
 /// Header of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SegmentHeader {
-    /// Owner of the segment.
+    /// Process that wrote the segment.
     pub(super) owner: Owner,
     /// Number of the segment.
     pub(super) segment: u64,
-    /// Number of the first record.
+    /// Number of the first record in the segment.
     pub(super) first: u64,
 }
 
@@ -92,7 +94,7 @@ impl SegmentHeader {
     }
 }
 
-/// Returns the size of a record with its padding, in bytes.
+/// Returns the size of a record with `content` bytes of content and with padding, in bytes.
 pub(super) fn record_bytes(content: usize) -> usize {
     (HEADER_BYTES + content + TRAILER_BYTES).next_multiple_of(RECORD_ALIGNMENT)
 }
@@ -110,25 +112,25 @@ pub(super) fn encode_record(number: u64, content: &[u8]) -> Vec<u8> {
     bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
     bytes.extend_from_slice(content);
     bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
-    bytes.push(MARK);
+    bytes.push(NONZERO_BYTE);
     bytes.resize(record_bytes(content.len()), 0);
     bytes
 }
 
 fn with_mark(number: u64) -> u64 {
-    number | u64::from(MARK) << 56
+    number | u64::from(NONZERO_BYTE) << 56
 }
 
 /// Decoded segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SegmentContent {
     pub(super) header: SegmentHeader,
-    /// Changes in order.
+    /// Changes in the segment, in order.
     pub(super) changes: Vec<Vec<u8>>,
 }
 
-/// Decodes a segment. If `is_last` is true, no segment follows, and a torn record at the end is
-/// omitted.
+/// Decodes a segment. If `is_last` is true, no segment follows, and an unfinished record at the end
+/// is omitted.
 ///
 /// # Errors
 ///
@@ -152,21 +154,22 @@ pub(super) fn read(file: &[u8], is_last: bool) -> Result<SegmentContent, Damage>
     }
 }
 
-/// Content at a position where a record may begin.
+/// Result of reading at a position where a record may begin.
 enum NextRecord<'a> {
     Record {
         content: &'a [u8],
         end: usize,
     },
-    /// Nothing was written from here on.
+    /// No record: only zeros follow.
     End,
-    /// A record that a crash interrupted. It is the last one.
+    /// An unfinished record, whose write a crash interrupted. It is the last record.
     Torn,
     /// A record that was complete once and is damaged now.
     Damaged,
 }
 
-/// Decodes the record with this number at position `at`. The last nonzero byte is at `last`.
+/// Decodes record `number` at position `at`. `last` is the position of the last nonzero byte in the
+/// file.
 fn next(file: &[u8], at: usize, last: usize, number: u64) -> NextRecord<'_> {
     let Some(last) = last.checked_sub(at) else { return NextRecord::End };
     let rest = &file[at..];
@@ -197,7 +200,8 @@ fn next(file: &[u8], at: usize, last: usize, number: u64) -> NextRecord<'_> {
     }
 }
 
-/// Returns the number and the length in the header of a record, if its checksum is correct.
+/// Decodes the header of a record and returns its number and length. Returns `None` if the checksum
+/// is wrong.
 fn decode_header(rest: &[u8]) -> Option<(u64, usize)> {
     let (head, _) = rest.split_first_chunk::<HEADER_BYTES>()?;
     let (fields, checksum) = head.split_at(HEADER_BYTES - 4);
@@ -210,16 +214,18 @@ fn decode_header(rest: &[u8]) -> Option<(u64, usize)> {
     Some((number, usize::try_from(length).ok()?))
 }
 
-/// Returns the content of a record with this length, if the record is complete.
+/// Returns the content of a record, which has `length` bytes. Returns `None` if the record is not
+/// complete.
 fn decode_content(rest: &[u8], length: usize) -> Option<&[u8]> {
     let (covered, trailer) = rest.split_at_checked(HEADER_BYTES + length)?;
     let (checksum, trailer) = trailer.split_first_chunk::<4>()?;
-    let is_whole =
-        trailer.first() == Some(&MARK) && crc32c::crc32c(covered).to_le_bytes() == *checksum;
+    let is_whole = trailer.first() == Some(&NONZERO_BYTE)
+        && crc32c::crc32c(covered).to_le_bytes() == *checksum;
     is_whole.then(|| &covered[HEADER_BYTES..])
 }
 
-/// Returns true if a sector of the record consists of zeros, so that it was never written.
+/// Returns true if the bytes from `from` to `to` include a sector of zeros, which was therefore
+/// never written.
 fn has_zero_sector(file: &[u8], from: usize, to: usize) -> bool {
     let mut at = from;
     while at < to {
@@ -232,8 +238,8 @@ fn has_zero_sector(file: &[u8], from: usize, to: usize) -> bool {
     false
 }
 
-/// Returns true if a complete record with a later number follows. It was written after this one was
-/// durable.
+/// Returns true if a complete record with a number above `number` follows in `rest`. Such a record
+/// was written only after record `number` was durable.
 fn has_record_after(rest: &[u8], number: u64) -> bool {
     (RECORD_ALIGNMENT..rest.len()).step_by(RECORD_ALIGNMENT).any(|at| {
         let found = decode_header(&rest[at..]).filter(|(found, _)| *found > number);
@@ -250,7 +256,7 @@ mod tests {
         SegmentHeader { owner, segment: 3, first: 7 }
     }
 
-    /// Returns a segment of this length with these records, and the position of each record.
+    /// Returns a segment of `length` bytes with these records, and the position of each record.
     fn segment(contents: &[Vec<u8>], length: usize) -> (Vec<u8>, Vec<usize>) {
         let mut file = header().encode();
         let mut starts = Vec::new();
@@ -275,7 +281,7 @@ mod tests {
         assert_eq!(read, SegmentContent { header: header(), changes: contents() });
     }
 
-    /// These bytes are in `docs/wire.md`, and other builds depend on them.
+    /// `docs/wire.md` contains these bytes, and other builds depend on them.
     #[test]
     fn encoding_matches_specification() {
         let expected = b"TENCHANG\x03\0\x04\0\x02\0\0\0\x05\0\0\0\x03\0\0\0\0\0\0\0\
@@ -354,7 +360,7 @@ mod tests {
         }
     }
 
-    /// The header of one record in 256 ends with a zero, so that it may look incomplete.
+    /// The header of one record in 256 ends with a zero, so the record may look unfinished.
     #[test]
     fn flipped_bit_is_detected_in_header_ending_with_zero() {
         let ends_with_zero =

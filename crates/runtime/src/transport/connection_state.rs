@@ -3,18 +3,18 @@
 use super::frame::{Decoder, Frame, Refused};
 use super::seal::{RECORD_LENGTH_BYTES, Seal, SealError};
 
-/// Approximate size of one write, in bytes, so that reads are not delayed.
-const OUTPUT_BYTES: usize = 256 << 10;
+/// Approximate maximum size of one write, in bytes. Larger writes would delay reads.
+const MAX_WRITE_BYTES: usize = 256 << 10;
 
-/// Space for one read of sealed data, in bytes.
+/// Space that is reserved for one read of encrypted data, in bytes.
 const READ_BYTES: usize = 16 << 10;
 
-/// Progress of one connection.
+/// Phase of a connection after its handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// The peer has not yet acknowledged the messages of earlier connections.
+    /// The peer has not yet acknowledged the messages that it received over earlier connections.
     Resuming,
-    /// Messages are exchanged.
+    /// Both sides may send messages.
     Open,
     /// This side has sent its goodbye, after all messages.
     GoodbyeSent,
@@ -27,11 +27,12 @@ pub(crate) struct ConnectionState {
     pub(crate) input: Input,
     pub(crate) output: Output,
     pub(crate) phase: Phase,
-    /// True if the inbox is full. Received frames wait, and the peer with them.
+    /// True if the inbox is full. Frames that were read then wait, and no more are read from the
+    /// peer.
     pub(crate) is_blocked: bool,
     /// True if the acknowledgement timer runs.
     pub(crate) is_timer_armed: bool,
-    /// True if the mesh is closing.
+    /// True if the mesh is closing, so that a goodbye must follow the last message.
     pub(crate) is_closing: bool,
 }
 
@@ -71,7 +72,7 @@ impl ConnectionState {
         Ok(())
     }
 
-    /// Prepares the pushed frames for writing, encrypted in as few records as possible.
+    /// Encrypts the pushed frames in as few records as possible, and prepares them for writing.
     pub(crate) fn seal_output(&mut self) -> Result<(), SealError> {
         let Output { frames, bytes, .. } = &mut self.output;
         match &mut self.seal {
@@ -80,27 +81,28 @@ impl ConnectionState {
             None => bytes.extend_from_slice(frames),
         }
         frames.clear();
-        frames.shrink_to(2 * OUTPUT_BYTES);
+        frames.shrink_to(2 * MAX_WRITE_BYTES);
         Ok(())
     }
 
-    /// Returns the remaining output, followed by a refusal.
-    pub(crate) fn final_frame(&mut self, refused: Refused<'_>) -> &[u8] {
+    /// Returns the output that was not written yet, followed by a refusal.
+    pub(crate) fn output_with_refusal(&mut self, refused: Refused<'_>) -> &[u8] {
         self.output.push(&Frame::Refused(refused));
         if self.seal_output().is_ok() { self.output.unwritten() } else { &[] }
     }
 }
 
-/// Input of a connection.
+/// Input of a connection that was read but not yet handled.
 #[derive(Debug)]
 pub(crate) struct Input {
-    /// Encrypted input that was not decrypted yet; `None` on a connection without encryption.
+    /// Encrypted input that was not decrypted yet. `None` if the connection is not encrypted.
     sealed: Option<Vec<u8>>,
     pub(crate) decoder: Decoder,
 }
 
 impl Input {
-    /// Returns the buffer for the next read. Callers may only append to it.
+    /// Returns the buffer to which the next read appends. Callers must not change its earlier
+    /// content.
     pub(crate) fn space(&mut self) -> &mut Vec<u8> {
         match &mut self.sealed {
             Some(sealed) => {
@@ -112,10 +114,10 @@ impl Input {
     }
 }
 
-/// Output of a connection, written with as few calls as possible.
+/// Output of a connection. It is written with as few calls as possible.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
-    /// Frames that are not prepared for writing yet.
+    /// Frames that were pushed but are not prepared for writing yet.
     frames: Vec<u8>,
     bytes: Vec<u8>,
     written: usize,
@@ -134,9 +136,9 @@ impl Output {
         self.written == self.bytes.len()
     }
 
-    /// Returns true if a further frame may be pushed before the next write.
+    /// Returns true if another frame may be pushed before the next write.
     pub(crate) fn has_room(&self) -> bool {
-        self.bytes.len() + self.frames.len() < OUTPUT_BYTES
+        self.bytes.len() + self.frames.len() < MAX_WRITE_BYTES
     }
 
     pub(crate) fn advance(&mut self, bytes: usize) {
@@ -144,7 +146,7 @@ impl Output {
         if self.is_empty() {
             self.bytes.clear();
             self.written = 0;
-            self.bytes.shrink_to(2 * OUTPUT_BYTES);
+            self.bytes.shrink_to(2 * MAX_WRITE_BYTES);
         }
     }
 }

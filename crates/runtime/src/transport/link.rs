@@ -1,7 +1,7 @@
-//! Task per peer that owns its connection and its reliable session.
+//! Task that owns the connection with one peer and the reliable session with that peer.
 //!
-//! One task reads, writes, numbers and acknowledges, so no message waits for a lock, a timer or
-//! another task. A stalled link does not delay others.
+//! A single task reads, writes, numbers and acknowledges the messages. So no message waits for a
+//! lock, a timer or another task. A stalled link does not delay other links.
 
 use std::collections::VecDeque;
 use std::io;
@@ -44,13 +44,14 @@ pub(crate) struct Link {
     reliable: ReliableSession,
     /// Current session of the peer; 0 before the first.
     session: u64,
-    /// First session of the peer that connected to this process.
+    /// First session of the peer that connected to this process; 0 before that.
     first_session: u64,
-    /// Last session of the peer that said goodbye.
+    /// Last session of the peer that ended with a goodbye; 0 if there was none.
     left_session: u64,
-    /// Messages taken from the outbox. The two queues are swapped to reuse their memory.
+    /// Messages that were taken from the outbox and not yet written. This queue and that of the
+    /// outbox are swapped to reuse their memory.
     outgoing: VecDeque<OutgoingMessage>,
-    /// Log throttles for established and lost connections.
+    /// Log throttle for established connections. `loss_log` is that for lost ones.
     connect_log: LogThrottle,
     loss_log: LogThrottle,
     /// Log throttle for refused connections and protocol violations.
@@ -159,8 +160,8 @@ impl Link {
         }
     }
 
-    /// Returns the connection if its boot is still acceptable. The listener has checked it during
-    /// the handshake, but another boot may have connected since then.
+    /// Returns the connection if its boot is still acceptable. The listener has checked the boot
+    /// during the handshake, but another boot of the peer may have connected since then.
     fn check_boot(&mut self, connection: Connection) -> Option<Connection> {
         let Err(refusal) = self.peer.check_boot(connection.boot) else { return Some(connection) };
         self.context.counters.count_refusal(refusal);
@@ -173,8 +174,8 @@ impl Link {
         None
     }
 
-    /// Saves a new boot of the peer in the registry before any of its messages is accepted. Returns
-    /// false if that failed.
+    /// Saves a new boot of the peer in the registry, before any message of that boot is accepted.
+    /// Returns false if the save failed.
     async fn record_boot(&self, boot: Boot) -> bool {
         if !self.peer.is_unrecorded(boot) {
             return true;
@@ -192,7 +193,8 @@ impl Link {
         false
     }
 
-    /// Makes `boot` the current one. A new session starts without pending messages.
+    /// Makes `boot` the current boot of the peer. Pending messages of an earlier session are
+    /// dropped.
     fn adopt(&mut self, boot: Boot) {
         self.peer.adopt(boot);
         if boot.session != self.session {
@@ -245,7 +247,7 @@ impl Link {
             let outcome = match event {
                 Event::Accepted(Some(connection)) => match self.check_boot(connection) {
                     Some(next) => {
-                        let _ = writer.try_write(self.superseded_frame(&mut state, &next));
+                        let _ = writer.try_write(self.output_if_superseded(&mut state, &next));
                         return ConnectionEnd::Replaced(next);
                     }
                     None => Ok(()),
@@ -270,13 +272,22 @@ impl Link {
         }
     }
 
-    /// Returns the last output to a session that a newer one replaces.
-    fn superseded_frame<'a>(&self, state: &'a mut ConnectionState, next: &Connection) -> &'a [u8] {
+    /// Returns the last output of this connection if a newer session of the peer replaces its
+    /// session. The output ends with a refusal. Empty if the session stays the same.
+    fn output_if_superseded<'a>(
+        &self,
+        state: &'a mut ConnectionState,
+        next: &Connection,
+    ) -> &'a [u8] {
         let is_superseded = next.boot.session > self.session;
-        if is_superseded { state.final_frame(refused_frame(Refusal::OldSession)) } else { &[] }
+        if is_superseded {
+            state.output_with_refusal(refused_frame(Refusal::OldSession))
+        } else {
+            &[]
+        }
     }
 
-    /// Prepares all output that may be written now.
+    /// Prepares all output that may be written now: messages, and a goodbye if the mesh is closing.
     fn prepare(&mut self, state: &mut ConnectionState) -> Result<(), SealError> {
         self.fill_output(state);
         if state.is_closing {
@@ -285,7 +296,7 @@ impl Link {
         state.seal_output()
     }
 
-    /// Pushes a goodbye after all messages of the consumer.
+    /// Pushes a goodbye, if all messages of the consumer were written.
     fn push_goodbye(&mut self, state: &mut ConnectionState) {
         if state.phase != Phase::Open || !self.outgoing.is_empty() || !self.peer.outbox.is_empty() {
             return;
@@ -296,7 +307,7 @@ impl Link {
         }
     }
 
-    /// Moves all messages that may be written now into the output.
+    /// Moves messages into the output as long as it has room.
     fn fill_output(&mut self, state: &mut ConnectionState) {
         if !state.is_open() {
             return;
@@ -327,8 +338,9 @@ impl Link {
         }
     }
 
-    /// Returns true if a message for `session` belongs to the current session. A message sent
-    /// before any session was known belongs to the first one.
+    /// Returns true if a message for `session` belongs to the peer's current session. Session 0
+    /// means that the message was sent before any session was known. Such a message belongs to the
+    /// first session.
     fn is_for_this_session(&self, session: u64) -> bool {
         session == self.session || (session == 0 && self.session == self.first_session)
     }
@@ -379,7 +391,7 @@ impl Link {
     }
 
     /// Handles all complete frames that were read, as long as the inbox has room. Other frames stay
-    /// unacknowledged, so the peer repeats them on a new connection.
+    /// unacknowledged, so the peer sends them again on a new connection.
     fn take_frames<'a>(
         &mut self,
         state: &mut ConnectionState,
@@ -452,7 +464,9 @@ impl Link {
         Ok(())
     }
 
+    /// Handles the acknowledgement that each frame of an open connection carries.
     fn on_acknowledged(&mut self, received: u64) -> Result<(), LinkError> {
+        self.peer.on_contact();
         self.peer.outbox.release(self.reliable.acknowledge_up_to(received)?);
         Ok(())
     }
@@ -487,7 +501,8 @@ impl Link {
         }
     }
 
-    /// Handles the loss of the connection. Senders that wait for room must not wait for this peer.
+    /// Handles the loss of the connection. Wakes senders that wait for room, because they must not
+    /// wait for a disconnected peer.
     async fn on_disconnected(&mut self) {
         if !self.peer.is_connected() {
             return;

@@ -1,8 +1,8 @@
-//! State of one peer that all parts of a mesh share.
+//! State of one peer, shared by all parts of a mesh.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tenure_core::ProcessId;
 use tokio::sync::Notify;
@@ -12,11 +12,12 @@ use super::outbox::Outbox;
 use super::refusal::Refusal;
 use crate::store::{Registry, SaveError};
 
-/// Exclusive upper bound on session numbers, as for term numbers. No process boots that often.
+/// Exclusive upper bound on session numbers; the same as for term numbers. No process boots that
+/// often.
 pub(crate) const SESSION_LIMIT: u64 = 1 << 40;
 
-/// Maximum difference between successive sessions of a process. A process that replaces a member
-/// starts with the time in milliseconds since 2026, which fits for 17 years.
+/// Maximum difference between successive session numbers of a process. A process that replaces a
+/// member takes as its session the time in milliseconds since 2026, which fits for 17 years.
 const MAX_SESSION_GAP: u64 = 1 << 39;
 
 /// State of one peer, shared by the consumer, the link and the listener.
@@ -25,24 +26,29 @@ pub(crate) struct Peer {
     pub(crate) process: ProcessId,
     pub(crate) address: String,
     pub(crate) outbox: Outbox,
-    /// Session that messages of the consumer are sent to: that of the latest `PeerUp`.
+    /// Session that the consumer's messages are sent to: that of the latest `PeerUp`. 0 before the
+    /// first.
     target_session: AtomicU64,
     /// Newest authenticated boot; session 0 before the first.
     newest: Mutex<Boot>,
-    /// Number of failed key exchanges. The next attempt expects another key of the peer.
+    /// Number of failed key exchanges with this peer. The next attempt expects another key of the
+    /// peer, if it has several.
     failed_exchanges: AtomicUsize,
     is_connected: AtomicBool,
-    /// True if a warning about its distance has been logged.
+    /// True once a warning about the long round-trip time to the peer has been logged.
     is_distance_logged: AtomicBool,
-    /// Notified when the consumer rejects a message of this peer.
+    /// Notified when the consumer rejects a message of this peer as invalid.
     pub(crate) invalid_message: Notify,
     registry: Option<Registry>,
     history: Mutex<ConnectionHistory>,
+    /// Time of the last received frame, in milliseconds since 1970; 0 before the first.
+    last_contact: AtomicU64,
 }
 
 #[derive(Clone, Debug, Default)]
 struct ConnectionHistory {
     connected_at: Option<SystemTime>,
+    disconnected_at: Option<SystemTime>,
     error: Option<String>,
 }
 
@@ -59,11 +65,17 @@ pub struct PeerStatus {
     pub session: Option<u64>,
     /// Time of the last established connection, by the wall clock.
     pub connected_at: Option<SystemTime>,
-    /// Last error since the last established connection.
+    /// Time at which the last connection was lost, by the wall clock.
+    pub disconnected_at: Option<SystemTime>,
+    /// Time at which a frame of the peer was last received, by the wall clock. It does not advance
+    /// on a connection without messages.
+    pub last_contact_at: Option<SystemTime>,
+    /// Last error of a connection with the peer. `None` if a connection was established after the
+    /// error.
     pub error: Option<String>,
     /// Number of unacknowledged messages to the peer.
     pub held_frames: usize,
-    /// Size of these messages, in bytes.
+    /// Size of the unacknowledged messages, in bytes.
     pub held_bytes: usize,
 }
 
@@ -87,6 +99,7 @@ impl Peer {
             invalid_message: Notify::new(),
             registry,
             history: Mutex::default(),
+            last_contact: AtomicU64::new(0),
         }
     }
 
@@ -103,7 +116,8 @@ impl Peer {
         self.newest_boot().session
     }
 
-    /// Checks whether a boot can be the newest one of the peer, or equals the known one.
+    /// Checks that a boot may be the newest one of the peer. The newest known boot itself passes
+    /// the check.
     pub(crate) fn check_boot(&self, boot: Boot) -> Result<(), Refusal> {
         let newest = *self.newest_boot();
         // Sessions of a former member are not compared: another process may take its place.
@@ -121,7 +135,7 @@ impl Peer {
         }
     }
 
-    /// Makes an authenticated boot the newest one.
+    /// Makes an authenticated boot the newest boot of the peer.
     pub(crate) fn adopt(&self, boot: Boot) {
         *self.newest_boot() = boot;
     }
@@ -131,12 +145,12 @@ impl Peer {
         self.registry.as_ref().map_or(Ok(()), |registry| registry.record_boot(self.process, boot))
     }
 
-    /// Returns true if the registry does not have the boot yet.
+    /// Returns true if there is a registry and it does not contain the boot yet.
     pub(crate) fn is_unrecorded(&self, boot: Boot) -> bool {
         self.registry.as_ref().is_some_and(|registry| registry.newest_boot(self.process) != boot)
     }
 
-    /// Forgets all boots, because another process takes the place of the peer.
+    /// Forgets the newest boot, because another process takes the place of the peer.
     pub(crate) fn forget(&self) {
         *self.newest_boot() = Boot::default();
     }
@@ -157,18 +171,36 @@ impl Peer {
         self.is_connected.load(Ordering::Acquire)
     }
 
-    /// Returns true for the first call only, so that the distance is logged once.
+    /// Notes that the warning about the round-trip time was logged. Returns true for the first call
+    /// only.
     pub(crate) fn mark_distance_logged(&self) -> bool {
         !self.is_distance_logged.swap(true, Ordering::Relaxed)
     }
 
     pub(crate) fn on_connected(&self) {
         self.is_connected.store(true, Ordering::Release);
-        *self.history() = ConnectionHistory { connected_at: Some(SystemTime::now()), error: None };
+        let mut history = self.history();
+        history.connected_at = Some(SystemTime::now());
+        history.error = None;
     }
 
     pub(crate) fn on_disconnected(&self) {
         self.is_connected.store(false, Ordering::Release);
+        self.history().disconnected_at = Some(SystemTime::now());
+    }
+
+    /// Records that a frame of the peer was received now.
+    pub(crate) fn on_contact(&self) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let millis = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+        self.last_contact.store(millis, Ordering::Relaxed);
+    }
+
+    fn last_contact_at(&self) -> Option<SystemTime> {
+        match self.last_contact.load(Ordering::Relaxed) {
+            0 => None,
+            millis => UNIX_EPOCH.checked_add(Duration::from_millis(millis)),
+        }
     }
 
     pub(crate) fn set_last_error(&self, error: &str) {
@@ -184,6 +216,8 @@ impl Peer {
             is_connected: self.is_connected(),
             session: Some(self.newest()).filter(|session| *session > 0),
             connected_at: history.connected_at,
+            disconnected_at: history.disconnected_at,
+            last_contact_at: self.last_contact_at(),
             error: history.error,
             held_frames: held.frames,
             held_bytes: held.bytes,

@@ -1,10 +1,11 @@
-//! Encryption of a connection with the Noise protocol between two static keys.
+//! Encryption of a connection with the Noise protocol. Each side has a static key.
 //!
 //! The pattern is `Noise_IK_25519_ChaChaPoly_BLAKE2s`: the dialer knows the key of the acceptor,
 //! and hides its own identity from third parties. A record is a length (`u16`, little endian),
-//! followed by encrypted bytes. The decrypted records form the stream of frames. Noise counts the
-//! records of each direction, so a modified, omitted, repeated or reordered record cannot be
-//! decrypted, and the connection ends.
+//! followed by encrypted bytes. The decrypted records form the stream of frames.
+//!
+//! Noise counts the records of each direction. So a record that was modified, omitted, repeated or
+//! reordered cannot be decrypted, and the connection ends.
 
 use snow::{Builder, HandshakeState, TransportState};
 use thiserror::Error;
@@ -15,30 +16,31 @@ use super::keys::{PrivateKey, PublicKey, noise_params};
 /// Size of the length prefix of a record, in bytes.
 pub(crate) const RECORD_LENGTH_BYTES: usize = 2;
 
-/// Overhead of the encryption of a record, in bytes.
+/// Number of bytes that encryption adds to a record.
 const TAG_BYTES: usize = 16;
 
-/// Maximum size of a record before encryption, in bytes.
-const RECORD_BYTES: usize = u16::MAX as usize - TAG_BYTES;
+/// Maximum size of the content of a record before encryption, in bytes.
+const MAX_PLAIN_RECORD_BYTES: usize = u16::MAX as usize - TAG_BYTES;
 
-/// Maximum size of a handshake message without payload: two keys and two tags.
-const EXCHANGE_BYTES: usize = 2 * 32 + 2 * TAG_BYTES;
+/// Maximum size of a handshake message without payload, in bytes: two keys and two tags.
+const MAX_EXCHANGE_BYTES: usize = 2 * 32 + 2 * TAG_BYTES;
 
-/// The data cannot be decrypted with the key of the peer, or is not its next record.
+/// Failure of a decryption: the data was not encrypted with the key of the peer, or is not its next
+/// record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("received data cannot be decrypted: it was modified or is not from the peer")]
 pub(crate) struct SealError;
 
-/// A key exchange that waits for its second message.
+/// A key exchange whose second message was not yet sent or received.
 #[derive(Debug)]
 pub(crate) struct KeyExchange(HandshakeState);
 
-/// Encryption of the outgoing and decryption of the incoming records of a connection.
+/// Keys of a connection, which encrypt outgoing records and decrypt incoming ones.
 #[derive(Debug)]
 pub(crate) struct Seal(TransportState);
 
 impl KeyExchange {
-    /// Starts an exchange as the dialer and returns its message.
+    /// Starts a key exchange as the dialer. Returns it with the message for the acceptor.
     pub(crate) fn dial(mine: &PrivateKey, theirs: PublicKey) -> (KeyExchange, Vec<u8>) {
         let prologue = prologue();
         let noise = Builder::new(noise_params())
@@ -51,9 +53,9 @@ impl KeyExchange {
         (KeyExchange(noise), message)
     }
 
-    /// Starts an exchange as the acceptor, with the message of the dialer. Also returns the key
-    /// that the dialer claims. The message may be a replay; the first decrypted record proves the
-    /// key.
+    /// Starts a key exchange as the acceptor, with the message of the dialer. Also returns the
+    /// public key that the dialer claims. The message may be a replay, so only the first record
+    /// that can be decrypted proves the key.
     pub(crate) fn accept(
         mine: &PrivateKey,
         message: &[u8],
@@ -69,13 +71,15 @@ impl KeyExchange {
         Ok((KeyExchange(noise), key))
     }
 
-    /// Creates the response of the acceptor and the encryption.
+    /// Completes the exchange as the acceptor. Returns the encryption and the response for the
+    /// dialer.
     pub(crate) fn respond(mut self) -> (Seal, Vec<u8>) {
         let message = write_handshake(&mut self.0);
         (Seal::of(self.0), message)
     }
 
-    /// Handles the response of the acceptor. Fails unless it has the expected key.
+    /// Completes the exchange as the dialer, with the response of the acceptor. Fails unless the
+    /// acceptor has the expected key.
     pub(crate) fn finish(mut self, message: &[u8]) -> Result<Seal, SealError> {
         read_handshake(&mut self.0, message)?;
         Ok(Seal::of(self.0))
@@ -89,7 +93,7 @@ impl Seal {
 
     /// Encrypts `bytes` into as few records as possible and appends them to `output`.
     pub(crate) fn seal(&mut self, bytes: &[u8], output: &mut Vec<u8>) -> Result<(), SealError> {
-        for piece in bytes.chunks(RECORD_BYTES) {
+        for piece in bytes.chunks(MAX_PLAIN_RECORD_BYTES) {
             let length = piece.len() + TAG_BYTES;
             let prefix = u16::try_from(length).expect("a record fits its length").to_le_bytes();
             output.extend_from_slice(&prefix);
@@ -114,20 +118,21 @@ impl Seal {
     }
 }
 
-/// Returns the protocol version that both sides must agree on, to prevent downgrades.
+/// Returns data that includes the protocol version. The key exchange fails unless both sides use
+/// the same data, which prevents downgrades.
 fn prologue() -> Vec<u8> {
     [MAGIC.as_slice(), &VERSION.to_le_bytes()].concat()
 }
 
 fn write_handshake(noise: &mut HandshakeState) -> Vec<u8> {
-    let mut message = vec![0; EXCHANGE_BYTES];
+    let mut message = vec![0; MAX_EXCHANGE_BYTES];
     let length = noise.write_message(&[], &mut message).expect("this side sends the next message");
     message.truncate(length);
     message
 }
 
 fn read_handshake(noise: &mut HandshakeState, message: &[u8]) -> Result<(), SealError> {
-    let mut nothing = [0; EXCHANGE_BYTES];
+    let mut nothing = [0; MAX_EXCHANGE_BYTES];
     match noise.read_message(message, &mut nothing) {
         Ok(0) => Ok(()),
         _ => Err(SealError),
@@ -175,7 +180,7 @@ mod tests {
     #[test]
     fn long_input_is_split_into_records() {
         let [mut one, mut other] = sealed();
-        let long = vec![7; 3 * RECORD_BYTES + 1];
+        let long = vec![7; 3 * MAX_PLAIN_RECORD_BYTES + 1];
         let (mut records, mut joined, mut count) = (Vec::new(), Vec::new(), 0);
         one.seal(&long, &mut records).expect("a few records");
         let mut rest = records.as_slice();

@@ -7,37 +7,39 @@ use crate::config::{Config, ConfigError};
 /// Default quota of the store, as for etcd: 2 GiB.
 const DEFAULT_QUOTA: u64 = 2 << 30;
 
-/// Largest value of `--max-request-bytes`. A message between members has room for one such entry
-/// besides a full batch.
+/// Largest value of `--max-request-bytes`, in bytes. One message between members has room for an
+/// entry of this size besides a full batch.
 const MAX_REQUEST_BYTES: u64 = 10 << 20;
 
-/// Largest value of `--max-txn-ops`. Each put is compared with each deletion.
+/// Largest value of `--max-txn-ops`. The limit is needed because the store compares each put of a
+/// transaction with each deletion.
 const MAX_TXN_OPS: usize = 16_384;
 
-/// Limit of operations per transaction in the replicated store. It is the same on all members,
-/// whatever their `--max-txn-ops`, because each must accept the proposals of the others.
-pub(crate) const STORE_OPERATIONS: usize = MAX_TXN_OPS;
+/// Upper bound on the operations of a transaction in the replicated store. It is the same on all
+/// members, whatever their `--max-txn-ops`: each member must execute the proposals of the others.
+pub(crate) const MAX_STORE_OPERATIONS: usize = MAX_TXN_OPS;
 
-/// Bytes of a gRPC request that are reserved for its parts other than the command.
-const OVERHEAD: usize = 512 << 10;
+/// Bytes of a gRPC request that are allowed in addition to its command.
+const MESSAGE_OVERHEAD_BYTES: usize = 512 << 10;
 
 /// Limits that an operator sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Size of the store at which the member raises the alarm NOSPACE, in bytes; none for no quota.
+    /// Size of the store in bytes at which the member raises the alarm NOSPACE. `None`: no quota.
     pub quota: Option<u64>,
     /// Largest command of a client, in bytes.
     pub request_bytes: usize,
     /// Upper bound on the operations of a transaction.
     pub txn_ops: usize,
-    /// Time after which an idle watcher that asks for progress notifications receives one.
+    /// Time without events after which a watcher receives a progress notification, if it has asked
+    /// for them.
     pub progress_interval: Duration,
 }
 
 impl Bounds {
-    /// Returns the longest message of a client, in bytes.
+    /// Returns the length of the longest message that a client may send, in bytes.
     pub(crate) fn longest_message(&self) -> usize {
-        self.request_bytes + OVERHEAD
+        self.request_bytes + MESSAGE_OVERHEAD_BYTES
     }
 }
 
@@ -70,7 +72,7 @@ impl Config {
     }
 }
 
-/// Parses a duration as Go writes it: `10m`, `1h30m`, `500ms`, `1.5s`.
+/// Parses a duration in the format of Go: `10m`, `1h30m`, `500ms`, `1.5s`.
 fn go_duration(text: &str) -> Option<Duration> {
     let mut left = text.trim();
     let mut total = Duration::ZERO;

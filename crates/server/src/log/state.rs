@@ -10,7 +10,7 @@ use tenure_store::{
 };
 use tokio::sync::{Notify, oneshot, watch};
 
-use crate::config::bounds::STORE_OPERATIONS;
+use crate::config::bounds::MAX_STORE_OPERATIONS;
 use crate::log::leases::Leases;
 use crate::log::request::Released;
 use crate::member::eviction::Eviction;
@@ -18,13 +18,13 @@ use crate::member::eviction::Eviction;
 /// Leader and term as this member knows them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LeaderStatus {
-    /// Index of the leader's process.
+    /// Number of the leader's process. `None`: this member knows no leader.
     pub(crate) leader: Option<usize>,
     /// Latest term that this member knows.
     pub(crate) term: u64,
 }
 
-/// Outcome of a queued claim.
+/// Outcome of a claim that was queued for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClaimOutcome {
     /// The claim holds its lock.
@@ -39,16 +39,16 @@ pub(crate) enum ClaimOutcome {
 /// Number of a watcher, unique within a member.
 pub(crate) type WatcherId = u64;
 
-/// Events that a watcher has not processed yet.
+/// Events that a watcher has not sent to its client yet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PendingEvents {
-    /// First revision with an event for the watcher.
+    /// First revision with such an event. `None`: no revision has one.
     pub(crate) since: Option<u64>,
-    /// Revision in which the watched key was created, if its lock is released.
+    /// Revision in which the watched key was created, if the holder of its lock has sent a release.
     pub(crate) released: Option<u64>,
 }
 
-/// Wakes the task that serves some watchers, and collects their pending events.
+/// Wakes the task of a watch stream, and collects the pending events of the stream's watchers.
 #[derive(Debug, Default)]
 pub(crate) struct WatcherSignal {
     notify: Notify,
@@ -83,12 +83,12 @@ impl WatcherSignal {
     }
 }
 
-/// Client URLs of members, by the number of the process.
+/// Client URLs of members. The key is the number of the member's process.
 pub(crate) type ClientUrls = BTreeMap<u32, Vec<String>>;
 
-/// Returns the limits of the replicated store.
+/// Returns the limits of the replicated store, which are the same on all members.
 fn limits() -> Limits {
-    Limits { max_operations: STORE_OPERATIONS, ..Limits::default() }
+    Limits { max_operations: MAX_STORE_OPERATIONS, ..Limits::default() }
 }
 
 /// Replicated state, and the tasks that wait for its changes.
@@ -96,11 +96,11 @@ fn limits() -> Limits {
 pub(crate) struct State {
     pub(crate) store: Store,
     pub(crate) leases: Leases,
-    /// Index of the last entry of the log that was applied.
+    /// Index of the last log entry that this member has applied.
     pub(crate) applied: u64,
     /// Members of the log as of the last applied entry.
     pub(crate) members: Members,
-    /// Index of the membership entry, or of the snapshot that included it.
+    /// Index of the last membership entry, or of the snapshot that includes this entry.
     pub(crate) membership_index: u64,
     /// Client URLs that members have announced.
     pub(crate) client_urls: ClientUrls,
@@ -110,16 +110,16 @@ pub(crate) struct State {
     claim_waiters: HashMap<Bytes, Vec<oneshot::Sender<ClaimOutcome>>>,
 }
 
-/// State behind its lock, and channels for changes that tasks wait for.
+/// State of a member behind a lock, and channels on which tasks wait for its changes.
 #[derive(Debug)]
 pub(crate) struct SharedState {
     state: Mutex<State>,
     pub(crate) leader_status: watch::Sender<LeaderStatus>,
     /// Notified when a snapshot should be made.
     pub(crate) compaction_due: Notify,
-    /// Index of the last membership entry.
+    /// Index of the last membership entry, for tasks that wait for a change.
     pub(crate) membership_index: watch::Sender<u64>,
-    /// True once all calls have to end.
+    /// True once the member shuts down and all calls must end.
     pub(crate) is_stopping: watch::Sender<bool>,
     /// Reason why this member must not participate any more.
     pub(crate) eviction: OnceLock<Eviction>,
@@ -164,11 +164,11 @@ impl SharedState {
 }
 
 impl State {
-    /// Applies a command of the log, and notifies watchers and waiters. The caller notifies the
-    /// proposer.
+    /// Applies a command of the log, and notifies watchers and waiters of its effects. The caller
+    /// notifies the proposer.
     ///
-    /// The store and the applied index change under one lock. A snapshot that included only one of
-    /// both changes would apply the entry again, or never.
+    /// The store and the applied index change under one lock. If a snapshot included only one of
+    /// the two changes, the member would apply the entry twice, or never.
     pub(crate) fn apply(
         &mut self,
         at: LogPosition,
@@ -189,8 +189,8 @@ impl State {
         outcome
     }
 
-    /// Notifies watchers that wait behind the key of a released lock. Returns true if another
-    /// client may be waiting for the lock, at any member.
+    /// Notifies watchers of the key of a released lock, whose clients wait for the lock. Returns
+    /// true if a client of any member may be waiting for it.
     ///
     /// A client that joins the queue after this call is notified when the key is deleted.
     pub(crate) fn release(&self, Released { key, fence }: &Released) -> bool {
@@ -203,7 +203,7 @@ impl State {
         queue.is_none_or(|queue| queue.len() > 1)
     }
 
-    /// Returns the watchers of a key with their signals.
+    /// Returns the watchers of a key, each with the signal of its task.
     fn watchers_of<'a>(
         &'a self,
         key: &'a [u8],
@@ -212,12 +212,13 @@ impl State {
         self.watchers.watching(key).copied().filter_map(with_signal)
     }
 
-    /// Replaces the store by that of a snapshot, which includes all entries up to `applied`.
+    /// Replaces the store by the one of a snapshot, which includes all entries up to index
+    /// `applied`.
     pub(crate) fn replace(&mut self, store: Store, applied: u64) {
         let first = self.store.revision() + 1;
         (self.store, self.applied) = (store, applied);
         // A snapshot of an earlier release has a limit of its own.
-        self.store.set_max_operations(STORE_OPERATIONS);
+        self.store.set_max_operations(MAX_STORE_OPERATIONS);
         self.signals.iter().for_each(|(watcher, signal)| signal.changed(*watcher, first));
         // Waiters look up their claims again when the sender is dropped.
         self.claim_waiters.clear();
@@ -232,7 +233,7 @@ impl State {
         }
     }
 
-    /// Returns a receiver for the outcome of a claim, which is sent immediately if it is known.
+    /// Returns a receiver for the outcome of a claim. A known outcome is in the receiver at once.
     pub(crate) fn wait_for_claim(&mut self, claim: &Claim) -> oneshot::Receiver<ClaimOutcome> {
         let (sender, receiver) = oneshot::channel();
         let kv = self.store.get(&claim.key);
@@ -246,7 +247,7 @@ impl State {
         receiver
     }
 
-    /// Removes waiters for a claim that have stopped waiting.
+    /// Removes waiters for the claim with this key that have stopped waiting.
     pub(crate) fn remove_closed_waiters(&mut self, key: &Bytes) {
         if let Some(waiters) = self.claim_waiters.get_mut(key) {
             waiters.retain(|waiter| !waiter.is_closed());
@@ -256,7 +257,7 @@ impl State {
         }
     }
 
-    /// Registers a watcher of a span, and returns its number.
+    /// Registers a watcher of the keys in a span, and returns the watcher's number.
     pub(crate) fn subscribe(
         &mut self,
         span: &tenure_store::Span,
@@ -279,13 +280,13 @@ impl State {
         self.signals.len()
     }
 
-    /// Returns the number of claims with waiters.
+    /// Returns the number of claims for which at least one task waits.
     pub(crate) fn waiting_claim_count(&self) -> usize {
         self.claim_waiters.len()
     }
 }
 
-/// Locks a mutex, and ignores its poison: a panic while it is held has ended the member already.
+/// Locks a mutex. Ignores poison, because a panic under the lock has ended the member already.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

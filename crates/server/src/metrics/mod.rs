@@ -1,4 +1,4 @@
-//! Metrics and version of a member.
+//! Metrics of a member, and its version.
 
 use std::fs;
 use std::path::Path;
@@ -11,12 +11,13 @@ use crate::rpc::maintenance::VERSION;
 
 mod process;
 
-/// Returns the body of `/version`.
+/// Returns the version as JSON: the response to `/version`.
 pub(crate) fn version() -> String {
     format!(r#"{{"etcdserver":"{VERSION}","etcdcluster":"3.5.0"}}"#)
 }
 
-/// Returns the body of `/metrics`. Names are those of etcd where it has the same metric.
+/// Returns the metrics as text: the response to `/metrics`. A metric that etcd has as well has
+/// etcd's name.
 pub(crate) fn metrics(member: &Member) -> String {
     let leader_status = member.leader_status();
     let mut all = Exposition::default();
@@ -49,7 +50,7 @@ pub(crate) fn metrics(member: &Member) -> String {
     all.into_text()
 }
 
-/// Names, descriptions and values of the gauges of the store.
+/// Returns the gauges of the store, each with name, description and value.
 fn store_gauges(member: &Member) -> [(&'static str, &'static str, u64); 12] {
     member.with_state(|state| {
         let store = &state.store;
@@ -99,7 +100,7 @@ fn store_gauges(member: &Member) -> [(&'static str, &'static str, u64); 12] {
     })
 }
 
-/// Returns the total size of the files in a directory, in bytes.
+/// Returns the total size of the files in a directory, in bytes, for a metric.
 fn bytes_in(directory: &Path) -> u64 {
     let files = fs::read_dir(directory).into_iter().flatten().flatten();
     files.filter_map(|file| file.metadata().ok()).map(|it| it.len()).sum()
@@ -127,17 +128,17 @@ fn write_connections(member: &Member, all: &mut Exposition) {
     all.gauge("tenure_connections", help, connections.count());
     let help = "Connections that failed the TLS handshake.";
     let rejected = connections.rejected.load(Ordering::Relaxed);
-    all.counter("tenure_connections_refused_total", help, rejected);
+    all.counter("tenure_connections_rejected_total", help, rejected);
     let help = "Connections closed because of malformed input.";
     let broken = connections.broken.load(Ordering::Relaxed);
     all.counter("tenure_connections_broken_total", help, broken);
     let help = "Connections rejected at the peer port.";
-    let mut refused = all.family("counter", "tenure_refused_total", help);
+    let mut refused = all.family("counter", "tenure_rejected_total", help);
     for (reason, count) in member.peers.counts().refused {
         refused.set(&[("reason", reason.name())], count);
     }
     let help = "Rejected requests, by gRPC code.";
-    let mut refused = all.family("counter", "tenure_requests_refused_total", help);
+    let mut refused = all.family("counter", "tenure_requests_rejected_total", help);
     for (code, count) in member.rejections.counts() {
         refused.set(&[("code", &code.to_string())], count);
     }

@@ -1,4 +1,4 @@
-//! Gateway for JSON over HTTP: converts a request to gRPC, and its response to JSON.
+//! JSON over HTTP: converts each request to gRPC, and the response to JSON.
 
 use std::sync::{Arc, LazyLock};
 
@@ -27,7 +27,7 @@ use crate::net::response_budget::{self, Share};
 use crate::rpc::router;
 use tenure_etcd::DESCRIPTORS;
 
-/// Paths, each with its gRPC service and method.
+/// HTTP paths, each with the gRPC service and method that serve it.
 const PATHS: &[(&str, &str, &str)] = &[
     ("/v3/kv/range", "etcdserverpb.KV", "Range"),
     ("/v3/kv/put", "etcdserverpb.KV", "Put"),
@@ -84,7 +84,7 @@ static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
     DescriptorPool::decode(DESCRIPTORS).expect("descriptors from the compiler are valid")
 });
 
-/// Returns the method that serves a path. Accepts the prefix of etcd 3.3 as well.
+/// Returns the gRPC method for a path. Also accepts the path prefix of etcd 3.3.
 pub(crate) fn method(path: &str) -> Option<MethodDescriptor> {
     let of = |path| str::strip_prefix(path, "/v3");
     let path = path.strip_prefix("/v3beta").or_else(|| of(path))?;
@@ -135,7 +135,7 @@ pub(crate) async fn respond(
     body.unwrap_or_else(|status| error_response(&status))
 }
 
-/// Reads a body that is one message, and returns it as a gRPC frame.
+/// Reads a body that is one JSON message, and returns it as a gRPC frame.
 async fn single_frame(
     body: Body,
     kind: MessageDescriptor,
@@ -147,8 +147,8 @@ async fn single_frame(
     Ok(Body::new(Full::from(frame(&text, kind)?)))
 }
 
-/// Reads a body of JSON messages, and returns a stream of gRPC frames. As at etcd, an invalid first
-/// message fails the request, and a later one ends the stream.
+/// Reads a body of JSON messages, and returns a stream of gRPC frames. If the first message is
+/// invalid, the request fails. If a later one is invalid, the stream ends. etcd does the same.
 async fn frame_stream(
     body: Body,
     kind: MessageDescriptor,
@@ -195,7 +195,8 @@ fn metadata(headers: &HeaderMap) -> Result<HeaderMap, Status> {
     }
     for (name, value) in headers {
         let name = name.as_str().strip_prefix("grpc-metadata-");
-        let name = name.filter(|name| !name.starts_with("grpc-") && !RESERVED.contains(name));
+        let name =
+            name.filter(|name| !name.starts_with("grpc-") && !RESERVED_METADATA.contains(name));
         if let Some(name) = name.and_then(|name| HeaderName::from_bytes(name.as_bytes()).ok()) {
             metadata.append(name, value.clone());
         }
@@ -204,7 +205,7 @@ fn metadata(headers: &HeaderMap) -> Result<HeaderMap, Status> {
 }
 
 /// Names of metadata that are reserved by gRPC or HTTP/2.
-const RESERVED: &[&str] = &[
+const RESERVED_METADATA: &[&str] = &[
     "connection",
     "content-length",
     "content-type",
@@ -220,8 +221,8 @@ fn body_error(error: Box<dyn std::error::Error + Send + Sync>) -> Status {
     *error.downcast().unwrap_or_else(too_large)
 }
 
-/// Converts the response of a unary call to JSON. A large one keeps its share of the budget, and is
-/// converted in a blocking thread.
+/// Converts the response of a unary call to JSON. A large response keeps its share of the response
+/// budget, and is converted in a blocking thread.
 async fn json_body(
     member: &Member,
     mut response: Response<Body>,
@@ -265,8 +266,8 @@ fn read(body: &[u8], kind: MessageDescriptor) -> Result<DynamicMessage, String> 
     Ok(message)
 }
 
-/// Converts a message to JSON with field names as in the proto files, 64-bit numbers as strings,
-/// bytes as base64, and without default values.
+/// Converts a message to JSON. Fields have the names of the proto files, and those with default
+/// values are omitted. 64-bit numbers become strings, and bytes become base64.
 fn write(message: impl Buf, kind: MessageDescriptor) -> Result<String, String> {
     let message = DynamicMessage::decode(kind, message).map_err(|error| error.to_string())?;
     let mut text = Vec::new();
@@ -276,7 +277,7 @@ fn write(message: impl Buf, kind: MessageDescriptor) -> Result<String, String> {
     String::from_utf8(text).map_err(|error| error.to_string())
 }
 
-/// Parses the JSON request of a path, and converts it back. For fuzzing.
+/// Parses the JSON request of the path with this index, and converts it back to JSON. For fuzzing.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn round_trip(index: u8, text: &[u8]) -> Option<Result<String, String>> {
     let (path, ..) = PATHS[usize::from(index) % PATHS.len()];
@@ -299,12 +300,12 @@ fn call(
     Ok(request)
 }
 
-/// Returns the error in the headers or trailers of a response.
+/// Returns the error status in the headers or trailers of a gRPC response; `None` after success.
 fn failed_status(headers: &HeaderMap) -> Option<Status> {
     Status::from_header_map(headers).filter(|status| status.code() != Code::Ok)
 }
 
-/// Returns the next complete message of a response.
+/// Removes the next complete gRPC message from the received bytes, and returns it.
 fn next(bytes: &mut BytesMut) -> Option<Bytes> {
     let length = u32::from_be_bytes(bytes.get(1..5)?.try_into().ok()?) as usize;
     if bytes.len() < 5 + length {
@@ -314,8 +315,10 @@ fn next(bytes: &mut BytesMut) -> Option<Bytes> {
     Some(bytes.split_to(length).freeze())
 }
 
-/// Converts a stream of messages to lines of JSON. As at etcd, the HTTP status waits for the first
-/// message, and an error instead of it sets the status.
+/// Converts a stream of gRPC messages to lines of JSON.
+///
+/// The response begins with the first message. If the call fails before that, its error determines
+/// the HTTP status. etcd does the same.
 async fn stream_lines(mut body: Body, kind: MessageDescriptor) -> Response<Body> {
     let mut bytes = BytesMut::new();
     let first = loop {
@@ -368,7 +371,8 @@ async fn forward_lines(
     }
 }
 
-/// Returns the messages that a frame completes, each as a line, or the error of the call.
+/// Returns the messages that this frame completes, each as a line of JSON, or the error that ends
+/// the call.
 fn completed_lines(
     frame: Frame<Bytes>,
     kind: &MessageDescriptor,
@@ -388,8 +392,8 @@ fn completed_lines(
     }
 }
 
-/// Returns the last line of a failed stream. It has the field names of a stream error in etcd's
-/// gateway, and those of a unary error.
+/// Returns the line of JSON that ends a failed stream. It has the fields of a stream error at etcd,
+/// and in addition those of the error of a unary call.
 fn failed_line(status: &Status) -> String {
     let http = http_code(status.code());
     let (grpc_code, message) = (i32::from(status.code()), status.message());

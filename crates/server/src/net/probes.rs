@@ -1,4 +1,4 @@
-//! Health probes, under the paths and with the parameters of etcd 3.6.
+//! Health probes for load balancers and orchestrators, with the paths and parameters of etcd 3.6.
 
 use http::{HeaderValue, Response, StatusCode, header};
 use tonic::body::Body;
@@ -7,23 +7,23 @@ use crate::member::Member;
 use crate::net::listener::{json_response, text_response};
 use crate::rpc::error::RpcError;
 
-/// A check of a probe.
+/// Check that a probe runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Check {
-    /// The stored data is intact. A member that detects corruption stops by itself.
+    /// Checks that stored data is intact. It always passes: a member that detects corruption stops.
     DataCorruption,
-    /// The member can read its own store.
+    /// Checks that the member can read its own store.
     SerializableRead,
-    /// The member has applied all that a majority has confirmed.
+    /// Checks that the member can serve a linearizable read.
     LinearizableRead,
 }
 
-/// Kind of a probe.
+/// Kind of a probe, which decides the checks that run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Probe {
-    /// Liveness: the process works, with or without a leader.
+    /// Liveness: the process works, whether or not a leader is known.
     Live,
-    /// Readiness: requests of clients can be served.
+    /// Readiness: the member can serve requests of clients.
     Ready,
 }
 
@@ -61,13 +61,13 @@ impl Probe {
     }
 }
 
-/// True if a probe is served at this path.
+/// Returns true if `path` is the path of a probe.
 pub(crate) fn is_probe(path: &str) -> bool {
     path == "/health" || probe_at(path).is_some()
 }
 
-/// Returns the probe at a path with its checks: `/readyz`, or `/readyz/linearizable_read` for one
-/// check.
+/// Returns the probe at a path, with its checks. `/readyz` has all checks of the probe,
+/// `/readyz/linearizable_read` only that one.
 fn probe_at(path: &str) -> Option<(Probe, Vec<Check>)> {
     let mut parts = path.strip_prefix('/')?.splitn(2, '/');
     let probe = match parts.next()? {
@@ -85,7 +85,7 @@ fn probe_at(path: &str) -> Option<(Probe, Vec<Check>)> {
 
 /// Serves a probe.
 pub(crate) async fn respond(member: &Member, path: &str, query: &str) -> Response<Body> {
-    let allowed = if path == "/health" { HEALTH } else { CHECKS };
+    let allowed = if path == "/health" { HEALTH_PARAMETERS } else { CHECKS };
     let parameters = match parameters(query, allowed) {
         Ok(parameters) => parameters,
         Err(why) => return text(StatusCode::BAD_REQUEST, format!("{why}\n")),
@@ -96,12 +96,12 @@ pub(crate) async fn respond(member: &Member, path: &str, query: &str) -> Respons
     }
 }
 
-/// Parameters of `/health`, and of the other probes.
-const HEALTH: &[&str] = &["exclude", "serializable"];
+/// Query parameters of `/health`, and below it those of the other probes.
+const HEALTH_PARAMETERS: &[&str] = &["exclude", "serializable"];
 const CHECKS: &[&str] = &["exclude", "verbose"];
 
-/// Returns the parameters of a query with their values. Rejects unknown ones: a probe with a
-/// misspelled parameter would otherwise check something else.
+/// Returns the parameters of a query with their values. Rejects unknown parameters: with a
+/// misspelled one, the probe would check the wrong thing.
 fn parameters<'a>(query: &'a str, allowed: &[&str]) -> Result<Vec<(&'a str, &'a str)>, String> {
     let parts = query.split('&').filter(|part| !part.is_empty());
     parts
@@ -118,8 +118,8 @@ fn parameters<'a>(query: &'a str, allowed: &[&str]) -> Result<Vec<(&'a str, &'a 
         .collect()
 }
 
-/// Serves `/health`: healthy if a leader is known and the member can read from it. With
-/// `serializable=true` it only checks the member itself. `exclude` names alarms to ignore.
+/// Serves `/health`: healthy if a leader is known and a linearizable read succeeds. With
+/// `serializable=true` it only reads the member's own store. `exclude` names alarms to ignore.
 async fn health(member: &Member, parameters: &[(&str, &str)]) -> Response<Body> {
     // The alarm has the name of etcd. Liveness probes of etcd exclude it.
     let is_full = member.with_state(|state| state.store.is_full());
@@ -143,8 +143,8 @@ fn unhealthy(reason: &str) -> Response<Body> {
     json_response(StatusCode::SERVICE_UNAVAILABLE, text)
 }
 
-/// Serves `/livez` and `/readyz`: `ok`, or each failed check with its reason. `exclude` names
-/// checks to skip. Unknown names of checks are ignored, as by etcd.
+/// Serves `/livez` and `/readyz`. The response is `ok`, or lists each failed check with its reason.
+/// `exclude` names checks to skip. Unknown names are ignored, as etcd does.
 async fn run_checks(
     member: &Member,
     probe: Probe,
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn unknown_query_parameters_are_rejected() {
-        let read = |query| parameters(query, HEALTH);
+        let read = |query| parameters(query, HEALTH_PARAMETERS);
         assert_eq!(read(""), Ok(vec![]));
         let known = vec![("serializable", "true"), ("exclude", "NOSPACE")];
         assert_eq!(read("serializable=true&exclude=NOSPACE"), Ok(known));

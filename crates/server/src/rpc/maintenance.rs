@@ -1,8 +1,11 @@
 //! Service `Maintenance`: status, alarms, hashes and backups.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use futures_util::{Stream, stream};
 use sha2::{Digest, Sha256};
 use tenure_core::ProcessId;
+use tenure_runtime::transport::PeerStatus;
 use tenure_store::{
     AccessControl, Alarm, AlarmChange, Command, CommandResult, PendingRead, Range, Span, Store,
 };
@@ -15,11 +18,11 @@ use crate::rpc::convert::{signed, unsigned};
 use crate::rpc::error::RpcError;
 use tenure_etcd::etcdserverpb as rpc;
 
-/// Version of etcd that members report. Clients enable features by it. It is the newest one whose
-/// behaviour is tested; `docs/etcd.md` lists what depends on it.
+/// Version of etcd that members report. Clients enable features according to it. It is the newest
+/// version whose behaviour is tested. `docs/etcd.md` lists the features that depend on it.
 pub(crate) const VERSION: &str = "3.5.13";
 
-/// Bytes of a snapshot per message.
+/// Number of bytes of a backup in one message.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 pub(crate) async fn status(
@@ -49,7 +52,23 @@ pub(crate) async fn status(
         raft_applied_index: applied,
         errors,
         is_learner,
+        links: links(&caller),
     })
+}
+
+/// Returns the connections to the other members, and to processes that may become members.
+fn links(caller: &Caller) -> Vec<rpc::MemberLink> {
+    let millis = |at: Option<SystemTime>| {
+        let since = at.and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    };
+    let link = |it: PeerStatus| rpc::MemberLink {
+        id: caller.plan.members[it.peer.index()].id,
+        is_connected: it.is_connected,
+        disconnected_at: millis(it.disconnected_at),
+        last_contact_at: millis(it.last_contact_at),
+    };
+    caller.peers.peers().into_iter().map(link).collect()
 }
 
 /// Returns the active alarms.
@@ -64,8 +83,8 @@ fn kind(alarm: Alarm) -> i32 {
     }
 }
 
-/// Lists alarms, activates one, or clears one. Only NOSPACE can be active: Tenure verifies
-/// checksums when it reads data, and does not need CORRUPT.
+/// Lists alarms, activates an alarm, or clears it. Only NOSPACE can be active. CORRUPT is not
+/// needed, because a member verifies checksums when it reads data.
 pub(crate) async fn alarm(
     caller: Caller,
     request: rpc::AlarmRequest,
@@ -93,8 +112,8 @@ pub(crate) async fn alarm(
     Ok(rpc::AlarmResponse { header: caller.header_now(), alarms })
 }
 
-/// Activates or clears NOSPACE of a member. Returns the alarm if it changed, or if it is active
-/// already and should be.
+/// Activates or clears NOSPACE of a member. Returns the alarm if this changed it, or if it was
+/// active and should be.
 async fn set_alarm(
     caller: &Caller,
     id: u64,
@@ -112,7 +131,7 @@ async fn set_alarm(
     Ok(is_listed.then_some(alarm).into_iter().collect())
 }
 
-/// Does nothing: the store has no fragmentation.
+/// Does nothing and succeeds: the store has no fragmentation.
 pub(crate) async fn defragment(
     caller: Caller,
     _: rpc::DefragmentRequest,
@@ -131,11 +150,12 @@ pub(crate) async fn hash(
     let _permit = caller.scan_limit.acquire().await?;
     let store = caller.read(AccessControl::authorize_root, |store| Ok(store.snapshot()))?;
     let revision = store.revision();
-    let hash = blocking(move || first_bytes(Sha256::digest(store.encode()))).await?;
+    let hash = blocking(move || first_hash_bytes(Sha256::digest(store.encode()))).await?;
     Ok(rpc::HashResponse { header: caller.header(revision), hash })
 }
 
-/// Returns a hash of all keys as of a revision. It is equal on members with equal keys.
+/// Returns a hash of all keys as of a revision. It is equal on all members with the same keys at
+/// that revision.
 pub(crate) async fn hash_kv(
     caller: Caller,
     request: rpc::HashKvRequest,
@@ -152,8 +172,8 @@ pub(crate) async fn hash_kv(
     })
 }
 
-/// Returns the revision of the store at the time of the read, and the first bytes of the hash of
-/// its keys.
+/// Returns the revision of the store at the time of the read, and the first four bytes of the hash
+/// of its keys.
 fn hash_keys(reading: PendingRead) -> (u64, u32) {
     let found = reading.finish();
     let mut hash = Sha256::new();
@@ -166,16 +186,16 @@ fn hash_keys(reading: PendingRead) -> (u64, u32) {
             hash.update(number.to_be_bytes());
         }
     }
-    (found.revision, first_bytes(hash.finalize()))
+    (found.revision, first_hash_bytes(hash.finalize()))
 }
 
-/// Returns the first four bytes of a hash.
-fn first_bytes(hash: impl AsRef<[u8]>) -> u32 {
+/// Returns the first four bytes of a hash as a number.
+fn first_hash_bytes(hash: impl AsRef<[u8]>) -> u32 {
     let first = hash.as_ref().first_chunk().expect("a hash has more than 4 bytes");
     u32::from_be_bytes(*first)
 }
 
-/// Streams a backup: the encoded store in pages, with its hash.
+/// Streams a backup file: pages with the encoded store, and their hash.
 pub(crate) async fn snapshot(
     caller: Caller,
     _: rpc::SnapshotRequest,

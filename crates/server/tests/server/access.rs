@@ -1,4 +1,4 @@
-//! Users and roles: allowed requests, and the errors of denied ones.
+//! Users and roles: which requests are allowed, and the errors of denied ones.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -10,7 +10,8 @@ use crate::etcdctl::etcdctl;
 use crate::limits::metric;
 use crate::member::{Files, Member, base64, eventually, post, post_as};
 
-/// Returns the result of a request with this token: the gRPC code, 0 for success, and the message.
+/// Sends a request with this token. Returns its gRPC code, which is 0 after success, and the
+/// message.
 fn result(member: &Member, token: &str, path: &str, body: &Value) -> (u64, String) {
     let (status, response) = post_as(token, member.address, path, body).expect("a response");
     let (code, words) = (&response["code"], response["message"].as_str().unwrap_or_default());
@@ -91,14 +92,14 @@ fn denied_requests_are_rejected_by_code_and_counted() {
         let (code, words) = result(&member, "", "/v3/auth/authenticate", &body);
         assert_eq!((code, words.contains("authentication failed")), (3, true), "{words}");
     }
-    assert!(metric(member.address, "tenure_requests_refused_total{code=\"7\"}") >= 8);
-    assert!(metric(member.address, "tenure_requests_refused_total{code=\"16\"}") >= 2);
+    assert!(metric(member.address, "tenure_requests_rejected_total{code=\"7\"}") >= 8);
+    assert!(metric(member.address, "tenure_requests_rejected_total{code=\"16\"}") >= 2);
     let bob = token(&member, "bob", "two");
     assert_eq!(result(&member, &bob, "/v3/kv/put", &key("jobs/a")).0, 0);
     assert_eq!(result(&member, &bob, "/v3/cluster/member/list", &json!({})).0, 0);
 }
 
-/// As etcd does since its releases of March 2026.
+/// etcd requires these rights since its releases of March 2026.
 #[test]
 fn compaction_and_foreign_leases_require_rights() {
     let files = Files::single();

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::etcdctl::etcdctl;
-use crate::member::{EVICTED, Files, Member, base64, eventually, follow, post};
+use crate::member::{EVICTED_STATUS, Files, Member, base64, eventually, follow, post};
 use crate::three::leader;
 
 fn started(files: &Files) -> Vec<Member> {
@@ -21,12 +21,12 @@ fn started(files: &Files) -> Vec<Member> {
     members
 }
 
-/// Returns the ID of a member.
+/// Returns the ID of a member, from its own response.
 fn id(member: &Member) -> Value {
     member.ask("/v3/maintenance/status", &json!({}))["header"]["member_id"].clone()
 }
 
-/// Removes a member through another one.
+/// Removes the member with this ID by a request to `other`.
 fn remove(other: &Member, id: &Value) {
     other.ask("/v3/cluster/member/remove", &json!({ "ID": id }));
 }
@@ -53,7 +53,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// etcd ignores the flag once there is data, so it stays in manifests.
+/// etcd ignores the flag `--initial-cluster-state` once there is data, so the flag stays in
+/// manifests.
 #[test]
 fn founding_members_restart_with_state_existing() {
     let files = Files::of(3);
@@ -95,9 +96,9 @@ fn removed_member_ends_its_streams_and_stops() {
         let (status, response) = waiter.join().expect("a waiter").expect("a response");
         let stopped = json!("etcdserver: server stopped");
         assert_eq!((status, &response["message"]), (503, &stopped), "{response}");
-        assert_eq!(removed.wait_exit(), EVICTED);
+        assert_eq!(removed.wait_exit(), EVICTED_STATUS);
         members[0].put("a", "2");
-        assert_eq!(Member::start_failing(&files.files[index]), EVICTED, "evicted again");
+        assert_eq!(Member::start_failing(&files.files[index]), EVICTED_STATUS, "evicted again");
     }
 }
 
@@ -110,7 +111,7 @@ fn member_removed_while_down_stops_at_restart() {
     let id = id(&removed);
     removed.kill();
     remove(&members[0], &id);
-    assert_eq!(Member::start(&files.files[index]).wait_exit(), EVICTED);
+    assert_eq!(Member::start(&files.files[index]).wait_exit(), EVICTED_STATUS);
 }
 
 #[test]
@@ -123,7 +124,7 @@ fn member_removed_while_suspended_stops_when_resumed() {
     remove(&members[0], &id);
     members[0].put("a", "2");
     removed.signal("CONT");
-    assert_eq!(removed.wait_exit(), EVICTED);
+    assert_eq!(removed.wait_exit(), EVICTED_STATUS);
 }
 
 #[test]
@@ -145,14 +146,14 @@ fn client_of_removed_member_acquires_lock_elsewhere() {
     let below = json!({ "key": base64("q/"), "range_end": base64("q0") });
     eventually("the client is queued", || members[0].ask("/v3/kv/range", &below)["count"] == "2");
     remove(&members[0], &id(&removed));
-    assert_eq!(removed.wait_exit(), EVICTED);
+    assert_eq!(removed.wait_exit(), EVICTED_STATUS);
     members[0].ask("/v3/lock/unlock", &json!({ "key": held["key"] }));
     let output = client.wait_with_output().expect("etcdctl");
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success() && stdout.contains("got"), "{output:?}");
 }
 
-/// Returns the files of three members with a long election timeout and without compaction.
+/// Returns the files of three members with a long election timeout and no compaction of the log.
 fn stable_cluster() -> Files {
     let files = Files::of(3);
     for file in &files.files {
@@ -163,8 +164,8 @@ fn stable_cluster() -> Files {
     files
 }
 
-/// Makes the follower `index` lose the entries that it acknowledged since a copy was made, or since
-/// its last start. The leader keeps running.
+/// Makes a follower lose acknowledged entries while the leader keeps running: those since a copy
+/// was made if `copied`, or else those since its last start.
 fn lose_entries(files: &Files, members: &[Member], index: usize, copied: bool) -> Member {
     let (data, kept) = (data(files, index), files.path().join("copy"));
     if copied {
@@ -199,10 +200,10 @@ fn member_with_lost_entries_is_evicted_and_does_not_count() {
         let leads = leader(&members);
         let (index, other) = ((leads + 1) % 3, (leads + 2) % 3);
         let again = lose_entries(&files, &members, index, copied);
-        assert_eq!(again.wait_exit(), EVICTED, "copied: {copied}");
+        assert_eq!(again.wait_exit(), EVICTED_STATUS, "copied: {copied}");
         members[leads].put("a", "2");
         assert_eq!(health(members[leads].address), "200", "two of three run");
-        assert_eq!(Member::start_failing(&files.files[index]), EVICTED, "evicted again");
+        assert_eq!(Member::start_failing(&files.files[index]), EVICTED_STATUS, "evicted again");
         members[other].signal("STOP");
         eventually("the leader noticed", || health(members[leads].address) == "503");
         members[other].signal("CONT");
@@ -212,7 +213,7 @@ fn member_with_lost_entries_is_evicted_and_does_not_count() {
     }
 }
 
-/// Returns the ID of a member that is not running.
+/// Asks another member for the ID of the member `index`, which does not run.
 fn id_of(other: &Member, index: usize) -> Value {
     let list = other.ask("/v3/cluster/member/list", &json!({}));
     let members = list["members"].as_array().expect("members").clone();
@@ -230,7 +231,7 @@ fn empty_directory(files: &Files, index: usize) {
     }
 }
 
-/// Replaces a member that is not running, as the manual describes.
+/// Replaces a member that does not run by an empty one, as the manual describes.
 fn replace(files: &Files, other: &Member, index: usize) -> Member {
     remove(other, &id_of(other, index));
     empty_directory(files, index);
@@ -274,12 +275,12 @@ fn early_replacement_can_start_again() {
     let index = (leader(&members) + 1) % 3;
     members.remove(index).kill();
     empty_directory(&files, index);
-    assert_eq!(Member::start(&files.files[index]).wait_exit(), EVICTED);
+    assert_eq!(Member::start(&files.files[index]).wait_exit(), EVICTED_STATUS);
     remove(&members[0], &id_of(&members[0], index));
     start_and_add(&files, &members[0], index);
 }
 
-/// The member whose directory is lost may have acknowledged writes.
+/// The member that lost its directory may have acknowledged writes, so it must not vote again.
 #[test]
 fn member_without_its_directory_is_evicted() {
     for lost in [0, 2] {
@@ -287,7 +288,7 @@ fn member_without_its_directory_is_evicted() {
         started(&files).into_iter().for_each(Member::kill);
         fs::remove_dir_all(data(&files, lost)).expect("a directory");
         let other = Member::start(&files.files[1]);
-        assert_eq!(Member::start(&files.files[lost]).wait_exit(), EVICTED);
+        assert_eq!(Member::start(&files.files[lost]).wait_exit(), EVICTED_STATUS);
         let body = json!({ "key": base64("a") });
         let (status, response) = post(other.address, "/v3/kv/range", &body).expect("a response");
         assert_eq!(status, 503, "no majority: {response}");

@@ -1,4 +1,4 @@
-//! Misbehaving clients, which must not affect others.
+//! Clients that misbehave, which must not affect other clients.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -18,7 +18,8 @@ pub(crate) fn metric(address: SocketAddr, name: &str) -> u64 {
     line.unwrap_or("0").parse().expect("a number")
 }
 
-/// Returns all that the member sends until it closes the connection, within 20 s.
+/// Returns all bytes that the member sends until it closes the connection, which must happen within
+/// 20 s.
 fn read_to_end(stream: &mut TcpStream) -> Vec<u8> {
     stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a socket");
     let mut response = Vec::new();
@@ -134,7 +135,7 @@ fn malformed_peer_input_is_rejected_and_counted_by_reason() {
     send(&[0xff; 64]);
     send(&[7]);
     let refused = |reason: &str| {
-        metric(member.address, &format!("tenure_refused_total{{reason=\"{reason}\"}}"))
+        metric(member.address, &format!("tenure_rejected_total{{reason=\"{reason}\"}}"))
     };
     eventually("both are counted", || refused("malformed") + refused("broken") >= 2);
     assert_eq!((refused("malformed"), refused("broken")), (1, 1));
@@ -165,8 +166,8 @@ fn rejects_large_request_with_its_reason() {
     assert_eq!((status, &response["message"]), (400, &json!("etcdserver: request is too large")));
     let (status, response) = refused(2_500_000);
     assert_eq!((status, &response["code"]), (429, &json!(8)), "{response}");
-    assert_eq!(metric(member.address, "tenure_requests_refused_total{code=\"3\"}"), 1);
-    assert_eq!(metric(member.address, "tenure_requests_refused_total{code=\"8\"}"), 1);
+    assert_eq!(metric(member.address, "tenure_requests_rejected_total{code=\"3\"}"), 1);
+    assert_eq!(metric(member.address, "tenure_requests_rejected_total{code=\"8\"}"), 1);
     assert_eq!((member.get("a"), member.get("b")), (Some(base64("1")), None));
 }
 
@@ -230,7 +231,7 @@ fn rejects_large_response_with_its_reason() {
     let why = refused.1["message"].as_str().expect("words");
     assert!(why.contains("exceeds 64 MiB"), "{why}");
     assert_eq!(metric(member.address, "tenure_answer_bytes"), 0);
-    assert_eq!(metric(member.address, "tenure_requests_refused_total{code=\"8\"}"), 1);
+    assert_eq!(metric(member.address, "tenure_requests_rejected_total{code=\"8\"}"), 1);
     let read = member.ask("/v3/kv/txn", &reading(2));
     assert_eq!(read["responses"].as_array().map(Vec::len), Some(2));
 }

@@ -1,4 +1,4 @@
-//! Member in a process of its own, and a JSON client for it.
+//! Member in a separate process, and a client that sends JSON to it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,28 +11,30 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tenure_server::{Config, Server};
 
-/// Environment variable that makes a process of this program a member, with its configuration file.
-const CONFIG: &str = "TENURE_TEST_MEMBER";
+/// Environment variable that makes this test program run as a member. Its value is the path of the
+/// configuration file.
+const CONFIG_VARIABLE: &str = "TENURE_TEST_MEMBER";
 
 /// Environment variable with the addresses at which the member dials others.
-const DIAL_PEERS: &str = "TENURE_TEST_DIALED";
+const DIAL_PEERS_VARIABLE: &str = "TENURE_TEST_DIALED";
 
 /// Environment variable with the limit of file descriptors.
-const DESCRIPTORS: &str = "TENURE_TEST_DESCRIPTORS";
+const DESCRIPTORS_VARIABLE: &str = "TENURE_TEST_DESCRIPTORS";
 
 /// Exit status of a member that is evicted.
-pub(crate) const EVICTED: i32 = 5;
+pub(crate) const EVICTED_STATUS: i32 = 5;
 
-/// Beginning of the line that a member prints when it is ready.
+/// Beginning of the line that a member prints when it serves clients.
 const READY_LINE: &str = "serves clients at ";
 
-/// Member in a process of its own, killed on drop.
+/// Member in a separate process, which is killed on drop.
 pub(crate) struct Member {
     process: Child,
-    /// Kept open, because the test harness of the process writes to it at the end.
+    /// Standard output of the process. It stays open, because the test harness of the process
+    /// writes to it at the end.
     _out: BufReader<ChildStdout>,
     pub(crate) address: SocketAddr,
-    /// Second client address.
+    /// Second address at which the member serves clients, if it has one.
     #[cfg(feature = "tls")]
     pub(crate) second: Option<SocketAddr>,
 }
@@ -43,7 +45,7 @@ impl Member {
         Member::start_with(file, 1024)
     }
 
-    /// Starts a member with this limit of file descriptors.
+    /// Starts a member with at most this many file descriptors.
     pub(crate) fn start_with(file: &Path, descriptors: u64) -> Member {
         Member::start_as(file, descriptors, "")
     }
@@ -97,7 +99,7 @@ impl Member {
         assert!(Command::new("kill").args([&signal, &id]).status().expect("kill").success());
     }
 
-    /// Stops the member in good order.
+    /// Stops the member with the signal TERM, and checks that it succeeds.
     pub(crate) fn terminate(mut self) {
         self.signal("TERM");
         assert!(self.process.wait().expect("a process that ends").success());
@@ -133,16 +135,16 @@ fn spawn(file: &Path, descriptors: u64, dialed: &str) -> Child {
     let program = std::env::current_exe().expect("this program");
     Command::new(program)
         .args(["member::run_member", "--exact", "--ignored", "--nocapture"])
-        .env(CONFIG, file)
-        .env(DESCRIPTORS, descriptors.to_string())
-        .env(DIAL_PEERS, dialed)
+        .env(CONFIG_VARIABLE, file)
+        .env(DESCRIPTORS_VARIABLE, descriptors.to_string())
+        .env(DIAL_PEERS_VARIABLE, dialed)
         .stdout(Stdio::piped())
         .stdin(Stdio::null())
         .spawn()
         .expect("a process")
 }
 
-/// Returns the exit status of a process, within a minute.
+/// Waits for the exit of a process, at most a minute, and returns its exit status.
 fn exit_status(process: &mut Child) -> i32 {
     let until = Instant::now() + Duration::from_secs(60);
     while Instant::now() < until {
@@ -165,12 +167,12 @@ impl Drop for Member {
 #[test]
 #[ignore = "a member for other tests, which start it"]
 fn run_member() {
-    let Some(file) = std::env::var_os(CONFIG) else { return };
-    let most = std::env::var(DESCRIPTORS).expect("a number").parse().ok();
+    let Some(file) = std::env::var_os(CONFIG_VARIABLE) else { return };
+    let most = std::env::var(DESCRIPTORS_VARIABLE).expect("a number").parse().ok();
     let limit = Rlimit { current: most, ..getrlimit(Resource::Nofile) };
     setrlimit(Resource::Nofile, limit).expect("fewer descriptors");
     let mut config = Config::read(Path::new(&file)).expect("a configuration");
-    config.dial_peers = std::env::var(DIAL_PEERS).ok().filter(|dialed| !dialed.is_empty());
+    config.dial_peers = std::env::var(DIAL_PEERS_VARIABLE).ok().filter(|dialed| !dialed.is_empty());
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().build().expect("a runtime");
     let ended = runtime.block_on(async {
@@ -188,7 +190,7 @@ fn run_member() {
     match ended {
         Err(why) if why.is_eviction() => {
             eprintln!("{why}");
-            std::process::exit(EVICTED);
+            std::process::exit(EVICTED_STATUS);
         }
         ended => ended.expect("a successful run"),
     }
@@ -237,12 +239,12 @@ impl Files {
     }
 }
 
-/// Sends a JSON request, and returns the status and the body; none if the connection fails.
+/// Sends a JSON request, and returns the HTTP status and the body; `None` if the connection fails.
 pub(crate) fn post(address: SocketAddr, path: &str, body: &Value) -> Option<(u16, Value)> {
     post_as("", address, path, body)
 }
 
-/// Sends a JSON request with a token, if one is given.
+/// Like [`post`], with a token. An empty token is not sent.
 pub(crate) fn post_as(
     token: &str,
     address: SocketAddr,
@@ -298,7 +300,8 @@ pub(crate) fn follow_with(
     body.map(|line| serde_json::from_str(&line).expect("JSON"))
 }
 
-/// Waits until a condition holds, for at most 20 s. Some effects, such as counters, are delayed.
+/// Waits until a condition holds, for at most 20 s. Use it for delayed effects, such as those on
+/// counters.
 #[track_caller]
 pub(crate) fn eventually(condition: &str, holds: impl Fn() -> bool) {
     let until = Instant::now() + Duration::from_secs(20);

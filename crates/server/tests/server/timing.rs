@@ -29,8 +29,8 @@ fn writer(address: SocketAddr, stop: Arc<AtomicBool>) -> JoinHandle<Vec<(u16, Va
 }
 
 /// The follower is suspended for longer than its election timeout. The leader keeps running, so
-/// forwarded requests succeed. Rounds with an election, caused by the load of the machine, are not
-/// counted.
+/// forwarded requests succeed. The test does not count rounds in which the load of the machine
+/// causes an election.
 #[test]
 fn requests_at_suspended_follower_succeed() {
     let files = Files::of(3);
@@ -61,7 +61,7 @@ fn requests_at_suspended_follower_succeed() {
     panic!("{calm} rounds without an election");
 }
 
-/// Returns the remaining seconds of a lease as the leader counts them; -1 if it has expired.
+/// Asks the leader for the remaining seconds of a lease; -1 if the lease has expired.
 fn seconds_left(member: &Member, lease: &Value) -> i64 {
     let left = member.ask("/v3/lease/timetolive", &json!({ "ID": lease }));
     left["TTL"].as_str().and_then(|left| left.parse().ok()).unwrap_or(0)
@@ -72,10 +72,11 @@ fn granted(member: &Member, ttl: u64) -> (Value, Instant) {
     (granted["ID"].clone(), Instant::now())
 }
 
-/// Upper bound on the time of an election on a busy machine.
-const ELECTION: Duration = Duration::from_secs(4);
+/// Upper bound on the duration of an election on a busy machine.
+const MAX_ELECTION_TIME: Duration = Duration::from_secs(4);
 
-/// The lease is not renewed. Without checkpoints each leader would count from ten seconds again.
+/// The client does not renew the lease. Without checkpoints each leader would start again from ten
+/// seconds.
 #[test]
 fn lease_expires_on_time_across_handovers() {
     let files = Files::of(3);
@@ -88,17 +89,22 @@ fn lease_expires_on_time_across_handovers() {
         members.insert(leads, Member::start(&files.files[leads]));
         let leads = leader(&members);
         let left = seconds_left(&members[leads], &lease);
-        let most =
-            Duration::from_secs(10 + 2) + ELECTION - since.elapsed().min(Duration::from_secs(10));
+        let most = Duration::from_secs(10 + 2) + MAX_ELECTION_TIME
+            - since.elapsed().min(Duration::from_secs(10));
         assert!(left <= most.as_secs() as i64, "{left} s after {:?}", since.elapsed());
     }
     eventually("the lease has expired", || seconds_left(&members[0], &lease) < 0);
     // Each of the two handovers adds a second at most, besides the time without a leader.
     assert!(since.elapsed() >= Duration::from_secs(10), "{:?}", since.elapsed());
-    assert!(since.elapsed() <= Duration::from_secs(12) + 2 * ELECTION, "{:?}", since.elapsed());
+    assert!(
+        since.elapsed() <= Duration::from_secs(12) + 2 * MAX_ELECTION_TIME,
+        "{:?}",
+        since.elapsed()
+    );
 }
 
-/// Half of a long lease has passed, and the next leader may count a tenth of it again.
+/// Half of a long lease has passed when the leader crashes. The next leader may count a tenth of
+/// the lease again.
 #[test]
 fn lease_does_not_restart_when_the_leader_crashes() {
     let files = Files::of(3);
@@ -114,7 +120,7 @@ fn lease_does_not_restart_when_the_leader_crashes() {
     assert!(left + 1 + passed.as_secs() as i64 >= 20, "{left} s after {passed:?}: too early");
 }
 
-/// The lease is renewed all the time, even while its checkpoint is older.
+/// The client renews the lease all the time, even when the last checkpoint is old.
 #[test]
 fn renewed_lease_survives_leader_changes() {
     let files = Files::of(3);
@@ -132,7 +138,7 @@ fn renewed_lease_survives_leader_changes() {
     assert!(seconds_left(&members[0], &lease) > 0);
 }
 
-/// The lease is not renewed, and leadership moves more often than it lasts.
+/// The client does not renew the lease. Leadership moves more than once within the lease.
 #[test]
 fn lease_expires_despite_frequent_leader_changes() {
     let files = Files::of(3);
@@ -149,11 +155,11 @@ fn lease_expires_despite_frequent_leader_changes() {
         assert!(since.elapsed() < Duration::from_secs(60), "the lease exists after {moves} moves");
     }
     assert!(since.elapsed() >= Duration::from_secs(4));
-    let most = Duration::from_secs(5) + moves * (Duration::from_secs(1) + ELECTION);
+    let most = Duration::from_secs(5) + moves * (Duration::from_secs(1) + MAX_ELECTION_TIME);
     assert!(since.elapsed() <= most, "{:?} with {moves} moves", since.elapsed());
 }
 
-/// Delays each flush of a member by four seconds until this value is dropped.
+/// Makes each flush of a member take four seconds longer, until this value is dropped.
 struct SlowDisk(std::process::Child);
 
 impl SlowDisk {
@@ -176,8 +182,8 @@ impl Drop for SlowDisk {
     }
 }
 
-/// A flush takes longer than the election timeout, at the leader or at both followers. Heartbeats
-/// and their responses continue.
+/// Each flush takes longer than the election timeout, at the leader or at both followers. They
+/// still exchange heartbeats.
 #[test]
 fn slow_disks_cause_no_election() {
     let files = Files::of(3);

@@ -1,4 +1,4 @@
-//! TLS with clients `openssl` and `etcdctl`.
+//! TLS between a member and the clients `openssl` and `etcdctl`.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -7,21 +7,22 @@ use crate::authority::authority;
 use crate::limits::metric;
 use crate::member::{Files, Member, eventually};
 
-/// Arguments of a client that is to be rejected.
-const REFUSED: &str = "get refused";
+/// Arguments of a client that the member must reject.
+const REFUSED_ARGUMENTS: &str = "get refused";
 
-/// Runs `etcdctl` with certificates; none if it is not installed.
+/// Runs `etcdctl` with the options `given`, which name certificates; `None` if `etcdctl` is not
+/// installed.
 fn etcdctl(folder: &Path, member: &Member, given: &str, arguments: &str) -> Option<Output> {
     let endpoint = format!("https://{}", member.address);
     // A rejected client retries until its timeout.
-    let seconds = if arguments == REFUSED { 3 } else { 30 };
+    let seconds = if arguments == REFUSED_ARGUMENTS { 3 } else { 30 };
     let timeouts = format!("--dial-timeout {seconds}s --command-timeout {seconds}s");
     let line = format!("--endpoints {endpoint} {timeouts} {given} {arguments}");
     let mut command = Command::new("etcdctl");
     command.env("ETCDCTL_API", "3").args(line.split(' ')).current_dir(folder).output().ok()
 }
 
-/// Monitoring uses the second port, which has no TLS.
+/// A monitoring system uses the second port of the member, which has no TLS.
 #[test]
 fn tls_requires_a_client_certificate_and_reloads_files() {
     let files = Files::single();
@@ -52,12 +53,12 @@ fn tls_requires_a_client_certificate_and_reloads_files() {
     let response = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(put.status.success(), "{}", response(&put));
     let plain = member.second.expect("a second address");
-    let refused = metric(plain, "tenure_connections_refused_total");
+    let refused = metric(plain, "tenure_connections_rejected_total");
     for given in ["--cacert ca.pem", "--cacert ca.pem --cert stranger.pem --key stranger.key"] {
-        let output = etcdctl(folder, &member, given, REFUSED).expect("etcdctl");
+        let output = etcdctl(folder, &member, given, REFUSED_ARGUMENTS).expect("etcdctl");
         assert!(!output.status.success(), "{given}");
     }
-    let now = || metric(plain, "tenure_connections_refused_total");
+    let now = || metric(plain, "tenure_connections_rejected_total");
     eventually("both are counted", || now() >= refused + 2);
     let get = etcdctl(folder, &member, known, "get a").expect("etcdctl");
     assert_eq!(String::from_utf8_lossy(&get.stdout), "a\n1\n");

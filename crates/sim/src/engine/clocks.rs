@@ -28,7 +28,7 @@ impl Clocks {
 
     /// Returns the real duration of a wait measured by the clock of `process`.
     #[inline]
-    pub(crate) fn really(&self, process: ProcessId, ticks: u64) -> u64 {
+    pub(crate) fn real_ticks(&self, process: ProcessId, ticks: u64) -> u64 {
         if self.drift_ppm == 0 {
             return ticks;
         }
@@ -53,7 +53,7 @@ mod tests {
         let mut settings = Settings::new(50);
         settings.time.drift_ppm = 1000;
         let clocks = Clocks::new(&settings);
-        let waits = (0..50).map(|place| clocks.really(ProcessId(place), 1_000_000));
+        let waits = (0..50).map(|place| clocks.real_ticks(ProcessId(place), 1_000_000));
         let waits: std::collections::BTreeSet<u64> = waits.collect();
         assert!(waits.len() > 30, "{waits:?}");
         assert!(waits.iter().all(|wait| (999_000..=1_001_002).contains(wait)), "{waits:?}");
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn wait_without_drift_is_exact() {
         let clocks = Clocks::new(&Settings::new(2));
-        assert_eq!(clocks.really(ProcessId(1), 12_345), 12_345);
+        assert_eq!(clocks.real_ticks(ProcessId(1), 12_345), 12_345);
         let later = clocks.reading(ProcessId(1), 700) - clocks.reading(ProcessId(1), 200);
         assert_eq!(later, 500);
     }

@@ -18,6 +18,7 @@ use crate::judging::beliefs::Beliefs;
 use crate::judging::causality::Causality;
 use crate::judging::monitors::Monitors;
 use crate::results::elections::{ElectionCounter, Turn};
+use crate::results::load::Load;
 use crate::results::metrics::Metrics;
 use crate::settings::Settings;
 use crate::settings::fault::{CrashTrigger, Fault, Memory};
@@ -112,7 +113,7 @@ impl Core {
             last_exit: None,
             progress: LastProgress::default(),
             in_flight: 0,
-            stall_timeout: settings.limits.stall_timeout(size, &settings.network.latency),
+            stall_timeout: settings.limits.stall_timeout(size, &settings.network),
             settings,
         };
         core.schedule_faults();
@@ -135,7 +136,7 @@ impl Core {
     }
 
     /// Returns true if the run is complete, provided that no message is in flight.
-    pub(crate) fn is_complete(&self) -> bool {
+    pub(crate) fn is_complete_when_idle(&self) -> bool {
         self.settings.limits.until.is_none()
             && self.fault_queue.is_empty()
             && self.script_left == 0
@@ -271,6 +272,7 @@ fn reserved_metrics(settings: &Settings, services: Services, users: Option<&User
     if services.election {
         metrics.voters = vec![false; settings.size as usize];
     }
+    metrics.load = settings.instrumentation.load.then(|| Box::new(Load::new(settings.size)));
     let expected = users.map_or(0, Users::expected).min(1 << 24);
     if settings.instrumentation.metrics {
         metrics.entries.reserve(usize::try_from(expected).unwrap_or(0));

@@ -17,7 +17,7 @@ pub(crate) struct Envelope<M> {
     pub(crate) message: M,
 }
 
-/// Sends a message.
+/// Sends a message: records it, and schedules its arrivals unless the network loses it.
 #[inline]
 pub(crate) fn post<M: Labelled + Clone + serde::Serialize>(
     core: &mut Core,
@@ -29,8 +29,11 @@ pub(crate) fn post<M: Labelled + Clone + serde::Serialize>(
 ) {
     if to != from {
         core.metrics.sent += 1;
+        if let Some(load) = &mut core.metrics.load {
+            load.on_send(from, to);
+        }
         if let Some(neighbours) = &mut core.monitors.neighbours
-            && matches!(message.label().layer, Layer::Mutex | Layer::Election)
+            && matches!(message.label().layer, Layer::Mutex | Layer::Election | Layer::Agreement)
         {
             neighbours.observe(core.now, from, MutexObservation::Sent { to });
         }
@@ -66,7 +69,7 @@ pub(crate) fn post<M: Labelled + Clone + serde::Serialize>(
     }
 }
 
-/// Returns the size of a message between real nodes, in bytes.
+/// Returns the number of bytes that a message has between real nodes.
 #[cold]
 fn bytes(message: &impl serde::Serialize) -> u64 {
     postcard::experimental::serialized_size(message).map_or(0, |bytes| bytes as u64)

@@ -1,4 +1,4 @@
-//! Protocol-independent part of the events of processes and users.
+//! Effects of scheduled events that do not depend on the protocol.
 
 use tenure_core::service::{agreement, election, mutex, office};
 use tenure_core::{EventViews, Observation, ProcessId, Verdict};
@@ -12,7 +12,7 @@ use crate::judging::causality::MessageScope;
 use crate::settings::Detector;
 use crate::settings::fault::{CrashTrigger, Fault, Memory};
 
-/// Action on a process that an event requires of the engine.
+/// Action that the engine must perform on a process as a consequence of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProcessAction {
     Nothing,
@@ -28,7 +28,8 @@ pub(crate) enum ProcessAction {
         lost: bool,
     },
     Script(u32),
-    /// A user receives a message, possibly with the protocol's clock.
+    /// The user of a process receives a message, which may carry the logical clock of the sender's
+    /// protocol.
     ReceiveUserMessage {
         process: ProcessId,
         clock: Option<u64>,
@@ -37,7 +38,8 @@ pub(crate) enum ProcessAction {
 }
 
 impl Core {
-    /// Performs the protocol-independent part of an event, and returns the remaining action.
+    /// Handles an event as far as that does not depend on the protocol. Returns the action that
+    /// remains for the engine.
     pub(crate) fn handle(&mut self, event: ScheduledEvent) -> ProcessAction {
         match event {
             ScheduledEvent::Timer { .. } | ScheduledEvent::UserCommand { .. } => {
@@ -138,7 +140,7 @@ impl Core {
         self.schedule_reports_across(partition, true);
     }
 
-    /// Returns true if a peer is up and no partition separates it from the observer.
+    /// Returns true if `peer` is up and no partition separates it from `observer`.
     fn can_reach(&self, observer: ProcessId, peer: ProcessId) -> bool {
         self.liveness.is_up(peer) && !self.router.is_partitioned(observer, peer)
     }
@@ -156,7 +158,7 @@ impl Core {
         }
     }
 
-    /// Returns the process of a conditional crash, if it is still in the required phase.
+    /// Returns the process that a crash in a phase concerns, if the process is still in that phase.
     pub(crate) fn process_in_phase(
         &self,
         fault: u32,
@@ -176,8 +178,8 @@ impl Core {
         is_in_phase.then_some(process)
     }
 
-    /// Performs the protocol-independent part of a crash. `fault` is the configured fault, or
-    /// `None` for an intervention.
+    /// Crashes a process as far as that does not depend on the protocol. `fault` is the index of
+    /// the configured fault; `None` for an intervention.
     pub(crate) fn crash(&mut self, process: ProcessId, fault: Option<u32>) -> ProcessAction {
         if !self.liveness.is_up(process) {
             return ProcessAction::Nothing;
@@ -194,6 +196,9 @@ impl Core {
         self.trace(process, Kind::Crash);
         self.liveness.crash(process);
         self.faults.crashes += 1;
+        if let Some(load) = &mut self.metrics.load {
+            load.set_inside(process, false, self.now);
+        }
         if let Some(users) = &mut self.lock_users
             && users.crashed(process) == Phase::Waiting
         {
@@ -233,7 +238,7 @@ impl Core {
         self.note_progress();
     }
 
-    /// Schedules the detector's reports about one process to all others.
+    /// Schedules reports to all live processes that `peer` has crashed or recovered.
     fn schedule_reports_about(&mut self, peer: ProcessId, suspect: bool) {
         let Some(detector) = self.settings.detector else { return };
         for place in 0..self.settings.size {
@@ -244,8 +249,9 @@ impl Core {
         }
     }
 
-    /// Schedules the detector's reports across a partition: suspicion when it begins, and trust
-    /// when it heals for peers that were suspected.
+    /// Schedules reports to the processes that a partition separates. When the partition begins,
+    /// they report suspicion. When it heals, they report trust in the peers that were suspected
+    /// because of it.
     fn schedule_reports_across(&mut self, partition: u32, suspect: bool) {
         let Some(detector) = self.settings.detector else { return };
         let all = || (0..self.settings.size).map(ProcessId);
@@ -275,7 +281,7 @@ impl Core {
         self.event_queue.push(time, ScheduledEvent::DetectorReport { observer, peer, suspect });
     }
 
-    /// Schedules reports to one process about all peers that are down or unreachable.
+    /// Schedules reports to `observer` about all peers that are down or behind a partition.
     fn schedule_reports_of_absent(&mut self, observer: ProcessId) {
         let Some(detector) = self.settings.detector else { return };
         for place in 0..self.settings.size {
@@ -295,7 +301,7 @@ impl Core {
         }
     }
 
-    /// Records a command of a user before the protocol receives it.
+    /// Records a command that a user issues, before the protocol receives the command.
     pub(crate) fn on_command(&mut self, at: ProcessId, command: office::Command) {
         match command {
             office::Command::Mutex(mutex::Command::Enter) => {
@@ -322,7 +328,8 @@ impl Core {
         self.judge_command(at, command);
     }
 
-    /// Sends a user message with the configured probability after a request.
+    /// Sends a message from the user of `at` to another user, with the configured probability.
+    /// Called after each request of the user.
     #[cold]
     pub(crate) fn send_background_traffic(&mut self, at: ProcessId, clock: Option<u64>) {
         let Some(traffic) = self.settings.workload.background_traffic else { return };
@@ -354,7 +361,7 @@ impl Core {
         self.traffic.send(UserMessage { from: at, to, tag, clock })
     }
 
-    /// Records an event for a user.
+    /// Records an event that the protocol emits for its user.
     pub(crate) fn on_event(&mut self, at: ProcessId, event: &impl EventViews) {
         if let Some(event) = event.of_mutex() {
             self.on_lock_event(at, event);
@@ -367,7 +374,7 @@ impl Core {
         }
     }
 
-    /// Records a command to an agreement service before the protocol receives it.
+    /// Records a command for an agreement service, before the protocol receives the command.
     pub(crate) fn on_agreement_command(&mut self, at: ProcessId, command: &agreement::Command) {
         if let Some(users) = &mut self.agreement_users {
             users.on_command(self.now, at, command, &mut self.metrics);
@@ -416,6 +423,9 @@ impl Core {
     fn entered(&mut self, at: ProcessId) {
         self.metrics.entered += 1;
         self.metrics.waiting.change(self.now, false);
+        if let Some(load) = &mut self.metrics.load {
+            load.set_inside(at, true, self.now);
+        }
         if self.settings.instrumentation.metrics {
             self.metrics.entries.push(at);
         }
@@ -436,6 +446,9 @@ impl Core {
     fn exited(&mut self, at: ProcessId) {
         let waiting = self.metrics.waiting.now() > 0;
         self.last_exit = waiting.then_some(self.now);
+        if let Some(load) = &mut self.metrics.load {
+            load.set_inside(at, false, self.now);
+        }
         if let Some(users) = &mut self.lock_users {
             let (took, again) = users.exited(at, self.now, &mut self.event_queue);
             if let Some(took) = took {
@@ -446,7 +459,7 @@ impl Core {
         self.note_progress();
     }
 
-    /// Schedules the crashes that are configured for the user's current phase.
+    /// Schedules the crashes that are configured to follow the user's last entry or request.
     #[cold]
     fn schedule_phase_crashes(&mut self, process: ProcessId, inside: bool) {
         let Some(users) = &self.lock_users else { return };
@@ -468,7 +481,7 @@ impl Core {
     }
 }
 
-/// Content of a user message.
+/// Content of a message between users, which is empty.
 struct UserMessageContent;
 
 impl tenure_core::Labelled for UserMessageContent {

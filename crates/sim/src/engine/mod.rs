@@ -9,6 +9,7 @@ pub(crate) mod detector;
 pub(crate) mod environment;
 pub(crate) mod events;
 pub(crate) mod fault_injector;
+pub(crate) mod freight;
 pub(crate) mod links;
 pub(crate) mod liveness;
 pub(crate) mod lock_users;

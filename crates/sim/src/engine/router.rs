@@ -1,5 +1,6 @@
 use tenure_core::{Order, ProcessId, Timing};
 
+use crate::engine::freight::Freight;
 use crate::engine::links::Links;
 use crate::engine::random::Random;
 use crate::engine::random::Stream;
@@ -11,11 +12,11 @@ use crate::settings::latency::Latency;
 /// Outcome of the transmission of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
-    /// It arrives at this tick.
+    /// The message arrives at this tick.
     Once(u64),
-    /// It arrives at both ticks.
+    /// The message is duplicated and arrives at both ticks.
     Twice(u64, u64),
-    /// It is lost.
+    /// The message is lost.
     Lost,
     /// A partition stops it.
     Cut,
@@ -26,6 +27,8 @@ pub(crate) enum Route {
 pub(crate) struct Router {
     size: u32,
     latency: Latency,
+    /// Edges below the links, if they are modelled.
+    pub(crate) freight: Option<Freight>,
     /// True if only the latency matters.
     plain: bool,
     /// Last arrival on each link, if messages must not overtake.
@@ -72,10 +75,11 @@ impl Router {
         let step = (settings.time.step != Distribution::ZERO)
             .then(|| Steps { span: settings.time.step, busy_until: vec![0; size as usize] });
         let quiet = !loss.possible() && !duplication.possible() && cuts.is_none() && gst == 0;
+        let freight = settings.network.carrier.clone().map(Freight::new);
         let partitions = cuts.as_ref().map_or(0, |cuts| cuts.partitions);
         Router {
             size,
-            plain: quiet && !(fifo && varies) && !overtaking,
+            plain: quiet && freight.is_none() && !(fifo && varies) && !overtaking,
             fifo: (fifo && varies).then(|| Links::new(size)),
             overtaking: overtaking.then(|| Links::new(size)),
             loss: Sampler::of(loss),
@@ -85,6 +89,7 @@ impl Router {
             step,
             random: Random::stream(settings.seed, Stream::Network),
             latency,
+            freight,
             counts: NetworkCounts { cut: vec![0; partitions], ..NetworkCounts::default() },
         }
     }
@@ -126,10 +131,19 @@ impl Router {
         Route::Once(arrival)
     }
 
+    /// Draws the delay of a message, in ticks.
+    fn delay(&mut self, from: ProcessId, to: ProcessId) -> u64 {
+        match &mut self.freight {
+            Some(freight) => freight.carry(from, to, &self.latency, &mut self.random),
+            None => self.latency.draw(self.size, from, to, &mut self.random),
+        }
+    }
+
     fn arrival(&mut self, now: u64, from: ProcessId, to: ProcessId) -> u64 {
-        let mut delay = self.latency.draw(self.size, from, to, &mut self.random);
+        let mut delay = self.delay(from, to);
         if now < self.gst {
-            let typical = self.latency.typical().max(1) as f64;
+            let route = self.freight.as_ref().map_or(1, Freight::longest_route);
+            let typical = (self.latency.typical().max(1) as f64) * route as f64;
             let late = self.random.exponential(typical * 10.0) as u64;
             delay += late.min(self.gst - now);
         }

@@ -104,6 +104,9 @@ where
         }
         let now = self.core.now;
         self.core.metrics.waiting.settle(now);
+        if let Some(load) = &mut self.core.metrics.load {
+            load.settle(now);
+        }
     }
 
     /// Returns the parts of the world after the run.
@@ -210,7 +213,7 @@ where
     /// Handles the moment at which no message is in flight: ends a complete run, or issues the next
     /// request.
     fn on_idle_network(&mut self) -> Option<EndReason> {
-        if self.core.is_complete() {
+        if self.core.is_complete_when_idle() {
             return Some(EndReason::Served);
         }
         if self.draw_user() {
@@ -222,10 +225,13 @@ where
     /// Returns true if the next turn begins with a drawn user.
     pub(crate) fn will_draw_user(&self) -> bool {
         let users = self.core.lock_users.as_ref();
-        self.in_flight.is_empty() && !self.core.is_complete() && users.is_some_and(Users::can_draw)
+        self.in_flight.is_empty()
+            && !self.core.is_complete_when_idle()
+            && users.is_some_and(Users::can_draw)
     }
 
-    /// Issues the request of a drawn user, in a sequential pattern. Returns true if there was one.
+    /// In a sequential pattern, draws a user and issues its request. Returns false if no user was
+    /// drawn.
     pub(crate) fn draw_user(&mut self) -> bool {
         let Some(process) = self.core.lock_users.as_mut().and_then(Users::draw) else {
             return false;
@@ -288,6 +294,11 @@ where
         let unprocessed = self.step(to, Input::Message { from, message }, |world, input| {
             let core = &mut world.core;
             core.metrics.received += u64::from(from != to);
+            if from != to
+                && let Some(load) = &mut core.metrics.load
+            {
+                load.on_receive(to);
+            }
             if core.tracer.tags_messages
                 && let Input::Message { message, .. } = input
             {
@@ -300,8 +311,8 @@ where
         }
     }
 
-    /// Gives a process an input and applies the effects. `note` is called before, unless the input
-    /// is lost. Returns the input if the process crashed instead.
+    /// Gives a process an input and applies the effects. Calls `note` first, unless a crash loses
+    /// the input. Returns the input if the process crashed instead of handling it.
     #[inline]
     fn step(
         &mut self,
@@ -318,6 +329,9 @@ where
         note(self, &input);
         if !self.save_faults.is_empty() && self.is_mute(at, &input) {
             return None;
+        }
+        if let Some(load) = &mut self.core.metrics.load {
+            load.on_step(at);
         }
         self.processes[at.index()].step(input, &mut self.batch.effects());
         self.apply_effects(at);
@@ -574,7 +588,7 @@ where
                     let size = self.core.settings.size;
                     let (slot, generation) = self.timers.set(at, timer, size);
                     let drawn = self.batch.environment.choices.between(after.min, after.max);
-                    let due = departs.saturating_add(self.core.clocks.really(at, drawn));
+                    let due = departs.saturating_add(self.core.clocks.real_ticks(at, drawn));
                     self.core.event_queue.push(due, ScheduledEvent::Timer { slot, generation });
                 }
                 TimerChange::Cancel(timer) => self.timers.cancel(at, &timer),

@@ -7,21 +7,20 @@ use tenure_core::{
 use crate::engine::core::Services;
 use crate::settings::Settings;
 
-/// The monitors of a run, by service.
+/// Monitors of a run, which judge the properties of its services.
 #[derive(Debug)]
 pub(crate) struct Monitors {
     pub(crate) mutex: Option<MutexMonitorSet>,
     pub(crate) election: Option<ElectionMonitorSet>,
     pub(crate) agreement: Option<AgreementMonitorSet>,
-    /// Monitor of the ring topology, if there is one.
+    /// Monitor of the links that messages use. `None` if links are not judged.
     pub(crate) neighbours: Option<MonitorRun<NeighboursOnly>>,
 }
 
 impl Monitors {
-    /// Creates those monitors of the protocol's services that the settings enable.
+    /// Creates the monitors for the services of the protocol, as far as the settings enable them.
     pub(crate) fn new(settings: &Settings, services: Services, has_clocks: bool) -> Self {
-        let ring = settings.instrumentation.ring;
-        let neighbours = ring.map(|ring| MonitorRun::new(NeighboursOnly::of(ring, settings.size)));
+        let neighbours = settings.instrumentation.links.clone().map(MonitorRun::new);
         if !settings.instrumentation.monitors {
             return Monitors { mutex: None, election: None, agreement: None, neighbours };
         }
@@ -34,7 +33,7 @@ impl Monitors {
         }
     }
 
-    /// Records a crash.
+    /// Tells the monitors that a process has crashed.
     pub(crate) fn on_crash(&mut self, now: u64, process: ProcessId) {
         if let Some(mutex) = &mut self.mutex {
             mutex.on_crash(now, process);
@@ -47,7 +46,7 @@ impl Monitors {
         }
     }
 
-    /// Records a recovery.
+    /// Tells the monitors that a process has recovered.
     pub(crate) fn on_recovery(&mut self, now: u64, process: ProcessId) {
         if let Some(mutex) = &mut self.mutex {
             mutex.on_recovery(now, process);
@@ -60,7 +59,7 @@ impl Monitors {
         }
     }
 
-    /// Records an event that may make an election necessary.
+    /// Tells the monitors that an event may have made an election necessary.
     pub(crate) fn allow_new_election(&mut self) {
         if let Some(election) = &mut self.election {
             election.allow_new_election();

@@ -4,7 +4,9 @@ use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct};
 use serde::{Serialize, Serializer};
 use tenure_core::{ProcessId, Reporting};
 
+use crate::results::load::Load;
 use crate::results::metrics::Metrics;
+use crate::results::network_load::NetworkFigures;
 use crate::results::report::Report;
 use crate::results::report::in_units;
 use crate::results::tally::Tally;
@@ -37,8 +39,14 @@ impl Serialize for Report {
         if let Some(time) = agreement_time(self) {
             run.serialize_field("agreement_time", &time)?;
         }
+        if let Some(load) = &self.metrics.load {
+            run.serialize_field("load", &LoadFields::of(self, load))?;
+        }
+        if let Some(network) = &self.metrics.network {
+            run.serialize_field("network", network)?;
+        }
         if !self.agreement_events.is_empty() {
-            run.serialize_field("told", &EventsByProcess(&self.agreement_events))?;
+            run.serialize_field("agreement_events", &EventsByProcess(&self.agreement_events))?;
         }
         if self.faults.iter().any(|count| count.requested || count.injected > 0) {
             run.serialize_field("faults", &Faults(self))?;
@@ -209,6 +217,8 @@ pub(crate) fn figures(report: &Report) -> impl Serialize + '_ {
             max: report.metrics.waiting.highest,
         },
         throughput: report.throughput(),
+        load: report.metrics.load.as_deref().map(LoadFigures::of),
+        network: report.metrics.network.as_deref().map(NetworkFigures::of),
         bytes: report.metrics.bytes,
     }
 }
@@ -234,7 +244,86 @@ struct Figures<'a> {
     agreement_time: Option<f64>,
     waiting: Waiting,
     throughput: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    load: Option<LoadFigures>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network: Option<NetworkFigures>,
     bytes: u64,
+}
+
+/// Figures of the load that can be averaged.
+#[derive(Serialize)]
+struct LoadFigures {
+    /// Messages sent or received by a process.
+    process: MeanAndMax,
+    /// Messages on a link that was used.
+    link: MeanAndMax,
+    utilisation: f64,
+}
+
+#[derive(Serialize)]
+struct MeanAndMax {
+    mean: f64,
+    max: u64,
+}
+
+impl LoadFigures {
+    fn of(load: &Load) -> Self {
+        let busiest = load.busiest_process().map_or(0, |(_, load)| load.messages());
+        let link = load.busiest_link().map_or(0, |(_, sent)| sent);
+        LoadFigures {
+            process: MeanAndMax { mean: load.mean_messages(), max: busiest },
+            link: MeanAndMax { mean: load.mean_of_links(), max: link },
+            utilisation: load.utilisation(),
+        }
+    }
+}
+
+/// The load of a run, by process and link.
+#[derive(Serialize)]
+struct LoadFields {
+    processes: Vec<ProcessFields>,
+    links: Vec<LinkFields>,
+    #[serde(flatten)]
+    figures: LoadFigures,
+    throughput: f64,
+}
+
+#[derive(Serialize)]
+struct ProcessFields {
+    process: u32,
+    sent: u64,
+    received: u64,
+    handled: u64,
+}
+
+#[derive(Serialize)]
+struct LinkFields {
+    from: u32,
+    to: u32,
+    sent: u64,
+}
+
+impl LoadFields {
+    fn of(report: &Report, load: &Load) -> Self {
+        let processes = load.processes.iter().enumerate().map(|(place, load)| ProcessFields {
+            process: ProcessId::at(place).number(),
+            sent: load.sent,
+            received: load.received,
+            handled: load.handled,
+        });
+        let link = |((from, to), sent): (&(ProcessId, ProcessId), &u64)| LinkFields {
+            from: from.number(),
+            to: to.number(),
+            sent: *sent,
+        };
+        LoadFields {
+            processes: processes.collect(),
+            links: load.links.iter().map(link).collect(),
+            figures: LoadFigures::of(load),
+            throughput: report.throughput(),
+        }
+    }
 }
 
 /// Delays that were measured.

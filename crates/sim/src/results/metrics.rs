@@ -1,6 +1,8 @@
 use tenure_core::{Label, Layer, ProcessId};
 
 use crate::results::elections::ElectionCost;
+use crate::results::load::Load;
+use crate::results::network_load::NetworkLoad;
 use crate::results::tally::{Gauge, Tally};
 
 /// Messages of one kind.
@@ -70,6 +72,10 @@ pub struct Metrics {
     /// True for each process that sent a message of an election; empty without elections or if
     /// metrics were off.
     pub voters: Vec<bool>,
+    /// Work of each process and link; `None` if it was not measured.
+    pub load: Option<Box<Load>>,
+    /// Load of the edges below the links; `None` without a network.
+    pub network: Option<Box<NetworkLoad>>,
     /// Number of handled events: arrivals, timers, users and faults.
     pub events: u64,
 }
@@ -96,8 +102,8 @@ impl Metrics {
         }
     }
 
-    /// Finds a kind by its text if its address is unknown: equal texts may have different
-    /// addresses.
+    /// Returns the index of a kind, found by comparing texts. Needed if the address of the text is
+    /// new, because equal texts may have different addresses.
     #[cold]
     fn slow_kind(&mut self, label: Label) -> usize {
         if let Some(place) = self.kinds.iter().position(|kind| kind.label == label) {

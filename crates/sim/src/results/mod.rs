@@ -3,8 +3,11 @@
 pub(crate) mod elections;
 pub(crate) mod fault_counts;
 pub(crate) mod json;
+pub(crate) mod load;
 pub(crate) mod metrics;
 pub(crate) mod moments;
+pub(crate) mod network_load;
 pub(crate) mod report;
+pub(crate) mod sample;
 pub(crate) mod summary;
 pub(crate) mod tally;

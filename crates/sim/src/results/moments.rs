@@ -19,6 +19,11 @@ impl Moments {
         Moments::default()
     }
 
+    /// Creates moments from their parts; `squares` is the sum of the squared deviations.
+    pub(crate) const fn of_parts(count: u64, mean: f64, squares: f64, min: f64, max: f64) -> Self {
+        Moments { count, mean, squares, min, max }
+    }
+
     /// Adds one value (Welford's recurrence).
     pub fn add(&mut self, value: f64) {
         (self.min, self.max) = match self.count {

@@ -103,6 +103,7 @@ impl Report {
             let sent = core.metrics.sent_in(Layer::Election);
             core.metrics.elections = std::mem::take(&mut core.elections).finish(sent);
         }
+        core.metrics.network = core.router.freight.as_ref().map(|it| Box::new(it.load()));
         let findings = findings(&mut core, decided, &blocked);
         let bypass = core.monitors.mutex.as_ref().map(|mutex| mutex.bypass());
         Report {

@@ -96,7 +96,7 @@ words! { Entries,
 /// A process that enters more often than the others: `3:50`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HotProcess {
-    /// Process that is meant.
+    /// Process that enters more often than the others.
     pub process: ProcessId,
     /// Number of entries; 10 by default.
     pub entries: u32,
@@ -117,9 +117,9 @@ words! { HotProcess,
 /// Latency from one process to another: `1-2=5..9`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
-    /// Process that sent it.
+    /// Sender of the messages.
     pub from: ProcessId,
-    /// Process that receives it.
+    /// Receiver of the messages.
     pub to: ProcessId,
     /// Distribution of the latency.
     pub latency: Distribution,
@@ -308,6 +308,10 @@ pub fn replay_command(algorithm: &str, settings: &Settings) -> String {
     command.push_str(&format!(" --seed {}", settings.seed));
     if settings.beyond_assumptions {
         command.push_str(" --beyond-assumptions");
+    }
+    for own in &settings.instrumentation.own {
+        let text = own.text().replace('\'', "'\\''");
+        command.push_str(&format!(" --{} '{text}'", own.form()));
     }
     command
 }

@@ -1,4 +1,5 @@
-//! Classification of workloads for formulas, and the scope of a card's cost.
+//! Kind of a workload, for the formulas of theory. Reasons why a card's cost or topology is not
+//! judged.
 
 use tenure_core::theory::WorkloadKind;
 use tenure_core::{Card, Per, Service};
@@ -7,8 +8,9 @@ use crate::settings::Settings;
 use crate::settings::workload::{Entries, Initiators, Pattern};
 
 impl Settings {
-    /// Returns the kind of workload of a service; `None` without any request. `drawn` is true if
-    /// the ranks are one sample of the ranks of many runs.
+    /// Returns the kind of workload that theory has formulas for. Returns `None` if the workload
+    /// has no request. `drawn` is true if each of many runs draws its own ranks, so that theory
+    /// predicts a mean.
     pub fn workload_kind(&self, service: Service, drawn: bool) -> Option<WorkloadKind> {
         if service == Service::Election {
             return Some(match self.workload.initiators.as_ref() {
@@ -28,7 +30,7 @@ impl Settings {
         })
     }
 
-    /// Returns true if there are no faults.
+    /// Returns true if the settings contain no faults.
     pub fn is_undisturbed(&self) -> bool {
         self.faults.is_empty()
             && self.down.is_empty()
@@ -42,16 +44,17 @@ impl Settings {
         sorted.windows(2).any(|pair| pair[0] == pair[1])
     }
 
-    /// Returns the reason why the ring topology is not judged, if there is one.
-    pub fn ring_exemption(&self, card: &Card) -> Option<&'static str> {
+    /// Returns the reason why the topology is not judged. `None` if it is judged.
+    pub fn topology_exemption(&self, card: &Card) -> Option<&'static str> {
         let reasons = [
-            (!card.topology.is_ring(), "its card names no ring"),
+            (!card.has_judged_links(), "its card names no ring and no graph"),
             (!self.is_undisturbed(), "its card covers only runs without faults"),
         ];
         reasons.into_iter().find_map(|(applies, reason)| applies.then_some(reason))
     }
 
-    /// Returns the reason why the card's cost does not apply to these settings, if there is one.
+    /// Returns the reason why the card's cost does not apply to these settings. `None` if it
+    /// applies.
     pub fn cost_exemption(&self, card: &Card) -> Option<&'static str> {
         let weak = card.unmet_assumptions(&self.system_model(card)).next().is_some();
         let elects = card.messages.per == Per::Election;

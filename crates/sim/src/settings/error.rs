@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use tenure_core::monitors::NeighboursOnly;
 use tenure_core::{Bound, Card, Crashes, ProcessId, Service, SystemModel, Timing, UnmetAssumption};
 use tenure_trace::units::exact as units;
 
@@ -59,7 +60,7 @@ pub enum SettingsError {
     /// A range whose end precedes its start.
     #[error("the {setting} {}..{} ends before it begins; swap the two", units(*min), units(*max))]
     BackwardRange {
-        /// Subject of the range.
+        /// Name of the setting that has the range.
         setting: &'static str,
         /// Lower end, in ticks.
         min: u64,
@@ -69,7 +70,7 @@ pub enum SettingsError {
     /// A deviation that is negative or not a number.
     #[error("invalid deviation {sigma} for the {setting}: expected 0 or more")]
     Deviation {
-        /// Subject of the deviation.
+        /// Name of the setting that has the deviation.
         setting: &'static str,
         /// Value that was given.
         sigma: f64,
@@ -77,7 +78,7 @@ pub enum SettingsError {
     /// A probability outside 0 to 1.
     #[error("invalid probability {probability} for {setting}: expected 0 to 1")]
     Probability {
-        /// Subject of the probability.
+        /// Name of the setting that has the probability.
         setting: &'static str,
         /// Value that was given.
         probability: f64,
@@ -87,7 +88,7 @@ pub enum SettingsError {
     Unknown {
         /// Setting that names it.
         setting: &'static str,
-        /// Process that is meant.
+        /// Process outside of the group.
         process: ProcessId,
         /// Size of the group.
         size: u32,
@@ -122,6 +123,25 @@ pub enum SettingsError {
         /// Number of listed values.
         listed: usize,
     },
+    /// An overlay of a group that is too large for it.
+    #[error("a network below the links is for groups of up to {most}, not {size}")]
+    Overlay {
+        /// Number of processes.
+        size: u32,
+        /// Maximum number of processes.
+        most: u32,
+    },
+    /// A network in which no path joins two processes.
+    #[error("the network is not connected: no path joins two of its processes")]
+    Disconnected,
+    /// A network with another number of vertices than processes.
+    #[error("the network has {vertices} vertices for {size} processes: expected one for each")]
+    NetworkSize {
+        /// Number of vertices.
+        vertices: u32,
+        /// Number of processes.
+        size: u32,
+    },
     /// A latency matrix that is not n × n.
     #[error("a latency for each link of {size} processes needs {size} × {size}, not {entries}")]
     Matrix {
@@ -139,7 +159,7 @@ pub enum SettingsError {
     /// An unbounded duration under a timing model with bounds.
     #[error("{setting} without bound is not synchronous; give a bound or another timing")]
     Unbounded {
-        /// Subject of the duration.
+        /// Name of the setting that has the duration.
         setting: &'static str,
     },
     /// Drift that lets a clock stop or run backwards.
@@ -190,6 +210,10 @@ impl Settings {
         }
         self.check_ranks()?;
         self.network.latency.check(self.size)?;
+        let vertices = self.network.carrier.as_ref().map(|carrier| carrier.graph().vertices());
+        if let Some(vertices) = vertices.filter(|vertices| *vertices != self.size) {
+            return Err(SettingsError::NetworkSize { vertices, size: self.size });
+        }
         self.time.step.check("step")?;
         if self.time.drift_ppm >= 1_000_000 {
             return Err(SettingsError::Drift { drift_ppm: self.time.drift_ppm });
@@ -280,8 +304,10 @@ impl Settings {
         self.network.order.get_or_insert(card.order);
         let drift = Some(self.time.drift_ppm);
         self.instrumentation.properties.get_or_insert_with(|| card.promised(drift).collect());
-        if self.ring_exemption(card).is_none() {
-            self.instrumentation.ring.get_or_insert(card.topology);
+        if self.topology_exemption(card).is_none() {
+            let size = self.size;
+            let links = &mut self.instrumentation.links;
+            links.get_or_insert_with(|| NeighboursOnly::of_card(card, size));
         }
         if card.service == Service::Mutex {
             self.instrumentation.most_inside =

@@ -1,5 +1,6 @@
 //! Settings of a run.
 
+pub(crate) mod carrier;
 pub(crate) mod command_line;
 pub(crate) mod configs;
 pub(crate) mod cost;
@@ -11,7 +12,11 @@ pub(crate) mod workload;
 
 use std::sync::Arc;
 
-use tenure_core::{Order, ProcessId, Property, Rank, TICKS_PER_UNIT, Timing, Topology};
+use tenure_core::monitors::NeighboursOnly;
+use tenure_core::{Order, ProcessId, Property, Rank, TICKS_PER_UNIT, Timing};
+
+use crate::settings::carrier::Carrier;
+use tenure_trace::property::OwnProperty;
 
 use crate::settings::distribution::Distribution;
 use crate::settings::fault::{Chance, Fault};
@@ -96,6 +101,15 @@ pub struct Network {
     pub loss: Chance,
     /// Duplication of messages.
     pub duplication: Chance,
+    /// Graph that carries the messages; `None` for a link between any two processes.
+    pub carrier: Option<Carrier>,
+}
+
+impl Network {
+    /// Returns the largest factor by which a route multiplies a latency.
+    pub fn longest_route(&self) -> u64 {
+        self.carrier.as_ref().map_or(1, Carrier::longest).max(1)
+    }
 }
 
 impl Default for Network {
@@ -105,6 +119,7 @@ impl Default for Network {
             order: None,
             loss: Chance::NEVER,
             duplication: Chance::NEVER,
+            carrier: None,
         }
     }
 }
@@ -178,16 +193,20 @@ pub struct Instrumentation {
     pub order: Tracking,
     /// True to measure the size of messages as between real nodes.
     pub bytes: bool,
+    /// True to measure the load of each process and each link.
+    pub load: bool,
     /// Number of processes that may be inside at the same time: 1, or the *k* of a k-mutex.
     pub most_inside: u32,
     /// True if entries carry fences; those of a k-mutex do not.
     pub fenced: bool,
-    /// Ring that messages must not leave; `None` for that of the card, if there are no faults.
-    pub ring: Option<Topology>,
+    /// Links that messages must not leave; `None` for those of the card, if there are no faults.
+    pub links: Option<NeighboursOnly>,
     /// Properties whose violation makes a run a failure. `None` stands for the card's promises.
     /// Without a card these are mutual exclusion, deadlock and starvation freedom, progress,
     /// fencing, agreement and validity.
     pub properties: Option<Vec<Property>>,
+    /// Properties that are expressions. A violation makes a run a failure.
+    pub own: Vec<Arc<OwnProperty>>,
 }
 
 impl Settings {
@@ -209,10 +228,12 @@ impl Instrumentation {
         monitors: false,
         order: Tracking::Never,
         bytes: false,
+        load: false,
         most_inside: 1,
         fenced: true,
-        ring: None,
+        links: None,
         properties: None,
+        own: Vec::new(),
     };
 }
 
@@ -253,10 +274,11 @@ impl Limits {
         self.max_in_flight.unwrap_or((1 << 16) + 64 * u64::from(size).pow(2))
     }
 
-    pub(crate) fn stall_timeout(&self, size: u32, latency: &Latency) -> u64 {
+    pub(crate) fn stall_timeout(&self, size: u32, network: &Network) -> u64 {
         self.stall_timeout.unwrap_or_else(|| {
             let delays = 10_000 * (u64::from(size) + 10);
-            delays.saturating_mul(latency.typical().max(TICKS_PER_UNIT))
+            let typical = network.latency.typical().max(TICKS_PER_UNIT);
+            delays.saturating_mul(typical.saturating_mul(network.longest_route()))
         })
     }
 }

@@ -42,7 +42,8 @@ impl<P: Recorded> Simulation<P> {
         self.check().map_err(RunError::from)?;
         schedule.fits(self.settings().size)?;
         let recorder = Recorder::new(Box::new(to), &self.header(), self.states);
-        let recorder = Some(recorder.map_err(RunError::from)?);
+        let recorder = recorder.map_err(RunError::from)?;
+        let recorder = Some(recorder.judging(self.settings(), self.service()));
         let mut core = Core::new(self.steered(schedule), self.services(), recorder);
         if let Some(users) = &mut core.agreement_users {
             users.is_spontaneous = false;

@@ -11,11 +11,12 @@ use crate::steer::session::Session;
 /// Description of the next step of a [`Session`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextStep {
-    /// Time of the step, in ticks.
+    /// Time at which the step happens, in ticks.
     pub time: u64,
-    /// Description in words.
+    /// Description of the step for a person.
     pub description: String,
-    /// [Id](crate::InFlightMessage::id) of the arriving message, if one arrives.
+    /// [Id](crate::InFlightMessage::id) of the message that arrives in this step. `None` if none
+    /// arrives.
     pub message: Option<u64>,
 }
 
@@ -45,7 +46,7 @@ impl<P: Recorded> Session<'_, P> {
             let description = "a drawn user requests to enter".to_owned();
             return Some(NextStep { time: self.now(), description, message: None });
         }
-        if world.in_flight.is_empty() && world.core.is_complete() {
+        if world.in_flight.is_empty() && world.core.is_complete_when_idle() {
             return None;
         }
         let soonest = |queue: &Queue<ScheduledEvent>| {
@@ -77,7 +78,7 @@ impl<P: Recorded> Session<'_, P> {
         Some(next).filter(|next| until.is_none_or(|until| next.time <= until))
     }
 
-    /// Returns true if the next turn changes nothing but the time.
+    /// Returns true if the next turn of the run only advances the time.
     pub(crate) fn is_idle(&self) -> bool {
         let world = &self.steered.world;
         let plan = world.core.fault_queue.next_time();

@@ -1,13 +1,21 @@
 use std::fmt;
 use std::io::Write;
 
-use tenure_core::{ProcessId, VectorClock};
+use tenure_core::{Finding, ProcessId, Service, VectorClock};
+use tenure_trace::property::PropertyJudge;
 use tenure_trace::state::States;
 use tenure_trace::{Header, Kind, MessageRecord, Record, Subject, WriteError, Writer};
 
+use crate::settings::Settings;
+
 /// Writes the events of a run as a trace.
 pub(crate) struct Recorder {
-    writer: Writer<Box<dyn Write + Send>>,
+    /// Writer of the trace; `None` if the run is only judged.
+    writer: Option<Writer<Box<dyn Write + Send>>>,
+    /// True if the trace contains states.
+    writes_states: bool,
+    /// Judge of the properties that are expressions.
+    judge: Option<PropertyJudge>,
     /// First write error; nothing is written after it.
     error: Option<WriteError>,
     tickets: Vec<Ticket>,
@@ -34,15 +42,42 @@ impl Recorder {
         header: &Header,
         states: bool,
     ) -> Result<Self, WriteError> {
-        Ok(Recorder {
-            writer: Writer::new(to, header)?,
+        let writer = Writer::new(to, header)?;
+        Ok(Recorder { writer: Some(writer), ..Recorder::without_writer(states) })
+    }
+
+    /// Creates a recorder that writes nothing.
+    pub(crate) fn without_writer(states: bool) -> Self {
+        Recorder {
+            writer: None,
+            writes_states: states,
+            judge: None,
             error: None,
             tickets: Vec::new(),
             free: Vec::new(),
             numbers: 0,
             event_count: 0,
             states: states.then(States::default),
-        })
+        }
+    }
+
+    /// Judges properties that are expressions. Nothing changes if there are none.
+    pub(crate) fn judging(mut self, settings: &Settings, service: Service) -> Self {
+        let own = &settings.instrumentation.own;
+        if own.is_empty() {
+            return self;
+        }
+        self.judge = Some(PropertyJudge::new(own, settings.size, service, &settings.down));
+        if self.states.is_none() && own.iter().any(|property| property.uses().states) {
+            self.states = Some(States::default());
+        }
+        self
+    }
+
+    /// Returns the findings about the properties that are expressions. `ended` is false if the run
+    /// was cut short.
+    pub(crate) fn take_findings(&mut self, ended: bool) -> Vec<Finding> {
+        self.judge.take().map_or_else(Vec::new, |judge| judge.finish(ended))
     }
 
     pub(crate) fn record(
@@ -58,7 +93,13 @@ impl Recorder {
         }
         self.event_count += u64::from(matches!(kind, Kind::Event(_)));
         let record = Record { clock, ..Record::new(time, who, kind).in_session(session) };
-        self.error = self.writer.write(record).err();
+        if let Some(judge) = &mut self.judge {
+            judge.read(&record);
+        }
+        let is_written = self.writes_states || !matches!(record.kind, Kind::State(_));
+        if let Some(writer) = self.writer.as_mut().filter(|_| is_written) {
+            self.error = writer.write(record).err();
+        }
     }
 
     /// Creates a ticket with a new number for a message, and returns its index.
@@ -95,7 +136,7 @@ impl Recorder {
 
     /// Returns the number of written records.
     pub(crate) fn records(&self) -> u64 {
-        self.writer.sequence()
+        self.writer.as_ref().map_or(0, Writer::sequence)
     }
 
     /// Returns the number of recorded events for users.
@@ -105,9 +146,10 @@ impl Recorder {
 
     /// Flushes the buffered output.
     pub(crate) fn finish(mut self) -> Result<(), WriteError> {
-        match self.error.take() {
-            Some(error) => Err(error),
-            None => self.writer.flush(),
+        match (self.error.take(), self.writer) {
+            (Some(error), _) => Err(error),
+            (None, Some(mut writer)) => writer.flush(),
+            (None, None) => Ok(()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Interventions in a run: a message is lost, a process crashes.
+//! Interventions in a run, such as the loss of a message or the crash of a process.
 
 use std::collections::VecDeque;
 
@@ -15,20 +15,21 @@ use crate::engine::lock_users::Phase;
 use crate::engine::schedule::ScheduledEvent;
 use crate::engine::world::World;
 
-/// Time between the steps of a schedule, in ticks; longer than the latency of one unit.
-const STEP: u64 = 2 * TICKS_PER_UNIT;
+/// Time between two steps of a schedule, in ticks. It is longer than the latency, which is one
+/// unit.
+const STEP_TICKS: u64 = 2 * TICKS_PER_UNIT;
 
-/// A world with interventions. It is always recorded, because messages are identified by their
-/// numbers in the trace.
+/// A simulated world in which actions can be performed. It is always recorded, because the numbers
+/// in the trace identify the messages.
 pub(crate) struct Steered<'a, P: Protocol> {
     pub(crate) world: World<'a, P>,
-    /// User messages that were sent and not received: sender, receiver and number.
+    /// User messages that were sent but not received: sender, receiver and index.
     user_messages_in_flight: Vec<(ProcessId, ProcessId, u32)>,
     /// Scripted choices for the next step.
     drawn: VecDeque<u32>,
 }
 
-/// A message in flight.
+/// A message in flight, with its number in the trace.
 pub(crate) struct SentMessage<'s, M> {
     pub(crate) envelope: &'s Envelope<M>,
     pub(crate) due: u64,
@@ -37,7 +38,7 @@ pub(crate) struct SentMessage<'s, M> {
 }
 
 impl<M: Labelled> SentMessage<'_, M> {
-    /// Returns sender, receiver and kind.
+    /// Returns the sender, the receiver and the kind of the message.
     pub(crate) fn named(&self) -> (ProcessId, ProcessId, &'static str) {
         (self.envelope.from, self.envelope.to, self.envelope.message.label().kind)
     }
@@ -49,7 +50,7 @@ impl<M: Labelled> SentMessage<'_, M> {
 }
 
 impl<P: Recorded> ScriptRunner for Steered<'_, P> {
-    /// Time advances with each step.
+    /// Performs an action. Time advances with each step, so that records have different times.
     fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
         match action {
             Action::Choose { value, .. } => {
@@ -63,7 +64,7 @@ impl<P: Recorded> ScriptRunner for Steered<'_, P> {
             }
             _ => {}
         }
-        self.world.core.now += STEP;
+        self.world.core.now += STEP_TICKS;
         self.world.set_choices(std::mem::take(&mut self.drawn));
         let done = self.try_perform(action).ok_or_else(|| ActionError::Now(action.clone()));
         self.world.set_choices(VecDeque::new());
@@ -189,8 +190,9 @@ impl<'a, P: Recorded> Steered<'a, P> {
         self.world.core.liveness.get(at)?.then_some(at)
     }
 
-    /// Returns `Some` if a command is allowed. The user of a lock may enter only outside and exit
-    /// only inside. The user of a barrier may arrive only when not waiting.
+    /// Returns `Some` if a user may issue this command now. The user of a lock may request it only
+    /// outside, and may exit only inside. The user of a barrier may arrive only if it is not
+    /// waiting.
     fn is_allowed(&self, at: ProcessId, command: Option<office::Command>) -> Option<()> {
         if self.world.core.agreement_users.as_ref().is_some_and(|it| it.users.must_wait(at)) {
             return None;
@@ -206,7 +208,8 @@ impl<'a, P: Recorded> Steered<'a, P> {
         is_allowed.then_some(())
     }
 
-    /// Returns the selected message.
+    /// Returns the tag and the due time of the selected message. `None` if there is no such
+    /// message.
     fn pick(&self, pick: &MessageSelector) -> Option<(u32, u64)> {
         let sent = self.in_flight();
         let place = pick.among(sent.iter().map(SentMessage::named))?;
@@ -218,7 +221,8 @@ impl<'a, P: Recorded> Steered<'a, P> {
         self.world.in_flight.take(due, |envelope| envelope.tag == tag)
     }
 
-    /// Returns true if a message overtakes no other on a FIFO link.
+    /// Returns true if the delivery of this message respects FIFO order, as far as its link
+    /// requires that.
     fn is_next(&self, pick: &MessageSelector) -> bool {
         let oldest = || self.pick(&MessageSelector::oldest(pick.from, pick.to));
         let tag = |key: Option<(u32, u64)>| key.map(|(tag, _)| tag);
@@ -243,7 +247,7 @@ impl<'a, P: Recorded> Steered<'a, P> {
         Some(())
     }
 
-    /// Delays a message, and on a FIFO link also those behind it.
+    /// Delays a message by `by` ticks. On a FIFO link, the messages behind it are delayed as well.
     fn delay(&mut self, pick: &MessageSelector, by: u64) -> Option<()> {
         let (tag, due) = self.pick(pick)?;
         let until = due.checked_add(by).filter(|until| *until < 1 << 62)?;

@@ -1,7 +1,8 @@
-//! The lock at the leader under random schedules: crashes, recoveries, true and false suspicions,
-//! timers that fire too early, messages lost, duplicated and reordered.
+//! The lock that runs at an elected leader, under random schedules. They include crashes,
+//! recoveries, and true and false suspicions. Timers fire too early, and messages are lost,
+//! duplicated and reordered.
 //!
-//! A failure prints the seed and the story of its run.
+//! If a test fails, it prints the seed and the steps of the run.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -22,7 +23,7 @@ const ENTER: office::Command = office::Command::Mutex(mutex::Command::Enter);
 const EXIT: office::Command = office::Command::Mutex(mutex::Command::Exit);
 const ELECT: office::Command = office::Command::Election(election::Command::Elect);
 
-/// Budget of faults in a run.
+/// Faults that may occur in a run, and how often.
 #[derive(Clone, Copy, Debug)]
 struct Budget {
     steps: u32,
@@ -33,11 +34,11 @@ struct Budget {
     duplicates: u32,
     /// True if timers fire while messages are in flight.
     early_timers: bool,
-    /// True if a live process that has recovered may still be suspected for a while.
+    /// True if a process may still be suspected for a while after it has recovered.
     late_trust: bool,
-    /// True if one process never crashes. It remembers every term, which fences need.
+    /// True if one process never crashes. It remembers every term, so that fences always grow.
     witness: bool,
-    /// True if fences are judged.
+    /// True if the run checks the fences of entries.
     fencing: bool,
 }
 
@@ -54,7 +55,7 @@ const CALM: Budget = Budget {
     fencing: true,
 };
 
-/// Returns the faults that the cards promise to survive.
+/// Returns budgets of faults that the cards promise to survive.
 fn budgets() -> Vec<Budget> {
     let crashes = Budget { crashes: 4, ..CALM };
     let amnesia = Budget { crashes: 5, witness: false, fencing: false, ..CALM };
@@ -90,9 +91,9 @@ struct Play<P: Office> {
     fencing: OnMutex<Fencing>,
     agreement: OnElection<Agreement>,
     fences: BTreeSet<Fence>,
-    /// True if a live process was ever suspected.
+    /// True if a live process was suspected at any time.
     deceived: bool,
-    /// Story of the run, if it is wanted.
+    /// Steps of the run in words. `None` if they are not recorded.
     story: Option<Vec<String>>,
 }
 
@@ -114,14 +115,14 @@ impl<P: Office> Play<P> {
         }
     }
 
-    /// Performs random events, then lets the run settle, and judges the end.
+    /// Performs random events, then lets the run settle, and checks the final state.
     fn run(&mut self) -> Result<(), String> {
         for _ in 0..self.left.steps {
             self.happen();
             self.judge()?;
         }
         self.heal();
-        self.come_to_rest()?;
+        self.run_until_quiet()?;
         self.agreement.at_end().map_err(|violation| violation.to_string())?;
         match self.users.iter().position(|user| *user == User::Waiting) {
             Some(at) => Err(format!("{} waits for ever", ProcessId::at(at))),
@@ -200,8 +201,8 @@ impl<P: Office> Play<P> {
         }
     }
 
-    /// Returns the correct verdicts that the detectors have not reported yet: observer, peer and
-    /// verdict.
+    /// Returns the correct verdicts that the failure detectors have not reported yet, as (observer,
+    /// peer, verdict).
     fn due(&self) -> Vec<(ProcessId, ProcessId, Verdict)> {
         let mut due = Vec::new();
         for observer in self.cluster.live() {
@@ -271,9 +272,9 @@ impl<P: Office> Play<P> {
         }
     }
 
-    /// Delivers the messages in flight, lets processes inside exit, and fires the next timer, until
-    /// nothing is left to do.
-    fn come_to_rest(&mut self) -> Result<(), String> {
+    /// Lets the run continue until nothing is left to do: delivers messages, lets processes exit,
+    /// and fires timers.
+    fn run_until_quiet(&mut self) -> Result<(), String> {
         for _ in 0..20_000 {
             self.judge()?;
             let inside = self.users.iter().position(|user| *user == User::Inside);
@@ -331,7 +332,8 @@ impl<P: Office> Play<P> {
         Ok(())
     }
 
-    /// Follows the phases of the users, and checks that no two entries have the same fence.
+    /// Records the phases of the users that an event changes. Checks that no two entries have the
+    /// same fence.
     fn follow(&mut self, at: ProcessId, seen: &ClusterEvent<P>) -> Result<(), String> {
         let user = &mut self.users[at.index()];
         match seen {
@@ -359,7 +361,7 @@ impl<P: Office> Play<P> {
     }
 }
 
-/// Returns the first failing seed of a range with its story.
+/// Returns the first seed of a range whose run fails, with the steps of that run.
 fn first_failure<P: Office>(
     size: u32,
     order: Order,
@@ -391,8 +393,8 @@ fn survives<P: Office>(
     }
 }
 
-/// Returns a configuration with ranks in a random order. With some seeds, leaders greet peers that
-/// are trusted again.
+/// Returns a configuration of the bully algorithm with ranks in a random order. With some seeds, a
+/// leader sends its announcement to peers that are trusted again.
 fn bully(size: u32, seed: u64, delay: u64) -> bully::Config {
     let mut ids: Vec<u32> = (1..=size).collect();
     SplitMix64(seed).shuffle(&mut ids);
@@ -433,7 +435,7 @@ fn bully_agrees_despite_reordering_and_duplicates() {
     survives::<Side<Central, Bully>>(Order::Reordered, config, 400, election_only);
 }
 
-/// Negative controls: these judges can fail.
+/// Negative controls: the checks detect wrong runs.
 #[test]
 fn negative_controls_of_schedule_judges_fail() {
     let fails = |order, no_terms, budget| {

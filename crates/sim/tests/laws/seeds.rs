@@ -1,4 +1,4 @@
-//! Laws for every arrangement of a ring, and for every seed.
+//! Laws that hold for every order on a ring, and for every seed.
 
 use crate::support::election::{all_processes, elect, process_with_id, ranks};
 use crate::support::mutex::{Plan, run_as};
@@ -12,8 +12,8 @@ use tenure_core::service::election::Command;
 use tenure_core::{Agreement, Algorithm, Election, Mutex, Order, ProcessId, Variant};
 use tenure_trace::TestCluster;
 
-/// Starts all processes at the same time, asserts that the largest wins, and returns the number of
-/// messages.
+/// Lets all processes start an election at the same time, and asserts that the largest id wins.
+/// Returns the number of messages.
 fn messages<P: Election>(ids: &[u32], order: Order, config: P::Config, seed: u64) -> u64 {
     let size = ids.len() as u32;
     let (cluster, beliefs) = elect::<P>(size, order, config, &all_processes(size), 0, seed);
@@ -24,8 +24,8 @@ fn messages<P: Election>(ids: &[u32], order: Order, config: P::Config, seed: u64
     cluster.total_sent()
 }
 
-/// Returns the sum over all processes of the distance to the next larger one; for the largest
-/// process the distance is N.
+/// Returns the sum of the distances from each process to the next process with a larger id. The
+/// distance of the largest process is N.
 fn distances(ids: &[u32]) -> u64 {
     let n = ids.len();
     let larger = |at: usize, hops: usize| ids[(at + hops) % n] > ids[at];
@@ -96,7 +96,7 @@ fn hirschberg_sinclair_cost_is_schedule_independent() {
     }
 }
 
-/// All 7! rings.
+/// Tries all 7! orders of the ring.
 #[test]
 fn largest_leads_in_phase_3_on_all_rings_of_eight() {
     permutations(7, |others| {
@@ -123,19 +123,19 @@ fn largest_leads_in_phase_3_on_all_rings_of_eight() {
 }
 
 /// Runs a lock of the catalogue under many seeds, with the faults that its card allows.
-struct Locks {
+struct LockRuns {
     parameters: Parameters,
     seeds: u64,
     losses: u32,
 }
 
-impl Locks {
+impl LockRuns {
     fn of(size: u32, seeds: u64) -> Self {
-        Locks { parameters: Parameters::plain(size), seeds, losses: 0 }
+        LockRuns { parameters: Parameters::plain(size), seeds, losses: 0 }
     }
 }
 
-/// Result of one lock: the first failure, the messages and the entries.
+/// Result for one lock: the first failure, the number of messages and the number of entries.
 #[derive(Debug, Default)]
 struct LockResult {
     failure: Option<String>,
@@ -143,7 +143,7 @@ struct LockResult {
     entries: u64,
 }
 
-impl Visitor for Locks {
+impl Visitor for LockRuns {
     type Output = LockResult;
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> LockResult {
@@ -183,7 +183,7 @@ fn locks_keep_card_promises_and_costs() {
     // A lease is renewed while it is held. Here timers fire at any time, so often.
     for name in MUTEXES.iter().filter(|name| !["lease", "leased"].contains(name)) {
         for size in 1..=5 {
-            let locks = Locks::of(size, 200);
+            let locks = LockRuns::of(size, 200);
             let cost = catalogue::card(name, &locks.parameters).unwrap().messages;
             let result = catalogue::visit(name, &locks.parameters.clone(), locks).unwrap();
             assert!(result.failure.is_none(), "{result:?}");
@@ -199,7 +199,7 @@ fn locks_keep_card_promises_and_costs() {
 /// messages.
 fn is_safe_and_live_over_fifo(lock: &str, seeds: u64) {
     for size in 2..=3 {
-        let locks = Locks { losses: 5, ..Locks::of(size, seeds) };
+        let locks = LockRuns { losses: 5, ..LockRuns::of(size, seeds) };
         let name = format!("fifo:{lock}");
         let result = catalogue::visit(&name, &locks.parameters.clone(), locks).unwrap();
         assert!(result.failure.is_none(), "{result:?}");
@@ -211,36 +211,37 @@ fn locks_survive_lossy_links_over_fifo() {
     // Dijkstra's ring repeats all messages by itself, and a lease is renewed. Where timers fire at
     // any time, they send faster than a reliable channel can deliver.
     let endless = ["dijkstra-ring", "lease", "leased"];
-    let locks = MUTEXES.iter().filter(|name| !endless.contains(name) && !LONG.contains(name));
+    let locks =
+        MUTEXES.iter().filter(|name| !endless.contains(name) && !MESSAGE_HEAVY.contains(name));
     for name in locks.chain(&["coordinated:chang-roberts"]) {
         is_safe_and_live_over_fifo(name, 60);
     }
 }
 
-/// Algorithms with many messages at every timer. In these tests timers fire as often as messages
-/// arrive, so their runs take a hundred times as long. They are run with a third of the seeds;
-/// other tests run hundreds of seeds of them.
-const LONG: [&str; 2] = ["edge-chasing", "coordinated:bully"];
+/// Algorithms that send many messages at every timer. In these tests timers fire as often as
+/// messages arrive, so a run takes a hundred times as long. These algorithms are run with a third
+/// of the seeds here. Other tests run them with hundreds of seeds.
+const MESSAGE_HEAVY: [&str; 2] = ["edge-chasing", "coordinated:bully"];
 
 #[test]
 fn edge_chasing_survives_lossy_links_over_fifo() {
-    is_safe_and_live_over_fifo(LONG[0], 20);
+    is_safe_and_live_over_fifo(MESSAGE_HEAVY[0], 20);
 }
 
 #[test]
 fn coordinated_bully_survives_lossy_links_over_fifo() {
-    is_safe_and_live_over_fifo(LONG[1], 20);
+    is_safe_and_live_over_fifo(MESSAGE_HEAVY[1], 20);
 }
 
 #[test]
 #[ignore = "a minute: cargo test -p tenure-sim --test laws -- --ignored over_fifo"]
 fn long_runs_survive_lossy_links_over_fifo() {
-    for name in LONG {
+    for name in MESSAGE_HEAVY {
         is_safe_and_live_over_fifo(name, 60);
     }
 }
 
-/// A variant is declared sound or unsound, and the judges find out which.
+/// The declared soundness of each variant must match what the monitors find.
 #[test]
 fn lock_variants_match_declared_soundness() {
     // A lease needs timers that keep time; here they fire at any time.
@@ -253,7 +254,7 @@ fn lock_variants_match_declared_soundness() {
             |it: &&Variant| !it.shown_by.contains("--crash") && !elsewhere.contains(&it.name);
         for variant in variants.iter().filter(shown) {
             let caught = (2..=4).any(|size| {
-                let mut locks = Locks::of(size, if variant.sound { 300 } else { 3000 });
+                let mut locks = LockRuns::of(size, if variant.sound { 300 } else { 3000 });
                 locks.parameters.variants = vec![variant.name.into()];
                 let result = catalogue::visit(name, &locks.parameters.clone(), locks).unwrap();
                 result.failure.is_some()

@@ -1,4 +1,5 @@
-//! Applications of elections, over many seeds and elections, with crashes at any time.
+//! Applications that use a leader election, with many seeds and elections, and with crashes at any
+//! time.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -28,8 +29,8 @@ use tenure_trace::{ServiceCommand, ServiceEvent};
 
 const UNIT: u64 = TICKS_PER_UNIT;
 /// Time of the last command and the last crash.
-const QUIET: u64 = 300 * UNIT;
-/// Time at which all consequences have ended.
+const LAST_DISTURBANCE: u64 = 300 * UNIT;
+/// Time at which all consequences of them have ended, in ticks.
 const END: u64 = 900 * UNIT;
 
 fn settings(size: u32, seed: u64) -> Settings {
@@ -45,7 +46,7 @@ fn settings(size: u32, seed: u64) -> Settings {
 fn crashes(settings: &mut Settings, count: u32) {
     let mut random = Random::new(settings.seed);
     for process in random.permutation(settings.size).into_iter().take(count as usize) {
-        let (at, after) = (random.below(QUIET), UNIT + random.below(100 * UNIT));
+        let (at, after) = (random.below(LAST_DISTURBANCE), UNIT + random.below(100 * UNIT));
         let recovery = Some(Recovery { after, memory: Memory::Stable });
         let (process, when) = (ProcessId(process), CrashTrigger::At(at));
         settings.faults.push(Fault::Crash { process, when, recovery });
@@ -66,21 +67,22 @@ where
     Simulation::new(config, settings).with_command(UNIT, ProcessId(0), elect)
 }
 
-/// Returns the judgement on a property, with the description of its violation if there is one.
+/// Returns the judgement on a property. If it is violated, also returns the description of the
+/// violation.
 fn judged<'a>(report: &'a Report, property: &str) -> (Judgement, Option<&'a str>) {
     let finding = report.findings.iter().find(|finding| finding.property.name() == property);
     let finding = finding.expect("it is watched");
     (finding.judgement, finding.violation.as_ref().map(|violation| violation.message.as_str()))
 }
 
-/// Runs a group in which all processes write every other unit. Returns the number of writes that
-/// each live process has at the end.
+/// Runs a group in which all processes write at regular intervals. Returns how many writes each
+/// live process has at the end.
 fn write<E: Election>(election: E::Config, settings: Settings, context: &str) -> Vec<usize> {
     let (size, seed) = (settings.size, settings.seed);
     let config = primary_backup::Config::default();
     let mut simulation = simulation::<PrimaryBackup, E>(config, election, settings)
         .with_monitor("durability", OnApplication(Durability::new()));
-    for at in (UNIT..QUIET).step_by(2 * UNIT as usize) {
+    for at in (UNIT..LAST_DISTURBANCE).step_by(2 * UNIT as usize) {
         for process in (0..size).map(ProcessId) {
             let value = at + u64::from(process.number());
             let write = service::Command::Application(replication::Command::Write { value });
@@ -131,15 +133,15 @@ fn any_election_provides_primary() {
     }
 }
 
-/// Runs a group in which all processes try to begin a transaction every ten units, and some vote
-/// no.
+/// Runs a group in which each process tries to begin a transaction every ten units. Some processes
+/// vote no.
 fn transact<E: Election>(election: E::Config, settings: Settings) {
     let (size, seed) = (settings.size, settings.seed);
     let config = two_phase_commit::Config::default();
     let mut random = Random::new(seed);
     let mut simulation = simulation::<TwoPhaseCommit, E>(config, election, settings)
         .with_monitor("atomicity", OnApplication(Atomicity::new()));
-    for at in (UNIT..QUIET).step_by(10 * UNIT as usize) {
+    for at in (UNIT..LAST_DISTURBANCE).step_by(10 * UNIT as usize) {
         for process in (0..size).map(ProcessId) {
             let veto = random.below(40) == 0;
             let command = if veto { commit::Command::Veto } else { commit::Command::Begin };
@@ -221,8 +223,8 @@ fn any_leader_synchronises_clocks_including_recovered() {
     assert!((1..=50).filter_map(|seed| apart(seed, UNIT / 2)).count() > 10);
 }
 
-/// Checks that all clocks differ by at most `most` ticks at the end of a run. Returns the violation
-/// if they do not.
+/// Checks that the clocks differ by at most `most` ticks at the end of a run. Returns a description
+/// if they differ by more.
 fn apart(seed: u64, most: u64) -> Option<String> {
     let mut settings = settings(4, seed);
     crashes(&mut settings, 2);
@@ -241,7 +243,7 @@ fn apart(seed: u64, most: u64) -> Option<String> {
     judged(&report, "together").1.map(|description| format!("seed {seed}: {description}"))
 }
 
-/// Monitor: clocks that are read at the same time are close to each other.
+/// Monitor that checks that clocks which are read at the same time differ little.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Together {
     most: u64,
@@ -269,8 +271,8 @@ impl Monitor<clock::Command, clock::Event> for Together {
     }
 }
 
-/// The generation is the first half of a fence. Growing fences imply that a token of an older
-/// generation admits no process.
+/// The generation of a token is the first part of a fence. Because fences grow, no token of an
+/// older generation admits a process.
 #[test]
 fn lost_token_is_regenerated_once() {
     fn entries<P: Mutex + Algorithm>(config: P::Config, seed: u64) -> u64 {
@@ -298,7 +300,7 @@ fn lost_token_is_regenerated_once() {
     }
 }
 
-/// The master is the process inside, as with a lock service of five nodes.
+/// The master is the process inside the critical section, as in a lock service of five nodes.
 #[test]
 fn at_most_one_master_with_two_of_five_down() {
     for seed in 1..=100 {
@@ -326,7 +328,7 @@ fn at_most_one_master_with_two_of_five_down() {
     }
 }
 
-/// `<1/load, id>`: of loads 50, 25 and 25 the third wins.
+/// Processes are ordered by `<1/load, id>`. With the loads 50, 25 and 25, the third process wins.
 #[test]
 fn elects_least_loaded_process() {
     for (loads, leader) in [([50, 25, 25], 2), ([25, 50, 25], 2), ([25, 25, 50], 1)] {

@@ -6,6 +6,7 @@ mod detectors;
 mod laws;
 mod models;
 mod more_locks;
+mod networks;
 mod pictures;
 mod repaired_elections;
 mod runs;

@@ -1,4 +1,4 @@
-//! A session is the run itself, paused between two events.
+//! A session is the run itself, paused after each step.
 
 use crate::common::page::Page;
 use tenure_algorithms::election::{Bully, Raft, bully, raft};
@@ -22,8 +22,8 @@ fn steers(words: &[&str]) -> Vec<Intervention> {
     words.iter().map(|words| words.parse().unwrap()).collect()
 }
 
-/// Returns settings of a lock with random delays, losses, duplicates, crashes, partitions and
-/// recoveries.
+/// Returns settings of a lock with random delays, losses, duplicates, crashes, recoveries and
+/// partitions.
 fn locks(seed: u64) -> Settings {
     let mut settings = Settings::new(4);
     settings.seed = seed;
@@ -67,9 +67,9 @@ fn elections(seed: u64) -> Settings {
     settings
 }
 
-/// Steps through a run to its end, and asserts that the result equals that of the run without
-/// pauses, to the byte.
-fn is_the_run<P>(config: P::Config, settings: Settings)
+/// Steps through a run to its end. Asserts that report and trace equal those of the run without
+/// pauses.
+fn assert_steps_equal_run<P>(config: P::Config, settings: Settings)
 where
     P: Algorithm + Recorded,
 {
@@ -107,10 +107,10 @@ where
 #[test]
 fn stepped_session_equals_run() {
     for seed in 0..24 {
-        is_the_run::<RicartAgrawala>(ricart_agrawala::Config::default(), locks(seed));
-        is_the_run::<SuzukiKasami>((), locks(seed));
-        is_the_run::<Bully>(bully::Config::plain(4, TICKS_PER_UNIT), elections(seed));
-        is_the_run::<Raft>(raft::Config::plain(4, TICKS_PER_UNIT), elections(seed));
+        assert_steps_equal_run::<RicartAgrawala>(ricart_agrawala::Config::default(), locks(seed));
+        assert_steps_equal_run::<SuzukiKasami>((), locks(seed));
+        assert_steps_equal_run::<Bully>(bully::Config::plain(4, TICKS_PER_UNIT), elections(seed));
+        assert_steps_equal_run::<Raft>(raft::Config::plain(4, TICKS_PER_UNIT), elections(seed));
     }
 }
 
@@ -120,7 +120,7 @@ fn session_respects_run_limits() {
         let mut settings = elections(3);
         settings.limits.until = Some(2000 * TICKS_PER_UNIT);
         settings.limits.events = Some(events);
-        is_the_run::<Raft>(raft::Config::plain(4, TICKS_PER_UNIT), settings);
+        assert_steps_equal_run::<Raft>(raft::Config::plain(4, TICKS_PER_UNIT), settings);
     }
 }
 
@@ -283,7 +283,8 @@ fn stopped_run_is_prefix_of_whole() {
     assert!(part.len() < whole.len() && whole.starts_with(&part));
 }
 
-/// A complete schedule repeats its run. If it is abandoned at a step, the run continues without it.
+/// A complete schedule repeats its run. If the schedule is abandoned after a step, the run
+/// continues without it.
 #[test]
 fn schedule_can_be_left_at_any_step() {
     let simulation = three(1);

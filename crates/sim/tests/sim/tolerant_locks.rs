@@ -1,4 +1,5 @@
-//! Laws over many seeds: crash-tolerant locks, compared with the locks that they are based on.
+//! Laws over many seeds: locks that tolerate crashes, compared with the locks that they are based
+//! on.
 
 use tenure_algorithms::mutex::{
     NishioLiManning, RepairedRing, RicartAgrawala, SuzukiKasami, TokenRing, TolerantRicartAgrawala,
@@ -19,7 +20,8 @@ fn busy(size: u32, seed: u64) -> Settings {
     settings
 }
 
-/// Returns faults in which all processes but one crash, at random times and in rotating order.
+/// Returns faults in which all processes except one crash, at random times. The seed selects the
+/// process that survives.
 fn all_but_one(size: u32, seed: u64) -> Vec<Fault> {
     let mut random = Random::new(seed);
     let first = u32::try_from(random.below(u64::from(size))).unwrap();
@@ -38,7 +40,7 @@ fn all_but_one(size: u32, seed: u64) -> Vec<Fault> {
 }
 
 /// Returns faults in which all other processes falsely suspect one process for a while.
-fn suspected_in_vain(size: u32, seed: u64) -> Vec<Fault> {
+fn false_suspicions_of_one(size: u32, seed: u64) -> Vec<Fault> {
     let mut random = Random::new(seed);
     let peer = ProcessId(u32::try_from(random.below(u64::from(size))).unwrap());
     let from = random.below(90) * 1_000_000;
@@ -54,7 +56,7 @@ fn run<P: Mutex + Algorithm<Config: Default>>(settings: Settings) -> Report {
     ran.unwrap_or_else(|error| panic!("seed {seed}: {error}"))
 }
 
-/// Returns the number of seeds in which a process waits forever, in groups of five and seven.
+/// Returns the number of runs in which a process waits forever. Runs have five or seven processes.
 fn blocked<P: Mutex + Algorithm<Config: Default>>(seeds: u64) -> u64 {
     let one = |size, seed| {
         let mut settings = busy(size, seed);
@@ -94,9 +96,9 @@ fn plain_locks_block_after_same_crashes() {
     assert_eq!(blocked::<SuzukiKasami>(60), 59);
 }
 
-/// Asserts that two algorithms send the same number of messages and end at the same time, in groups
-/// of five and seven, for each seed.
-fn costs_the_same<P, Q>()
+/// Asserts that two algorithms send equally many messages and end at the same time. Compares runs
+/// with five and seven processes, for each seed.
+fn assert_same_cost<P, Q>()
 where
     P: Mutex + Algorithm<Config: Default>,
     Q: Mutex + Algorithm<Config: Default>,
@@ -114,18 +116,19 @@ where
 
 #[test]
 fn tolerant_locks_cost_same_without_crash() {
-    costs_the_same::<TolerantRicartAgrawala, RicartAgrawala>();
-    costs_the_same::<NishioLiManning, SuzukiKasami>();
-    costs_the_same::<RepairedRing, TokenRing>();
+    assert_same_cost::<TolerantRicartAgrawala, RicartAgrawala>();
+    assert_same_cost::<NishioLiManning, SuzukiKasami>();
+    assert_same_cost::<RepairedRing, TokenRing>();
 }
 
-/// Returns the number of seeds, of 500 with a false suspicion, in which two processes are inside.
-fn two_inside<P: Mutex + Algorithm<Config: Default>>() -> usize {
+/// Returns the number of runs, of 500 with a false suspicion, in which two processes are inside at
+/// the same time.
+fn count_runs_with_two_inside<P: Mutex + Algorithm<Config: Default>>() -> usize {
     let one = |seed: &u64| {
         let mut settings = busy(5, *seed);
         // Longer than an inquiry to all processes takes.
         settings.workload.locking.as_mut().expect("they lock").hold = Distribution::units(12);
-        settings.faults = suspected_in_vain(5, *seed);
+        settings.faults = false_suspicions_of_one(5, *seed);
         settings.beyond_assumptions = true;
         let report = run::<P>(settings);
         assert_eq!(report.judgement("starvation-freedom"), Some(Judgement::Holds), "seed {seed}");
@@ -137,7 +140,10 @@ fn two_inside<P: Mutex + Algorithm<Config: Default>>() -> usize {
 
 #[test]
 fn false_suspicion_can_admit_two_but_blocks_none() {
-    for found in [two_inside::<TolerantRicartAgrawala>(), two_inside::<NishioLiManning>()] {
+    for found in [
+        count_runs_with_two_inside::<TolerantRicartAgrawala>(),
+        count_runs_with_two_inside::<NishioLiManning>(),
+    ] {
         assert!((1..500).contains(&found), "{found} of 500");
     }
 }

@@ -15,11 +15,12 @@ use crate::plain::plain;
 pub struct Layout {
     /// Header of the trace.
     pub header: Header,
-    /// Requested view.
+    /// View that the reader requested: scale, clock, window and fields.
     pub view: View,
     /// Steps, in trace order.
     pub steps: Vec<Step>,
-    /// Messages, in the order of sending, or of arrival if they were sent before the window.
+    /// Messages in the order of sending. A message that was sent before the window has its place by
+    /// arrival.
     pub crossings: Vec<Crossing>,
     /// Intervals in which a condition held at a process.
     pub spans: Vec<Span>,
@@ -29,9 +30,9 @@ pub struct Layout {
     pub violation_marks: Vec<ViolationMark>,
     /// Number of records in the trace.
     pub records: u64,
-    /// Numbers of the first and last record in the window.
+    /// Numbers of the first and the last record in the window. `None` if the window contains none.
     pub shown: Option<(u64, u64)>,
-    /// True if the window ends before the trace does.
+    /// True if the trace contains records after the window.
     pub is_cut_off: bool,
     /// Position of each column, from left to right, in hundredths of the minimum distance of two
     /// steps of one process.
@@ -41,58 +42,60 @@ pub struct Layout {
 /// Step of a process, or event of the network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// Process of the step; `None` for an event of the whole network or between processes.
+    /// Process that takes the step. `None` for an event of the network, or of a message between
+    /// processes.
     pub at: Option<ProcessId>,
-    /// Time, in ticks since the beginning of the trace.
+    /// Time of the step, in ticks since the beginning of the trace.
     pub time: u64,
-    /// Number of its first record in the trace.
+    /// Number of the first record of the step, from 1.
     pub record: u64,
     /// Cause of the step.
     pub mark: Mark,
-    /// Descriptions, one line per record.
+    /// Descriptions of the records of the step, one for each.
     pub words: Vec<String>,
-    /// Leader and term that the process learned of.
+    /// Leader of which the process learned in this step, with its term.
     pub leader: Option<Term>,
     /// True if the process entered the critical section.
     pub enters: bool,
     /// True if the process left the critical section.
     pub exits: bool,
-    /// Events of an agreement service, such as `decides 1`.
+    /// Descriptions of the events of an agreement service in this step, such as `decides 1`.
     pub agrees: Vec<String>,
-    /// Received message, as an index into the crossings.
+    /// Index of the message that the process received, in [`Layout::crossings`].
     pub received: Option<usize>,
-    /// Number among the steps of the run, if it counts as one.
+    /// Number of the step in the run. `None` if it does not count as a step.
     pub number: Option<u64>,
-    /// Position on the scale: the time (0 on the causal scale), and the length of the longest
-    /// causal chain within that time that ends with the step.
+    /// Position of the step on the scale. The first number is the time, or 0 on the causal scale.
+    /// The second is the length of the longest causal chain that ends with the step, among steps at
+    /// the same time.
     pub moment: (u64, u64),
-    /// Column of the step.
+    /// Index of the step's column in [`Layout::along`].
     pub column: usize,
-    /// Clock value, if requested: one number for Lamport's clock, one per process for a vector
-    /// clock.
+    /// Clock value of the step: one number for Lamport's clock, one per process for a vector clock.
+    /// Empty if no clock was requested.
     pub clock: Vec<u64>,
 }
 
 /// Cause of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// A message was received.
+    /// The process received a message.
     Receives,
-    /// No recorded cause; the process acted by itself.
+    /// The process acted without a recorded cause.
     Acts,
-    /// Another cause, in a few words: a command, a timer, a suspicion.
-    Says(String),
+    /// The process had another cause, described in a few words: a command, a timer, a suspicion.
+    OtherCause(String),
     /// The process crashed.
     Crashes,
     /// The process recovered.
     Recovers,
-    /// A message was lost; index into the crossings.
+    /// A message was lost, with this index in the crossings.
     Loses(usize),
-    /// A message was duplicated; index into the crossings.
+    /// A message was duplicated. The copy has this index in the crossings.
     Duplicates(usize),
-    /// The network changed.
+    /// The network changed, as described: a partition began or ended.
     Network(String),
-    /// A note in the trace, such as an injected fault.
+    /// The trace contains a note, such as the description of an injected fault.
     Note(String),
 }
 
@@ -107,14 +110,14 @@ pub struct Crossing {
     pub message: Cow<'static, str>,
     /// Layer of the message.
     pub layer: Layer,
-    /// Index of its kind. Kinds are numbered from 0 in the order of their first message, including
-    /// messages before the window.
+    /// Number of the message's kind, from 0. Kinds are numbered in the order of their first
+    /// message, including messages before the window.
     pub kind: usize,
-    /// Requested fields of the content.
+    /// The fields of the content that the view requests, as text.
     pub description: String,
-    /// Step that sent it; `None` if it lies before the window.
+    /// Step that sent the message. `None` if it lies before the window.
     pub sent: Option<usize>,
-    /// Step at which it arrived or was lost.
+    /// Step in which the message arrived or was lost. `None` if it lies after the window.
     pub ended: Option<usize>,
     /// Outcome of the message.
     pub fate: MessageOutcome,
@@ -129,7 +132,7 @@ pub enum MessageOutcome {
     Arrives,
     /// The message was lost.
     Lost,
-    /// The outcome lies after the window.
+    /// The message neither arrived nor was lost in the window.
     UnderWay,
 }
 
@@ -140,20 +143,20 @@ pub struct Span {
     pub at: ProcessId,
     /// Condition that held.
     pub condition: Condition,
-    /// First step; `None` if it lies before the window.
+    /// First step of the interval. `None` if it lies before the window.
     pub from: Option<usize>,
-    /// Last step; `None` if the condition still holds at the end.
+    /// Step that ends the interval. `None` if the condition still holds at the end.
     pub until: Option<usize>,
 }
 
 /// Interval in which the network was partitioned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// First step; `None` if it lies before the window.
+    /// First step of the partition. `None` if it lies before the window.
     pub from: Option<usize>,
-    /// Last step; `None` if the partition lasts to the end.
+    /// Step that ends the partition. `None` if it lasts to the end.
     pub until: Option<usize>,
-    /// Sides of the partition.
+    /// Sides of the partition: the processes that can reach each other.
     pub sides: Vec<Vec<ProcessId>>,
 }
 
@@ -163,13 +166,13 @@ impl Layout {
         self.header.n as usize
     }
 
-    /// Returns the position of a step on the axis, in hundredths of the minimum distance of two
+    /// Returns the position of a step along the axis, in hundredths of the minimum distance of two
     /// steps of one process.
     pub fn place(&self, step: usize) -> u32 {
         self.along.get(self.steps[step].column).copied().unwrap_or(0)
     }
 
-    /// Returns the end of the axis.
+    /// Returns the position of the end of the axis, in the same unit as [`Layout::place`].
     pub fn end(&self) -> u32 {
         self.along.last().copied().unwrap_or(0)
     }
@@ -179,12 +182,13 @@ impl Layout {
         crate::show::units(self.steps[step].time)
     }
 
-    /// Returns the unit of times.
+    /// Returns the unit of the displayed times, such as `ms`.
     pub fn unit(&self) -> &'static str {
         unit_of(&self.header)
     }
 
-    /// Formats the clock of a step: `3`, or `[1,0,2]`; empty without a clock.
+    /// Formats the clock of a step, as `3` or `[1,0,2]`. Returns an empty string if no clock was
+    /// requested.
     pub fn clock(&self, step: usize) -> String {
         match self.steps[step].clock.as_slice() {
             [] => String::new(),
@@ -196,11 +200,11 @@ impl Layout {
         }
     }
 
-    /// Describes the step and the event that its user received.
+    /// Describes the step in words: its cause, and what the user of the process learned.
     pub(crate) fn description(&self, step: &Step) -> String {
         let mut description: Vec<String> = Vec::new();
         match &step.mark {
-            Mark::Says(text) | Mark::Note(text) => description.push(text.clone()),
+            Mark::OtherCause(text) | Mark::Note(text) => description.push(text.clone()),
             Mark::Crashes => description.push("crashes".to_owned()),
             Mark::Recovers => description.push("recovers".to_owned()),
             _ => {}
@@ -221,7 +225,7 @@ impl Layout {
         description.join(", ")
     }
 
-    /// Describes the view in a sentence.
+    /// Describes the view in one line: the algorithm, the number of processes, and the window.
     pub fn caption(&self) -> String {
         let Header { algorithm, n, .. } = &self.header;
         let processes = if *n == 1 { "process" } else { "processes" };
@@ -244,11 +248,11 @@ pub(super) fn unit_of(header: &Header) -> &'static str {
 }
 
 impl Mark {
-    /// Escapes the descriptions of the step.
+    /// Returns the mark with invisible characters of its text escaped.
     pub(super) fn plain(self) -> Self {
         let seen = |text: String| plain(&text).into_owned();
         match self {
-            Mark::Says(text) => Mark::Says(seen(text)),
+            Mark::OtherCause(text) => Mark::OtherCause(seen(text)),
             Mark::Network(text) => Mark::Network(seen(text)),
             Mark::Note(text) => Mark::Note(seen(text)),
             other => other,
@@ -257,14 +261,14 @@ impl Mark {
 }
 
 impl Step {
-    /// True if the step belongs to a process, not to the network.
+    /// Returns true if the step belongs to a process, and not to the network or a message.
     pub fn is_own(&self) -> bool {
         self.at.is_some() && !matches!(self.mark, Mark::Loses(_) | Mark::Duplicates(_))
     }
 }
 
 impl Crossing {
-    /// Returns the text of the label on the arrow.
+    /// Returns the label of the message's arrow: its name and the requested fields.
     pub fn label(&self) -> String {
         if self.description.is_empty() {
             return self.message.to_string();

@@ -16,29 +16,33 @@ use crate::plain::plain;
 use crate::show::splits;
 use crate::verify::{TraceVerifier, Verification};
 
-/// Builds a layout from records, keeping those in the window.
+/// Builds a layout from records, and stores the steps and messages of those in the window.
 ///
-/// Of earlier records it keeps only conditions that still hold, and clocks if they are requested.
-/// A window of a long trace thus needs little memory.
+/// Of earlier records it keeps only the conditions that still hold and, if requested, the clocks.
+/// So a window of a long trace needs little memory.
 #[derive(Debug)]
 pub struct Reading {
     layout: Layout,
     verifier: TraceVerifier,
     /// Time of the first record, in ticks since the beginning of the trace.
     first: u64,
-    /// Time that is displayed as 0.
+    /// True if the run has a recorded end.
+    has_ended: bool,
+    /// Time that the layout displays as 0, in ticks. `None` before the first record.
     start: Option<u64>,
     kept: u64,
     process_states: ProcessStates,
     spans: Spans,
     processes: Vec<Process>,
-    /// Messages in the window by key: crossings without an outcome, and the latest one.
+    /// Messages in the window by key: all crossings without an outcome, and the last crossing of
+    /// the key.
     under_way: HashMap<MessageKey, Vec<usize>>,
-    /// Kinds of messages by layer and name, numbered in order of appearance.
+    /// Number of each kind of message, by layer and name. Kinds are numbered in the order of
+    /// appearance.
     kinds: HashMap<(Layer, Cow<'static, str>), usize>,
-    /// Clocks carried by messages.
+    /// Clocks of the steps that sent the messages in flight, if clocks are requested.
     carried: HashMap<MessageKey, Vec<u64>>,
-    /// Lower bound on the position of later steps: the last change of the network.
+    /// Position of the last change of the network. Later steps come after it.
     barrier: Option<(u64, u64)>,
     latest: Option<(u64, u64)>,
     numbered: u64,
@@ -47,24 +51,24 @@ pub struct Reading {
 /// State of a process while its records are read.
 #[derive(Clone, Debug, Default)]
 struct Process {
-    /// Step that further effects belong to.
+    /// Current step, to which further effects of the process belong.
     current: Current,
-    /// Time of that step.
+    /// Time at which the current step began, in ticks since the beginning of the trace.
     time: u64,
-    /// Position of the last step on the scale, if it lies in the window.
+    /// Position on the scale of the last step of the process in the window, if any.
     moment: Option<(u64, u64)>,
     clock: Vec<u64>,
 }
 
-/// Step that further effects belong to.
+/// Step to which further effects of a process belong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Current {
-    /// None: the next action of the process is spontaneous.
+    /// No step. A further effect begins a step without a cause.
     #[default]
     Nothing,
-    /// Its boot, which becomes a step only if it has effects.
+    /// The boot of the process, which becomes a step only if it has effects.
     Booting,
-    /// A step, with its index if it lies in the window.
+    /// A step. The value is its index, or `None` if it lies outside the window.
     Step(Option<usize>),
 }
 
@@ -80,6 +84,7 @@ impl Reading {
         Reading {
             verifier: TraceVerifier::new(header),
             first: 0,
+            has_ended: false,
             start: (header.clock == ClockUnit::Tick).then_some(0),
             kept: 0,
             process_states: ProcessStates::default(),
@@ -110,6 +115,7 @@ impl Reading {
     /// Adds the next record.
     pub fn read(&mut self, record: &Record) {
         self.verifier.read(record);
+        self.has_ended |= record.kind == Kind::End;
         self.layout.records += 1;
         let number = self.layout.records;
         let start = *self.start.get_or_insert(record.time);
@@ -155,6 +161,9 @@ impl Reading {
         layout.place_columns();
         let verification = self.verifier.finish();
         layout.find_violations(&verification, self.first);
+        if !self.has_ended {
+            layout.mark_last_step();
+        }
         (layout, verification)
     }
 
@@ -179,7 +188,7 @@ impl Reading {
         }
     }
 
-    /// Adds an event of the network. Later steps are placed after it.
+    /// Adds an event of the network. All later steps are drawn after it.
     fn network(&mut self, context: RecordContext<'_>, mark: Mark) -> Option<usize> {
         let after = self.latest;
         let step = self.step(None, context, mark, after);
@@ -222,7 +231,7 @@ impl Reading {
                 self.step(Some(at), context, Mark::Note(text.clone()), after)
             }
             _ => match events::words(kind) {
-                Some(words) => self.begin(at, context, Mark::Says(words), None),
+                Some(words) => self.begin(at, context, Mark::OtherCause(words), None),
                 None => return,
             },
         };
@@ -237,7 +246,7 @@ impl Reading {
         }
     }
 
-    /// Adds a recovery, unless it was already reported.
+    /// Adds the recovery of a process, unless an earlier record has reported it.
     fn starts(&mut self, at: ProcessId, context: RecordContext<'_>, changes: &[StateChange]) {
         if changes.iter().any(|change| matches!(change, StateChange::Boots | StateChange::Recovers))
         {
@@ -251,7 +260,8 @@ impl Reading {
 
     fn send(&mut self, at: ProcessId, context: RecordContext<'_>, message_record: &MessageRecord) {
         let step = if message_record.layer == Layer::Application {
-            self.begin(at, context, Mark::Says(format!("tells {}", message_record.peer)), None)
+            let cause = format!("tells {}", message_record.peer);
+            self.begin(at, context, Mark::OtherCause(cause), None)
         } else {
             self.effect(at, context)
         };
@@ -296,8 +306,9 @@ impl Reading {
         }
     }
 
-    /// Returns the crossing that ends now: the oldest one without an outcome. If more messages
-    /// arrive than were sent, it is a copy of the last one, or a crossing from before the window.
+    /// Returns the crossing of a message that arrives or is lost: the oldest one without an
+    /// outcome. If more messages arrive than were sent, it is a copy of the last one, or was sent
+    /// before the window.
     fn arriving(
         &mut self,
         key: MessageKey,
@@ -318,7 +329,7 @@ impl Reading {
         }
     }
 
-    /// Returns the index of the message's kind. A new kind gets the next index.
+    /// Returns the number of the message's kind. A new kind gets the next number.
     fn kind(&mut self, message_record: &MessageRecord) -> usize {
         let next = self.kinds.len();
         *self.kinds.entry((message_record.layer, message_record.message.clone())).or_insert(next)
@@ -390,7 +401,7 @@ impl Reading {
         self.step(Some(at), context, Mark::Duplicates(copy), after);
     }
 
-    /// True if the process has booted at this time and done nothing since.
+    /// Returns true if the process has booted at this time and has had no effects since.
     fn is_booting(&self, at: ProcessId, time: u64) -> bool {
         let process = &self.processes[at.index()];
         match process.current {
@@ -400,14 +411,15 @@ impl Reading {
         }
     }
 
-    /// True if the process is in the middle of a step.
+    /// Returns true if a record of the process at this time belongs to its current step.
     fn is_at_work(&self, at: ProcessId, time: u64) -> bool {
         let process = &self.processes[at.index()];
         let at_once = self.layout.header.clock == ClockUnit::Nanosecond || process.time == time;
         matches!(process.current, Current::Step(_)) && at_once
     }
 
-    /// Returns the step that an effect belongs to: the current one, or a spontaneous one.
+    /// Returns the step to which an effect belongs: the current one or, if there is none, a new
+    /// step without a cause.
     fn effect(&mut self, at: ProcessId, context: RecordContext<'_>) -> Option<usize> {
         let process = &self.processes[at.index()];
         let mark = match process.current {
@@ -452,7 +464,8 @@ impl Reading {
         step
     }
 
-    /// Adds a step if it lies in the window.
+    /// Adds a step if it lies in the window, and returns its index. `after` is the position of a
+    /// step before it.
     fn step(
         &mut self,
         at: Option<ProcessId>,
@@ -498,7 +511,7 @@ impl Reading {
     }
 }
 
-/// Record with its position.
+/// A record, with its number and time.
 #[derive(Clone, Copy, Debug)]
 struct RecordContext<'r> {
     record: &'r Record,
@@ -509,5 +522,5 @@ struct RecordContext<'r> {
 }
 
 fn description(kind: &Kind) -> Mark {
-    events::words(kind).map_or(Mark::Acts, Mark::Says)
+    events::words(kind).map_or(Mark::Acts, Mark::OtherCause)
 }

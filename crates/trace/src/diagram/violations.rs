@@ -1,45 +1,61 @@
-//! Violations, and their place in a picture.
+//! Violations, and their places in a diagram.
 
 use tenure_core::{ProcessId, Property};
 
 use super::layout::{Layout, Step};
 use crate::fold::process_state::Condition;
-use crate::format::ClockUnit;
+use crate::format::{ClockUnit, Header, Source};
 use crate::verify::{Verification, Violated};
 
-/// Violation within the picture.
+/// A violation that lies in the window of a diagram.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViolationMark {
-    /// Property that the step violated.
+    /// Property that the run violates.
     pub property: Property,
     /// Description of the violation.
     pub description: String,
-    /// Step of the violation.
+    /// Index of the step in which the violation occurred.
     pub step: usize,
-    /// Step at which the conflict ended, if it did.
+    /// Index of the step at which the conflict ended. `None` if it did not end in the window, or if
+    /// the property has no conflict.
     pub until: Option<usize>,
-    /// Processes that are inside or lead in conflict with each other; empty for other properties.
+    /// Processes that are inside, or that lead, at the same time. Empty for other properties.
     pub processes: Vec<ProcessId>,
 }
 
 impl Step {
-    /// True if the process informs its user in this step that it is inside, is no longer inside, or
-    /// has a leader.
+    /// Returns true if, in this step, the user of the process learns that the process is inside, is
+    /// no longer inside, or has a leader.
     fn has_user_event(&self) -> bool {
         self.enters || self.exits || self.leader.is_some()
     }
 }
 
 impl Layout {
-    /// Adds the violations that count and lie in the window. Their times are relative to the record
-    /// at `first`, in ticks since the beginning of the trace.
+    /// Finds the violations that count as failures and lie in the window. Their times count from
+    /// `first`, the time of the first record in ticks since the beginning of the trace.
     pub(super) fn find_violations(&mut self, verification: &Verification, first: u64) {
         let counting = verification.violations.iter().filter(|it| it.counts);
         self.violation_marks = counting.filter_map(|it| self.violation_mark(it, first)).collect();
     }
 
-    /// Returns the step of a violation, if it lies in the window. Of several steps at that time, it
-    /// is the last one with an event for a user.
+    /// Marks the last step of a counterexample to a property that the verification does not know:
+    /// an expression, or a monitor of the program that wrote the trace.
+    pub(super) fn mark_last_step(&mut self) {
+        let Header { source, violates, .. } = &self.header;
+        let unknown = violates.iter().find(|name| Property::from_name(name).is_none());
+        let (Some(name), Source::Checker, false) = (unknown, source, self.is_cut_off) else {
+            return;
+        };
+        let Some(step) = self.steps.len().checked_sub(1) else { return };
+        let description = crate::plain::plain(name).into_owned();
+        let property = Property::Custom("property");
+        let (until, processes) = (None, Vec::new());
+        self.violation_marks.push(ViolationMark { property, description, step, until, processes });
+    }
+
+    /// Returns the step of a violation. `None` if it lies outside the window. Of several steps at
+    /// the same time, it is the last one that informs a user.
     pub(super) fn step_of(&self, violated: &Violated, first: u64) -> Option<usize> {
         let time = first + (violated.at * 1e6).round() as u64;
         let at_time = || {
@@ -51,8 +67,8 @@ impl Layout {
         exact.map(|(step, _)| step).or_else(|| self.step_under_way(time))
     }
 
-    /// Returns the last step that began before `time` and emitted an event. Used for real nodes,
-    /// whose steps take time.
+    /// Returns the last step that began before `time` and informs a user. Steps of real nodes take
+    /// time, so no step may have exactly the time of the violation.
     fn step_under_way(&self, time: u64) -> Option<usize> {
         let ends = self.steps.iter().map(|step| step.time).max()?;
         if self.header.clock == ClockUnit::Tick || self.is_cut_off && ends < time {

@@ -1,19 +1,24 @@
 //! Header: the first line of a trace.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
-use tenure_core::{Rank, Service, Topology};
+use tenure_core::monitors::NeighboursOnly;
+use tenure_core::{Graph, Rank, Service, Topology};
+
+use crate::format::edge_list::EdgeList;
 
 /// Version of the format that this crate writes, and the newest that it reads.
 pub const VERSION: u32 = 1;
 
-/// Maximum group size, unless [`ReadLimits`](crate::ReadLimits) allow more. Displaying or verifying
-/// a trace needs some hundred bytes per process, even for an idle one.
+/// Maximum group size, unless [`ReadLimits`](crate::ReadLimits) permit more. Displaying or
+/// verifying a trace needs some hundred bytes per process, even if the process does nothing.
 pub const MAX_PROCESSES: u32 = 1 << 20;
 
-/// Header of a trace: describes the run and how to interpret the records.
+/// Header of a trace. It describes the run, and states how to interpret the records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// Always `"tenure"`; distinguishes a trace from other files of JSON lines.
+    /// The text `"tenure"`, which distinguishes a trace from other files of JSON lines.
     pub trace: String,
     /// Version of the format. A reader rejects a version newer than its own.
     pub version: u32,
@@ -23,54 +28,60 @@ pub struct Header {
     pub service: Service,
     /// Number of processes in the group.
     pub n: u32,
-    /// Writer of the file.
+    /// Kind of the program that wrote the file.
     pub source: Source,
     /// Unit of the times in the records.
     pub clock: ClockUnit,
-    /// True if entries carry fences that a resource checks.
+    /// True if entries to the critical section have fences that a resource checks.
     pub fenced: bool,
     /// Maximum number of processes inside at the same time: 1, or the *k* of a k-mutex.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub most_inside: u32,
-    /// Rank of each process, `null` where it equals the process number; absent if unknown.
+    /// Rank of each process; `null` if it equals the process number. The field is missing if the
+    /// ranks are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Vec<Rank>>,
-    /// Names of the properties that the algorithm's card promises. Other properties are reported,
-    /// but do not count as violated. If empty, all properties count.
+    /// Names of the properties that the algorithm's card promises. A violation of another property
+    /// is reported, but is not a failure. If the list is empty, every violation is a failure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub promises: Vec<String>,
-    /// Command-line options that configure the algorithm and its group, needed to reproduce the
-    /// run.
+    /// Command-line options that configure the algorithm and its group. They are needed to
+    /// reproduce the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// Property that the run violates, if the trace was kept as its counterexample.
+    /// Name of the property that the run violates, if the trace is a counterexample to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub violates: Option<String>,
-    /// Number of final steps that form an endless cycle, in a trace of a process that waits
-    /// forever.
+    /// Number of steps at the end of the trace that repeat forever, if the trace shows a process
+    /// that waits forever. Otherwise 0.
     #[serde(default, skip_serializing_if = "is_none")]
     pub repeats: u32,
-    /// Maximum number of messages per entry or election, if the trace was kept because one exceeded
-    /// it.
+    /// Maximum number of messages per entry or election. Present if the trace was kept because one
+    /// of them needed more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_messages: Option<u64>,
-    /// Maximum number of entries by one process while another waits, if the trace was kept because
-    /// one exceeded it.
+    /// Maximum number of entries by one process while another waits. Present if the trace was kept
+    /// because a process entered more often.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_bypass: Option<u32>,
-    /// The required topology, if the trace was kept because a message violated it.
+    /// Topology that messages must respect. Present if the trace was kept because a message
+    /// violated it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Topology>,
-    /// Seed of the run.
+    /// Edges of the network. Present if the network of the group was configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph: Option<EdgeList>,
+    /// Seed of the random choices in the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Command that reproduces the run.
+    /// Command line that reproduces the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<String>,
 }
 
 impl Header {
-    /// Creates a header of this version without optional fields: virtual time, fenced.
+    /// Creates a header of this version without optional fields. Times are virtual, and entries
+    /// have fences.
     pub fn new(algorithm: impl Into<String>, service: Service, n: u32, source: Source) -> Self {
         Header {
             trace: "tenure".into(),
@@ -90,8 +101,25 @@ impl Header {
             most_messages: None,
             most_bypass: None,
             topology: None,
+            graph: None,
             seed: None,
             replay: None,
+        }
+    }
+}
+
+impl Header {
+    /// Returns the network, if the header has one. Readers reject headers whose network is not
+    /// valid.
+    pub fn network(&self) -> Option<Graph> {
+        self.graph.as_ref()?.graph(self.n).ok()
+    }
+
+    /// Returns the links that messages must use, if the trace was kept because a message left them.
+    pub(crate) fn links(&self) -> Option<NeighboursOnly> {
+        match (self.topology?, self.network()) {
+            (Topology::Graph, Some(graph)) => Some(NeighboursOnly::in_graph(Arc::new(graph))),
+            (topology, _) => Some(NeighboursOnly::of(topology, self.n)),
         }
     }
 }
@@ -110,17 +138,17 @@ const fn is_none(repeats: &u32) -> bool {
     *repeats == 0
 }
 
-/// Writer of a trace.
+/// Kind of the program that wrote a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// The simulator; one file for the whole group.
+    /// The simulator, which writes one file for the whole group.
     Simulator,
-    /// The checker; the trace is a counterexample.
+    /// The checker. The trace is a counterexample.
     Checker,
-    /// One real node.
+    /// One real node, which writes its own file.
     Node,
-    /// The process that starts, disturbs and stops the nodes.
+    /// The process that starts the nodes, injects faults and stops the nodes.
     Parent,
     /// The resource that the lock protects.
     Resource,

@@ -1,6 +1,7 @@
 //! The trace format: header, records, readers and writers.
 
 mod access;
+mod edge_list;
 mod event;
 mod header;
 mod limits;
@@ -17,6 +18,7 @@ pub mod units;
 mod writer;
 
 pub use access::{Access, Operation};
+pub use edge_list::EdgeList;
 pub use event::{Choice, Kind, Record};
 pub use header::{ClockUnit, Header, MAX_PROCESSES, Source, VERSION};
 pub use limits::ReadLimits;

@@ -1,7 +1,7 @@
-//! Validation of the processes that a record names: they must belong to the group of the header.
+//! Validation of the processes that a record names. They must belong to the group in the header.
 
 use tenure_core::service::{
-    agreement, broadcast, election, log, membership, snapshot, stream, termination,
+    agreement, broadcast, election, log, membership, snapshot, stream, termination, wave,
 };
 use tenure_core::{ProcessId, Term};
 
@@ -9,7 +9,7 @@ use crate::format::event::{Kind, Record};
 use crate::format::service::{CommandData, EventData};
 use crate::format::subject::Subject;
 
-/// Returns an explanation if the record names a process outside a group of `size`.
+/// Returns an error message if the record names a process that a group of `size` does not have.
 pub(crate) fn unknown_process(record: &Record, size: u32) -> Option<String> {
     let clock = record.clock.as_ref().map_or(0, |clock| clock.counts().len());
     if clock > size as usize {
@@ -47,6 +47,13 @@ fn in_agreement(event: &agreement::Event, check: &mut impl FnMut(ProcessId)) {
         agreement::Event::Termination(event) => match event {
             termination::Event::Tasked { of } | termination::Event::Done { of, .. } => check(*of),
             termination::Event::Terminated => {}
+        },
+        agreement::Event::Wave(event) => match event {
+            wave::Event::Reached { initiator, parent } => {
+                check(*initiator);
+                parent.iter().copied().for_each(check);
+            }
+            wave::Event::Returned { .. } => {}
         },
         Membership(membership::Event::Installed { view } | membership::Event::Removed { view }) => {
             view.members.iter().for_each(check)

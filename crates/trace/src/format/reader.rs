@@ -12,14 +12,14 @@ use crate::format::limits::ReadLimits;
 use crate::format::line::{Contents, decode};
 use crate::format::named::unknown_process;
 
-/// Maximum length of a line in bytes, unless [`ReadLimits`](crate::ReadLimits) allow more. Tenure
-/// writes much shorter lines.
+/// Maximum length of a line in bytes, unless [`ReadLimits`](crate::ReadLimits) permit more. The
+/// lines that Tenure writes are much shorter.
 pub const MAX_LINE_BYTES: u64 = 16 << 20;
 
 /// Reads a trace, one record at a time.
 ///
-/// A killed writer may leave an incomplete last line. The reader stops before it and reports it
-/// through [`torn`](Reader::torn). Any other line that is not a record is an error.
+/// If its writer was killed, the last line may be incomplete. The reader stops before that line,
+/// and [`torn`](Reader::torn) returns true. Any other line that is not a record is an error.
 ///
 /// The iterator ends after the first error.
 #[derive(Debug)]
@@ -28,9 +28,9 @@ pub struct Reader<R = BufReader<File>> {
     path: PathBuf,
     header: Header,
     line: Vec<u8>,
-    /// Number of the last line read.
+    /// Number of the line that was read last, from 1.
     number: usize,
-    /// First record, if it was read ahead.
+    /// First record or error, if it was read ahead and not returned yet.
     first: Option<Result<Record, ReadError>>,
     contents: Contents,
     torn: bool,
@@ -51,12 +51,12 @@ impl Reader {
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Reads the header; `path` names the input in errors.
+    /// Reads the header. Errors name the input by `path`.
     ///
     /// # Errors
     ///
-    /// Returns [`ReadError`]. The input was then read up to the end of the first line or up to the
-    /// error.
+    /// Returns a [`ReadError`]. The input has then been read up to the end of the first line, or up
+    /// to the error.
     pub fn new(mut from: R, path: impl Into<PathBuf>) -> Result<Self, ReadError> {
         let path = path.into();
         let mut line = Vec::new();
@@ -72,7 +72,7 @@ impl<R: BufRead> Reader<R> {
         Ok(Reader { from, path, header, line, number, first, contents, torn: false, done: false })
     }
 
-    /// Skips message contents, which verification does not need.
+    /// Makes this reader skip the contents of messages, which verification does not need.
     #[must_use]
     pub fn skipping_contents(mut self) -> Self {
         self.contents = Contents::Skipped;
@@ -84,7 +84,7 @@ impl<R: BufRead> Reader<R> {
         &self.header
     }
 
-    /// Returns the name of the input in errors.
+    /// Returns the name of the input that errors contain.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -97,7 +97,7 @@ impl<R: BufRead> Reader<R> {
         self.first.as_ref()?.as_ref().ok()
     }
 
-    /// True if the last line was incomplete. Known after the last record.
+    /// Returns true if the last line was incomplete. This is known after the last record.
     pub fn torn(&self) -> bool {
         self.torn
     }
@@ -116,7 +116,7 @@ impl<R: BufRead> Reader<R> {
         self.whole_line().map(Some)
     }
 
-    /// Parses the line that was read.
+    /// Parses the complete line that was read last.
     fn whole_line(&mut self) -> Result<Record, ReadError> {
         self.number += 1;
         if is_too_long(&self.line) {
@@ -139,7 +139,8 @@ impl<R: BufRead> Reader<R> {
 }
 
 impl<R: BufRead + Seek> Reader<R> {
-    /// Returns the next record of a file that is still being written, if its line is complete.
+    /// Returns the next record of a file that is still being written. Returns `None` if its line is
+    /// not complete.
     pub(crate) fn poll(&mut self) -> Result<Option<Record>, ReadError> {
         let failed = |error, path: &Path| ReadError::Io { path: path.into(), error };
         self.line.clear();
@@ -173,7 +174,7 @@ impl<R: BufRead> Iterator for Reader<R> {
     }
 }
 
-/// Reads a line, or one byte more than the maximum length.
+/// Reads one line. If the line is too long, stops one byte after the maximum length.
 fn read_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
     from.take(ReadLimits::now().max_line_bytes.saturating_add(1)).read_until(b'\n', line)
 }
@@ -182,7 +183,7 @@ fn is_too_long(line: &[u8]) -> bool {
     line.len() as u64 > ReadLimits::now().max_line_bytes
 }
 
-/// Fields of the header that all versions have.
+/// Fields that the header of every version has.
 #[derive(Deserialize)]
 struct Versioned {
     trace: String,
@@ -224,10 +225,14 @@ fn decode_header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
         let n = header.n;
         return Err(malformed(format!("a group of {n} processes needs {n} ranks, not {ranks}")));
     }
+    if let Some(Err(error)) = header.graph.as_ref().map(|edges| edges.graph(header.n)) {
+        return Err(malformed(error.to_string()));
+    }
     Ok(header)
 }
 
-/// Returns the message of a JSON error without its position, which counts from the line itself.
+/// Returns the message of a JSON error without its position, which counts from the start of the
+/// line.
 fn without_place(error: &serde_json::Error) -> String {
     let description = error.to_string();
     match description.split_once(" at line ") {
@@ -236,10 +241,10 @@ fn without_place(error: &serde_json::Error) -> String {
     }
 }
 
-/// A trace could not be read.
+/// Error: a trace could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// An I/O error.
+    /// The operating system reported an I/O error.
     #[error("cannot read {}: {error}", path.display())]
     Io {
         /// File that could not be read.
@@ -248,7 +253,7 @@ pub enum ReadError {
         #[source]
         error: io::Error,
     },
-    /// The header is incomplete: the writer was killed before it wrote anything else.
+    /// The header is incomplete, because the writer was killed before it completed the first line.
     #[error("{} is empty: its header is incomplete", path.display())]
     Empty {
         /// The empty file.
@@ -260,7 +265,7 @@ pub enum ReadError {
         /// The file that is not a trace.
         path: PathBuf,
     },
-    /// The format is newer than this program.
+    /// The file has a version of the format that is newer than this program.
     #[error(
         "{} is of version {version} of the format, newer than this program's {VERSION}; \
          read it with a newer tenure", path.display()
@@ -268,17 +273,17 @@ pub enum ReadError {
     Newer {
         /// File of the newer version.
         path: PathBuf,
-        /// Version of the file.
+        /// Version of the format in the file.
         version: u32,
     },
-    /// A line other than the last is not a record.
+    /// A line before the last one is not a record.
     #[error("{}:{line}: {description}", path.display())]
     Malformed {
         /// File of the malformed line.
         path: PathBuf,
         /// Number of the line, from 1.
         line: usize,
-        /// Problem of the line.
+        /// Description of the problem.
         description: String,
     },
 }

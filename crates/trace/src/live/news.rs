@@ -3,26 +3,25 @@ use std::collections::VecDeque;
 use serde::Serialize;
 use tenure_core::ProcessId;
 
-/// Number of news items kept.
+/// Maximum number of news items that are kept, the latest ones.
 const MAX_ITEMS: usize = 40;
 
-/// Event of interest to people.
+/// An event of the run that people want to read about.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NewsItem {
-    /// Number from 1, by which a page recognizes the items it has.
+    /// Number of the item, from 1. A page uses it to recognize the items that it already shows.
     pub number: u64,
-    /// Time in milliseconds since the beginning.
+    /// Time of the event in milliseconds since the first record.
     pub at: f64,
     /// Name of the record's kind, or `elected`.
     pub kind: &'static str,
-    /// Process by the number that people see, if the event concerns one.
+    /// Number of the process, from 1. `None` if the event concerns no process.
     pub process: Option<u32>,
     /// Description of the event.
-    #[serde(rename = "says")]
     pub description: String,
 }
 
-/// Most recent news items.
+/// The latest news items.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Latest {
     count: u64,

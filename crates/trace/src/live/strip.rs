@@ -7,35 +7,34 @@ use crate::format::MessageRecord;
 use crate::merge::MessageKey;
 use crate::plain::plain;
 
-/// Duration displayed by a strip, in nanoseconds.
+/// Duration that a strip shows, in nanoseconds.
 const STRIP_DURATION: u64 = 8_000_000_000;
 
-/// Maximum number of spans, and of messages, in a strip; the latest are kept.
+/// Maximum number of condition intervals, and of messages, in a strip. The latest are kept.
 const MAX_ITEMS: usize = 600;
 
-/// Time after which a message without a receipt is dropped from the strip, in nanoseconds.
+/// Time after which the strip drops a message that was sent but not received, in nanoseconds.
 const MESSAGE_TIMEOUT: u64 = 2_000_000_000;
 
-/// Picture of the last seconds: conditions of processes, and messages between them.
+/// Picture of the last seconds of a run: conditions of the processes, and messages between them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Strip {
-    /// Conditions that held or still hold.
-    pub held: Vec<ConditionInterval>,
-    /// Messages with both ends recorded, and lost messages.
-    pub letters: Vec<StripMessage>,
+    /// Conditions that held within the last seconds, or still hold.
+    pub conditions: Vec<ConditionInterval>,
+    /// Messages whose sending and receipt are recorded, and lost messages.
+    pub messages: Vec<StripMessage>,
 }
 
-/// Interval in which a condition held at a process.
+/// An interval in which a condition held at a process.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ConditionInterval {
     /// Number of the process, from 1.
     pub process: u32,
-    /// `waiting`, `inside`, `leading`, `down` or `stopped`.
-    #[serde(rename = "what")]
+    /// Name of the condition: `waiting`, `inside`, `leading`, `down` or `stopped`.
     pub condition: &'static str,
-    /// Start in milliseconds since the beginning.
+    /// Start of the interval, in milliseconds since the first record.
     pub from: f64,
-    /// End, if the condition no longer holds.
+    /// End of the interval, in the same unit. `None` if the condition still holds.
     pub until: Option<f64>,
 }
 
@@ -44,19 +43,19 @@ pub struct ConditionInterval {
 pub struct StripMessage {
     /// Number of the sender, from 1.
     pub from: u32,
-    /// Number of the receiver.
+    /// Number of the receiver, from 1.
     pub to: u32,
     /// Name of the message.
     pub message: String,
     /// Layer of the message.
     pub layer: Layer,
-    /// Time of sending, in milliseconds since the beginning.
+    /// Time of sending, in milliseconds since the first record.
     pub sent: f64,
-    /// Time of arrival; `None` if the message was lost.
+    /// Time of arrival, in the same unit. `None` if the message was lost.
     pub arrived: Option<f64>,
 }
 
-/// Span in absolute time, so that old ones can be dropped.
+/// Interval of a condition in absolute time, so that old ones can be dropped.
 #[derive(Clone, Debug)]
 pub(super) struct Span {
     pub(super) process: ProcessId,
@@ -65,11 +64,11 @@ pub(super) struct Span {
     pub(super) until: Option<u64>,
 }
 
-/// Recent spans and messages, from which strips are made.
+/// Recent condition intervals and messages, from which strips are made.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RecentHistory {
     spans: VecDeque<Span>,
-    letters: VecDeque<(u64, StripMessage)>,
+    messages: VecDeque<(u64, StripMessage)>,
     sent: HashMap<MessageKey, u64>,
 }
 
@@ -124,7 +123,7 @@ impl RecentHistory {
         (sent, arrived): (u64, Option<u64>),
         start: u64,
     ) {
-        let letter = StripMessage {
+        let message = StripMessage {
             from: from.number(),
             to: to.number(),
             message: plain(&message_record.message).into_owned(),
@@ -132,32 +131,32 @@ impl RecentHistory {
             sent: millis(sent, start),
             arrived: arrived.map(|arrived| millis(arrived, start)),
         };
-        self.letters.push_back((arrived.unwrap_or(sent), letter));
-        if self.letters.len() > MAX_ITEMS {
-            self.letters.pop_front();
+        self.messages.push_back((arrived.unwrap_or(sent), message));
+        if self.messages.len() > MAX_ITEMS {
+            self.messages.pop_front();
         }
     }
 
-    /// Returns the strip that ends now; `open` lists the conditions that still hold.
+    /// Returns the strip that ends at `now`. `open` contains the conditions that still hold.
     pub(super) fn cut(&mut self, now: u64, start: u64, open: Vec<Span>) -> Strip {
         let oldest = now.saturating_sub(STRIP_DURATION);
         self.spans.retain(|span| span.until.is_none_or(|until| until >= oldest));
-        self.letters.retain(|(time, _)| *time >= oldest);
+        self.messages.retain(|(time, _)| *time >= oldest);
         self.sent.retain(|_, time| *time >= now.saturating_sub(MESSAGE_TIMEOUT));
-        let held = self.spans.iter().chain(&open).map(|span| ConditionInterval {
+        let conditions = self.spans.iter().chain(&open).map(|span| ConditionInterval {
             process: span.process.number(),
             condition: span.condition,
             from: millis(span.from, start),
             until: span.until.map(|until| millis(until, start)),
         });
         Strip {
-            held: held.collect(),
-            letters: self.letters.iter().map(|(_, letter)| letter.clone()).collect(),
+            conditions: conditions.collect(),
+            messages: self.messages.iter().map(|(_, message)| message.clone()).collect(),
         }
     }
 }
 
-/// Converts a time to milliseconds since the beginning, rounded to hundredths.
+/// Converts a time to milliseconds since `start`, rounded to hundredths.
 pub(super) fn millis(time: u64, start: u64) -> f64 {
     (time.saturating_sub(start) / 10_000) as f64 / 100.0
 }

@@ -2,7 +2,7 @@
 
 use tenure_core::service::{
     agreement, barrier, broadcast, consensus, log, membership, relayed_log, renaming, snapshot,
-    termination,
+    termination, wave,
 };
 use tenure_core::{ProcessId, Service};
 
@@ -12,8 +12,8 @@ use super::service_command::{
 use crate::format::{CommandData, EventData};
 use crate::scripts::script::ScriptCommand;
 
-/// Implements [`ServiceCommand`] and [`ServiceEvent`] for agreement services: their one-word
-/// commands, and the conversions of other commands from and to scripts.
+/// Implements [`ServiceCommand`] and [`ServiceEvent`] for agreement services: the commands that are
+/// one word, and conversions between other commands and scripts.
 macro_rules! agreement_commands {
     ($($Service:ident of $service:ident:
         words [$($word:literal => $plain:ident),*]
@@ -125,6 +125,7 @@ agreement_commands! {
         };
     Membership of membership: words ["leave" => Leave, "join" => Join];
     Renaming of renaming: words ["rename" => Rename];
+    Wave of wave: words ["explore" => Explore];
     Log of log: words [],
         parse |script_command| match (
             &*script_command.verb, script_command.peer, script_command.words.as_slice(),
@@ -180,7 +181,8 @@ impl ServiceEvent for agreement::Event {
     }
 }
 
-/// Checkers and scripts use the general agreement commands instead; these are not recorded.
+/// The checker and scripts use the general agreement commands instead, and traces do not record
+/// these.
 impl ServiceCommand for relayed_log::Command {}
 
 impl ServiceEvent for relayed_log::Event {}
@@ -196,8 +198,8 @@ mod tests {
         for service in Service::AGREEMENTS {
             let mut checked = 0;
             for at in [0, 1, 2].map(ProcessId) {
-                let seat = UserConfig { service: *service, at, size: 3, times: 1 };
-                let Some(command) = User::first_command(&seat) else { continue };
+                let user_config = UserConfig { service: *service, at, size: 3, times: 1 };
+                let Some(command) = User::first_command(&user_config) else { continue };
                 let said = command.to_script(at);
                 assert_eq!(agreement::Command::from_script(&said), Some(command.clone()));
                 assert_eq!(command.to_record().to_script(at), Some(said), "and as a trace says it");

@@ -1,4 +1,4 @@
-//! Schedules: the decisions of a run, step by step, from which it can be reproduced.
+//! Schedules: the decisions of a run, from which engines can reproduce it.
 
 use std::collections::BTreeMap;
 
@@ -14,29 +14,29 @@ use crate::scripts::script::{Action, MessageSelector, Script};
 use crate::scripts::service_command::{Recorded, ServiceCommand};
 use crate::scripts::users::ClusterWithUsers;
 
-/// Decisions of a run, step by step, without their effects.
+/// The decisions of a run, step by step, without their effects.
 ///
 /// Each engine that follows a schedule reproduces the run: the simulator, the checker, and real
-/// nodes with controlled deliveries.
+/// nodes whose deliveries are controlled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// Number of processes.
     pub size: u32,
     /// Processes that are down from the start.
     pub down: Vec<ProcessId>,
-    /// Actions, without `group`, `channel`, `stabilize` and `look`.
+    /// Actions of the run. The actions `group`, `channel`, `stabilize` and `look` do not occur.
     pub actions: Vec<Action>,
-    /// Number of final actions that form an endless cycle; 0 if there is none.
-    pub circle: usize,
+    /// Number of actions at the end that repeat forever. 0 if the run ends.
+    pub cycle: usize,
 }
 
-/// A recorded run cannot be reproduced.
+/// Error: a recorded run cannot be reproduced.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("record {record}: {description}")]
 pub struct ScheduleError {
     /// Number of the record, from 1.
     pub record: usize,
-    /// Problem of the record.
+    /// Description of the problem.
     pub description: String,
 }
 
@@ -56,16 +56,16 @@ impl Schedule {
             size: cluster.size(),
             down: Vec::new(),
             actions: cluster.done.clone(),
-            circle: 0,
+            cycle: 0,
         };
         Ok(stages.iter().map(schedule).collect())
     }
 
-    /// Checks the size of the group.
+    /// Checks that this schedule is for a group of this size.
     ///
     /// # Errors
     ///
-    /// Returns [`FollowError::Size`] if it differs.
+    /// Returns [`FollowError::Size`] if the sizes differ.
     pub fn fits<E>(&self, group: u32) -> Result<(), FollowError<E>> {
         let schedule = self.size;
         if schedule == group { Ok(()) } else { Err(FollowError::Size { schedule, group }) }
@@ -75,7 +75,7 @@ impl Schedule {
     ///
     /// # Errors
     ///
-    /// Returns [`ScheduleError`] at the first record that no engine could reproduce.
+    /// Returns a [`ScheduleError`] at the first record that no engine can reproduce.
     pub fn from_trace(trace: &Trace) -> Result<Self, ScheduleError> {
         let is_searched = trace.header.source == Source::Checker;
         let (mut tracks, mut process_states) = (Tracks::default(), ProcessStates::default());
@@ -105,32 +105,33 @@ impl Schedule {
         let size = trace.header.n;
         let never = (0..size).map(ProcessId).filter(|at| !tracks.lives.contains_key(at));
         let down = never.chain(tracks.down_at_first.iter().copied()).collect();
-        let circle = last_steps(&tracks.actions, trace.header.repeats as usize);
-        Ok(Schedule { size, down, actions: tracks.actions, circle })
+        let cycle = last_steps(&tracks.actions, trace.header.repeats as usize);
+        Ok(Schedule { size, down, actions: tracks.actions, cycle })
     }
 
-    /// Returns the number of steps.
+    /// Returns the number of steps in this schedule. Some actions are no steps, but modify the next
+    /// one.
     pub fn steps(&self) -> usize {
         self.steps_of(self.actions.len())
     }
 
-    /// Returns the number of steps among the first actions.
+    /// Returns the number of steps among the first `actions` actions.
     pub(crate) fn steps_of(&self, actions: usize) -> usize {
         self.actions[..actions].iter().filter(|action| action.is_step()).count()
     }
 
-    /// Returns the number of steps completed by these records, which are a prefix of a run of this
-    /// schedule.
+    /// Returns the number of steps that these records complete. The records are the first ones of a
+    /// run of this schedule.
     pub fn steps_completed(&self, records: &[Record]) -> usize {
         self.steps_of(self.places_in(records).len())
     }
 
-    /// Returns the number of records after each block of a script that has actions, in a run of its
-    /// last group.
+    /// For each block of the script that has actions, returns how many of `records` precede the
+    /// first action after it. The records are those of a run of the script's last group.
     ///
     /// # Errors
     ///
-    /// Returns [`PerformError`] at the first action that is not possible.
+    /// Returns a [`PerformError`] at the first action that is not possible.
     pub fn records_after_blocks<P: Protocol<Command: ServiceCommand>>(
         script: &Script,
         config: impl Fn(Group) -> P::Config,
@@ -151,8 +152,8 @@ impl Schedule {
         Ok(done.into_iter().map(behind).collect())
     }
 
-    /// Returns the index of the first record of each completed action, among the records of a run
-    /// of this schedule.
+    /// Returns the index of the first record of each completed action. The records are those of a
+    /// run of this schedule.
     fn places_in(&self, records: &[Record]) -> Vec<usize> {
         let mut places = Vec::new();
         for (place, record) in records.iter().enumerate() {
@@ -164,13 +165,16 @@ impl Schedule {
         places
     }
 
-    /// Extends the schedule by up to `most` steps. A final cycle is repeated. Otherwise pending
-    /// messages are delivered, the oldest first, and timers fire. When nothing else is left, a
-    /// process that is inside exits. This is how the run continues without further faults.
+    /// Extends the schedule by up to `most` steps that show how the run continues without further
+    /// faults.
+    ///
+    /// If the schedule ends with a cycle, the cycle is repeated. Otherwise pending messages are
+    /// delivered, the oldest first, and timers fire. When nothing else is left, a process that is
+    /// inside exits.
     ///
     /// # Errors
     ///
-    /// Returns [`FollowError`] if the schedule is not one of this protocol.
+    /// Returns a [`FollowError`] if the schedule is not one of this protocol.
     pub fn extended<P: Recorded>(
         &self,
         config: impl Fn(Group) -> P::Config,
@@ -180,7 +184,7 @@ impl Schedule {
         let cluster = TestCluster::<P>::booted(size, down, Order::Reordered, config, false);
         let mut staged = ClusterWithUsers::new(cluster);
         staged.follow(self)?;
-        if self.circle > 0 && self.repeats_cycle(&mut staged, most) {
+        if self.cycle > 0 && self.repeats_cycle(&mut staged, most) {
             return Ok(Schedule { actions: staged.cluster.done, ..self.clone() });
         }
         let mut left = most;
@@ -196,18 +200,21 @@ impl Schedule {
         Ok(Schedule { actions: staged.cluster.done, ..self.clone() })
     }
 
-    /// Repeats the cycle as often as `most` steps permit. Returns false at the first impossible
-    /// step. With symmetric processes, another process may take the corresponding step in the next
+    /// Repeats the cycle as often as `most` steps permit. Returns false at the first step that is
+    /// not possible.
+    ///
+    /// If processes are symmetric, another process may take the corresponding step in the next
     /// round.
     fn repeats_cycle(&self, cluster: &mut impl ScriptRunner, most: u32) -> bool {
-        let circle = &self.actions[self.actions.len() - self.circle..];
-        let rounds = (most as usize / self.circle).max(1);
-        let goes = circle.iter().all(|action| cluster.perform(action).is_ok());
-        goes && (1..rounds).flat_map(|_| circle).all(|action| cluster.perform(action).is_ok())
+        let cycle = &self.actions[self.actions.len() - self.cycle..];
+        let rounds = (most as usize / self.cycle).max(1);
+        let goes = cycle.iter().all(|action| cluster.perform(action).is_ok());
+        goes && (1..rounds).flat_map(|_| cycle).all(|action| cluster.perform(action).is_ok())
     }
 }
 
-/// Returns the number of actions in the last `steps` steps, including drawn values.
+/// Returns the number of actions that belong to the last `steps` steps, including drawn random
+/// values.
 fn last_steps(actions: &[Action], steps: usize) -> usize {
     let mut left = steps;
     let is_of_them = |action: &&Action| {
@@ -222,7 +229,7 @@ fn last_steps(actions: &[Action], steps: usize) -> usize {
     }
 }
 
-/// True if a record is the first that an action produces.
+/// Returns true if the record is the first one that the action produces.
 fn begins(action: &Action, record: &Record) -> bool {
     let Subject::Process(me) = record.process else {
         return matches!(
@@ -252,7 +259,8 @@ fn begins(action: &Action, record: &Record) -> bool {
     }
 }
 
-/// Checks that a user may issue the command: enter only outside, exit only inside.
+/// Returns an error if the user may not issue the command now: it may enter only outside, and exit
+/// only inside.
 fn may_ask(process_states: &ProcessStates, record: &Record) -> Result<(), String> {
     let (Subject::Process(at), Kind::Command(command)) = (record.process, &record.kind) else {
         return Ok(());
@@ -270,17 +278,18 @@ fn may_ask(process_states: &ProcessStates, record: &Record) -> Result<(), String
     }
 }
 
-/// Session and number of a message.
+/// Session in which a message was sent, and its number.
 type SentAs = (u64, u64);
 
-/// Messages under way and live processes while a trace is read.
+/// Messages in flight and live processes, while the records of a trace are read.
 #[derive(Default)]
 struct Tracks {
     actions: Vec<Action>,
-    /// Processes that have booted, and whether they are up.
+    /// Processes that have booted. The value is true if the process is up.
     lives: BTreeMap<ProcessId, bool>,
     down_at_first: Vec<ProcessId>,
-    /// Session and number of the messages under way, by link and layer, the oldest first.
+    /// Messages in flight on each link, the oldest first. The third part of the key is true for
+    /// messages between applications.
     links: BTreeMap<(ProcessId, ProcessId, bool), Vec<SentAs>>,
 }
 
@@ -347,7 +356,7 @@ impl Tracks {
         self.down_at_first.push(at);
     }
 
-    /// Inserts an action that refers to the latest step of a process before that step.
+    /// Inserts an action that modifies the last step of a process, before that step.
     fn of_last_step(&mut self, description: Action, at: ProcessId) {
         let step = self.actions.iter().rposition(|action| action.actor() == Some(at));
         if let Some(step) = step {
@@ -364,7 +373,7 @@ impl Tracks {
         link.push((session, message_record.number));
     }
 
-    /// Returns the position of a message on its link.
+    /// Returns the position of a message among those on its link.
     fn find(
         &mut self,
         (from, session): (ProcessId, u64),

@@ -3,7 +3,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use tenure_core::{Judgement, Property, Service};
+use tenure_core::{Finding, FirstViolation, Judgement, Property, Service};
 
 use super::{Accesses, Counter, Election, Traffic};
 use crate::plain::plain;
@@ -19,8 +19,8 @@ pub struct Verification {
     pub service: Service,
     /// Number of processes in the group.
     pub n: u32,
-    /// Violated if a property that counts is violated, else incomplete if one is incomplete, else
-    /// holds.
+    /// Overall verdict: violated if a promised property is violated, or else incomplete if one is
+    /// incomplete, or else `holds`.
     pub verdict: Judgement,
     /// Verdict of each property.
     pub properties: BTreeMap<Property, Judgement>,
@@ -32,24 +32,24 @@ pub struct Verification {
     pub duration: f64,
     /// Number of critical-section entries.
     pub entries: u64,
-    /// Time from request to entry.
+    /// Times from request to entry.
     pub latency: Quantiles,
     /// Numbers of the processes that requested entry and neither entered nor crashed.
     pub waiting: Vec<u32>,
     /// Numbers of the processes inside at the end.
     #[serde(skip)]
     pub inside: Vec<u32>,
-    /// First 10,000 elections, in the order of completion.
+    /// The first 10,000 elections, in the order in which they ended.
     pub elections: Vec<Election>,
-    /// Message counts.
+    /// Numbers of messages sent, received, lost and duplicated.
     pub messages: Traffic,
-    /// Access counts of the resource.
+    /// Numbers of accesses to the resource.
     pub accesses: Accesses,
-    /// Final counter; `None` without accesses to the resource.
+    /// Final state of the counter in the resource. `None` without accesses.
     pub counter: Option<Counter>,
-    /// Number of overlapping pairs of entries of live processes.
+    /// Number of pairs of entries that overlapped while both processes were live.
     pub overlaps: u64,
-    /// Number of entries with a fence below that of an earlier entry.
+    /// Number of entries whose fence was lower than that of an earlier entry.
     pub late: u64,
     /// Maximum number of entries of one process while another waited.
     pub bypass_max: u32,
@@ -57,11 +57,13 @@ pub struct Verification {
     pub crashes: u64,
     /// Files with an incomplete last line.
     pub torn: Vec<PathBuf>,
-    /// Files without a complete header.
+    /// Files whose header is missing or incomplete.
     pub empty: Vec<PathBuf>,
-    /// Number of received messages whose sending is not recorded.
+    /// Number of received messages whose sending is not recorded, as in
+    /// [`Merged::unmatched`](crate::Merged::unmatched).
     pub unmatched: u64,
-    /// Number of contradictions between traces.
+    /// Number of causal contradictions between traces, as in
+    /// [`Merged::contradictions`](crate::Merged::contradictions).
     pub contradictions: u64,
 }
 
@@ -70,12 +72,11 @@ pub struct Verification {
 pub struct Violated {
     /// Violated property.
     pub property: Property,
-    /// Time in milliseconds (or virtual units) from the start of the trace.
+    /// Time of the violation in milliseconds (or virtual units) since the start of the trace.
     pub at: f64,
     /// Description of the violation.
-    #[serde(rename = "says")]
     pub description: String,
-    /// True if the algorithm promises the property, so that this is a failure.
+    /// True if the algorithm promises the property, so that the violation is a failure.
     pub counts: bool,
 }
 
@@ -86,9 +87,9 @@ pub struct Quantiles {
     pub mean: f64,
     /// Median: half of the durations are at most this long.
     pub p50: f64,
-    /// 99th percentile.
+    /// 99th percentile: at most 1% of the durations are longer.
     pub p99: f64,
-    /// Maximum.
+    /// Longest duration.
     pub max: f64,
 }
 
@@ -114,7 +115,23 @@ impl fmt::Display for Verification {
 }
 
 impl Verification {
-    /// Marks the traces as contradictory.
+    /// Adds the finding for a property that the caller judged. Times count from `start`, the time
+    /// of the first record in ticks.
+    pub fn add(&mut self, finding: Finding, start: u64) {
+        let Finding { property, judgement, violation } = finding;
+        self.properties.insert(property, judgement);
+        if let Some(FirstViolation { time, message, .. }) = violation {
+            let at = time.saturating_sub(start) as f64 / 1e6;
+            self.violations.push(Violated { property, at, description: message, counts: true });
+        }
+        self.verdict = match (self.verdict, judgement) {
+            (Judgement::Violated, _) | (_, Judgement::Violated) => Judgement::Violated,
+            (Judgement::Incomplete, _) | (_, Judgement::Incomplete) => Judgement::Incomplete,
+            _ => Judgement::Holds,
+        };
+    }
+
+    /// Sets the verdict for traces that contradict each other.
     pub(super) fn contradicts_itself(&mut self) {
         let description =
             "messages were received before they were sent: the traces are inconsistent";
@@ -189,5 +206,7 @@ impl Verification {
 }
 
 fn row(f: &mut fmt::Formatter<'_>, name: &str, description: impl fmt::Display) -> fmt::Result {
-    writeln!(f, "  {name:<22}{}", plain(&description.to_string()))
+    // A long name is an expression.
+    let gap = if name.len() < 22 { "" } else { " " };
+    writeln!(f, "  {name:<22}{gap}{}", plain(&description.to_string()))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use tenure_core::monitors::{MessageBudget, NeighboursOnly, NoLoss};
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    ElectionMonitorSet, ElectionObservation, Finding, Judgement, MonitorConfig, MonitorRun,
+    ElectionMonitorSet, ElectionObservation, Finding, Judgement, Layer, MonitorConfig, MonitorRun,
     MutexMonitorSet, MutexObservation, Observation, Per, ProcessId, Property, VectorClock,
 };
 
@@ -20,18 +20,18 @@ use crate::fold::process_state::{Condition, ProcessStates, ProcessStatus, StateC
 use crate::format::{ClockUnit, CommandData, EventData, Header, Kind, Record, Subject};
 use crate::merge::MergeReport;
 
-/// Time without disturbances after which the end of a real run can be verified, in nanoseconds.
+/// Time without disturbances after which a real group must have agreed, in nanoseconds.
 const SETTLING_NANOSECONDS: u64 = 3_000_000_000;
 
-/// Verifies a trace record by record.
+/// Verifies a trace, one record at a time.
 ///
-/// Records of processes outside the group are ignored.
+/// Ignores records of processes that the group does not have.
 #[derive(Clone, Debug)]
 pub struct TraceVerifier {
     header: Header,
     records: u64,
     start: Option<u64>,
-    /// Time of the last record.
+    /// Time of the last record, in ticks.
     now: u64,
     process_states: ProcessStates,
     entries: Entries,
@@ -40,7 +40,7 @@ pub struct TraceVerifier {
     traffic: Traffic,
     locks: MutexMonitorSet,
     elects: ElectionMonitorSet,
-    /// Processes that wait for the result of an election.
+    /// Processes whose users wait for the result of an election.
     awaiting: BTreeSet<ProcessId>,
     no_loss: MonitorRun<NoLoss>,
     /// Monitor of the message budget, if the header sets one.
@@ -49,10 +49,10 @@ pub struct TraceVerifier {
     neighbours: Option<MonitorRun<NeighboursOnly>>,
     applications: Applications,
     agreements: Agreements,
-    /// True if any request had a vector clock.
+    /// True if any request has a vector clock.
     clocks: bool,
     crashes: u64,
-    /// Time of the last disturbance after which the group needs time to agree again.
+    /// Time of the last disturbance, in ticks. After it, the group needs time to agree again.
     disturbed: u64,
     ended: bool,
 }
@@ -85,9 +85,7 @@ impl TraceVerifier {
             awaiting: (0..header.n).map(ProcessId).collect(),
             no_loss: MonitorRun::new(NoLoss::new()),
             spending: header.most_messages.map(|most| spending(header.service, most)),
-            neighbours: header
-                .topology
-                .map(|ring| MonitorRun::new(NeighboursOnly::of(ring, header.n))),
+            neighbours: header.links().map(MonitorRun::new),
             applications: Applications::new(),
             agreements: Agreements::new(header.service, &config),
             clocks: false,
@@ -97,7 +95,7 @@ impl TraceVerifier {
         }
     }
 
-    /// Verifies the next record.
+    /// Verifies the next record of the trace.
     pub fn read(&mut self, record: &Record) {
         self.records += 1;
         self.now = record.time;
@@ -115,7 +113,7 @@ impl TraceVerifier {
         }
     }
 
-    /// Records a partition into these sides, or its end if there are none.
+    /// Handles a partition into these sides, or its end if there are none.
     fn parted(&mut self, sides: &[Vec<ProcessId>]) {
         self.disturbed = self.now;
         if !self.ended {
@@ -152,14 +150,16 @@ impl TraceVerifier {
 
     fn sends(&mut self, at: ProcessId, kind: &Kind) {
         let Kind::Send(message_record) = kind else { return };
-        if self.header.service.layer() != Some(message_record.layer) {
-            return;
-        }
+        let layer = self.header.service.layer();
         let sent = MutexObservation::Sent { to: message_record.peer };
-        if let Some(spending) = &mut self.spending {
+        if let Some(spending) = &mut self.spending
+            && layer == Some(message_record.layer)
+        {
             spending.observe(self.now, at, sent);
         }
-        if let Some(neighbours) = &mut self.neighbours {
+        if let Some(neighbours) = &mut self.neighbours
+            && layer.unwrap_or(Layer::Agreement) == message_record.layer
+        {
             neighbours.observe(self.now, at, sent);
         }
     }
@@ -246,8 +246,8 @@ impl TraceVerifier {
         }
     }
 
-    /// Handles the end of the run. Later records are not verified as an ending, because nodes are
-    /// stopped one after another.
+    /// Judges the state at the end of the run. Later records do not change this judgement, because
+    /// nodes stop one after another.
     fn end(&mut self) {
         let settling = match self.header.clock {
             ClockUnit::Tick => 0,
@@ -267,7 +267,7 @@ impl TraceVerifier {
         self.entries.held() + self.resource.held() + self.elections.held.len()
     }
 
-    /// Finishes the verification of merged traces.
+    /// Finishes the verification of merged traces, and adds the irregularities of the merge.
     pub fn finish_with(self, merge_report: MergeReport) -> Verification {
         let mut verification = self.finish();
         let MergeReport { unmatched, contradictions, torn, empty } = merge_report;
@@ -277,7 +277,8 @@ impl TraceVerifier {
         Verification { unmatched, contradictions, torn, empty, ..verification }
     }
 
-    /// Finishes the verification. The caller adds incomplete and empty files.
+    /// Finishes the verification without the report of a merge. The caller adds the files that are
+    /// incomplete or empty.
     pub fn finish(self) -> Verification {
         let mut findings = Findings::new(&self.header, self.start.unwrap_or(self.now));
         if matches!(self.header.service, Service::Mutex | Service::Office) {
@@ -332,8 +333,8 @@ impl TraceVerifier {
         }
     }
 
-    /// Verifies mutual exclusion. If a resource checks fences, only overlaps with accepted accesses
-    /// count. Otherwise every overlap counts.
+    /// Verifies mutual exclusion. If a resource checks fences, an overlap counts only if the
+    /// resource accepted a stale access. Otherwise every overlap counts.
     fn verify_entries(&self, findings: &mut Findings) {
         let checked = self.header.fenced && self.resource.seen();
         if checked {
@@ -355,7 +356,7 @@ impl TraceVerifier {
         }
     }
 
-    /// Verifies the processes that wait at the end of a run that came to rest.
+    /// Verifies that no process waits at the end, if the run came to rest.
     fn verify_waits(&self, findings: &mut Findings) {
         let is_lock = matches!(self.header.service, Service::Mutex | Service::Office);
         let description = |number| format!("P{number} waits for ever");
@@ -382,7 +383,8 @@ impl TraceVerifier {
         }
     }
 
-    /// Returns the first live process that did not receive the event it waits for.
+    /// Returns the number of the first live process that has not received the event for which it
+    /// waits, if any.
     fn uninformed(&self) -> Option<u32> {
         let is_up = |at: ProcessId| self.process_states.of(at).life == ProcessStatus::Up;
         let first = match self.header.service.is_agreement() {
@@ -405,7 +407,7 @@ impl TraceVerifier {
     }
 }
 
-/// Creates the monitor of the message budget for entries or elections.
+/// Creates the monitor of the maximum number of messages per entry or election.
 fn spending(service: Service, most: u64) -> MonitorRun<MessageBudget> {
     let per = if service == Service::Election { Per::Election } else { Per::Entry };
     MonitorRun::new(MessageBudget::at_most(per, most))

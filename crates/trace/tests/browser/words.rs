@@ -1,4 +1,4 @@
-//! Texts in the diagram of a page: without overlaps, and correct.
+//! Texts in the diagram of a page: they are correct, and do not overlap.
 
 use serde_json::json;
 use tenure_core::service::election;
@@ -8,21 +8,22 @@ use tenure_trace::{Header, Kind, Record, Service, Source};
 
 use crate::{message_record, showing};
 
-/// Redraws the diagram and returns the texts that overlap each other or a crown, or are cut.
+/// Script that redraws the diagram, and returns the texts that are cut, or that overlap each other
+/// or a crown.
 const OVER: &str = "(() => {
     const { picture } = viewer;
     const { marks, gutter } = picture;
     const text = marks.text;
     const words = [];
-    marks.text = function (says, x, y, font, colour, align = 'center') {
-        const width = marks.width(says, font);
+    marks.text = function (label, x, y, font, colour, align = 'center') {
+        const width = marks.width(label, font);
         const left = align === 'left' ? x : x - width / 2;
-        if (left > 20 && y > 34) words.push([says, left, y - 5, left + width, y + 5]);
-        text.call(marks, says, x, y, font, colour, align);
+        if (left > 20 && y > 34) words.push([label, left, y - 5, left + width, y + 5]);
+        text.call(marks, label, x, y, font, colour, align);
     };
     picture.draw(picture);
     delete marks.text;
-    const cut = words.filter(([, left]) => left < gutter).map(([says]) => `${says} is cut`);
+    const cut = words.filter(([, left]) => left < gutter).map(([label]) => `${label} is cut`);
     for (const step of picture.crowned) {
         const [x, y] = [picture.x(step), picture.y(picture.trace.at[step]) - 20];
         words.push(['crown', x - 7, y - 5, x + 7, y + 5]);
@@ -37,7 +38,8 @@ fn at(time: u64, who: u32, kind: Kind) -> Record {
     Record::new(time * TICKS_PER_UNIT, ProcessId(who), kind)
 }
 
-/// A message travels around a ring of twenty. P7 leads as soon as it receives it.
+/// Returns a run in which a message travels around a ring of twenty processes. P7 becomes the
+/// leader when it receives the message.
 fn ring() -> (Header, Vec<Record>) {
     let mut records: Vec<Record> =
         (0..20).map(|who| at(0, who, Kind::Command(election::Command::Elect.into()))).collect();
@@ -67,7 +69,8 @@ fn diagram_texts_are_neither_cut_nor_overlapping() {
     assert_eq!(tab.complaints, [""; 0]);
 }
 
-/// Simultaneous steps stand beside each other, so the last of many is far from its time.
+/// Simultaneous steps are drawn beside each other. So the last of many is far from the place of its
+/// time.
 #[test]
 fn axis_shows_times_of_simultaneous_steps() {
     let mut records: Vec<Record> = Vec::new();
@@ -80,9 +83,9 @@ fn axis_shows_times_of_simultaneous_steps() {
         const { picture, trace } = viewer;
         const steps = Array.from({ length: trace.size }, (_, step) => step);
         const near = (x) => steps.filter((step) => Math.abs(picture.x(step) - x) < 12);
-        return picture.ticks().flatMap(({ x, says }) => near(x)
-            .filter((step) => Math.abs(trace.time[step] - says) > 0.5)
-            .map((step) => `${trace.time[step]} at ${says}`));
+        return picture.ticks().flatMap(({ x, label }) => near(x)
+            .filter((step) => Math.abs(trace.time[step] - label) > 0.5)
+            .map((step) => `${trace.time[step]} at ${label}`));
     })()";
     assert_eq!(tab.value(overlaps), json!([]));
     assert!(tab.value("viewer.picture.ticks().length").as_u64() > Some(1));

@@ -1,4 +1,4 @@
-//! Live views, and tails of files that are being written.
+//! Live views, and tails of files that are still being written.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -61,7 +61,9 @@ fn view_shows_leader_holder_and_waiters_with_durations() {
     let locks: Vec<_> = seen.processes.iter().map(|each| (each.lock, each.for_ms)).collect();
     assert_eq!(locks, [("inside", Some(8.0)), ("waiting", Some(6.0)), ("outside", None)]);
     assert_eq!(seen.processes[0].fence.as_deref(), Some("5.0"));
-    assert!(seen.strip.held.iter().any(|held| held.condition == "leading" && held.process == 3));
+    assert!(
+        seen.strip.conditions.iter().any(|held| held.condition == "leading" && held.process == 3)
+    );
 }
 
 #[test]
@@ -90,12 +92,12 @@ fn crash_clears_state_and_later_term_replaces_leader() {
 fn shows_leader_reported_only_by_other_node() {
     let mut view = View::new(2);
     view.read(&record(0, 0, 1, elected(1, 1)));
-    let held = view.snapshot(at(6)).strip.held;
+    let held = view.snapshot(at(6)).strip.conditions;
     let leads: Vec<_> =
         held.iter().map(|held| (held.process, held.condition, held.until)).collect();
     assert_eq!(leads, [(2, "leading", None)]);
     view.read(&record(7, 0, 1, elected(0, 2)));
-    let held = view.snapshot(at(9)).strip.held;
+    let held = view.snapshot(at(9)).strip.conditions;
     assert_eq!(held.iter().map(|held| held.process).collect::<Vec<_>>(), [1], "no longer");
 }
 
@@ -120,7 +122,7 @@ fn process_is_shown_as_stopped_until_it_continues() {
     view.read(&record(8, 0, 1, Kind::Continue));
     let seen = view.snapshot(at(9));
     assert_eq!(seen.processes[0].life, "up");
-    let stopped = seen.strip.held.iter().find(|held| held.condition == "stopped").unwrap();
+    let stopped = seen.strip.conditions.iter().find(|held| held.condition == "stopped").unwrap();
     assert_eq!((stopped.from, stopped.until), (5.0, Some(8.0)));
 }
 
@@ -131,9 +133,9 @@ fn strip_keeps_only_recent_messages() {
     view.read(&record(2, 1, 1, Kind::Receive(message(0, 1))));
     view.read(&record(3, 0, 1, Kind::Drop(message(1, 2))));
     let strip = view.snapshot(at(10)).strip;
-    let ends: Vec<_> = strip.letters.iter().map(|it| (it.from, it.sent, it.arrived)).collect();
+    let ends: Vec<_> = strip.messages.iter().map(|it| (it.from, it.sent, it.arrived)).collect();
     assert_eq!(ends, [(1, 0.0, Some(2.0)), (1, 3.0, None)]);
-    assert!(view.snapshot(at(60_000)).strip.letters.is_empty());
+    assert!(view.snapshot(at(60_000)).strip.messages.is_empty());
 }
 
 #[test]

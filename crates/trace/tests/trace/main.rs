@@ -10,6 +10,8 @@ mod live;
 mod logs;
 mod merge;
 mod page;
+#[cfg(feature = "properties")]
+mod properties;
 mod schedule;
 mod tiny;
 mod verify;

@@ -37,7 +37,8 @@ fn actions(words: &[&str]) -> Vec<Action> {
     words.iter().map(|word| word.parse().expect("an action")).collect()
 }
 
-/// The checker records a boot and a crash before the first step, and counts no step for the crash.
+/// The checker records a boot and a crash before the first step. It does not count this crash as a
+/// step.
 #[test]
 fn initial_crash_in_counterexample_means_down_from_start() {
     let records = [of(P1, Kind::Boot), of(P2, Kind::Boot), of(P2, Kind::Crash), of(P1, enter())];
@@ -52,7 +53,7 @@ fn initial_crash_in_counterexample_means_down_from_start() {
     assert_eq!((schedule(&run).down, schedule(&run).actions), (down, requested));
 }
 
-/// A message sent at boot is under way, so the crash after it was a step.
+/// A message that was sent at boot is in flight. So the process was up, and its crash was a step.
 #[test]
 fn process_that_sends_at_boot_was_up() {
     let records = [
@@ -73,8 +74,8 @@ fn process_that_sends_at_boot_was_up() {
     assert_eq!([4, 5, 6, 7].map(done), [0, 1, 2, 3]);
 }
 
-/// The same steps with other random values are another run. Values drawn at boot come before any
-/// action.
+/// If the same steps have other random values, the run is another one. Values drawn at boot come
+/// before the first action.
 #[test]
 fn drawn_values_precede_their_step() {
     let drew = |value| of(P1, Kind::Choice(Choice { value, bound: 9 }));
@@ -92,7 +93,7 @@ fn drawn_values_precede_their_step() {
     let schedule = Schedule::from_trace(&trace(1, records)).expect("a schedule");
     let said = ["choose p1 3", "choose p1 0", "enter p1", "deliver p1→p2"];
     assert_eq!(schedule.actions, actions(&said));
-    assert_eq!((schedule.steps(), schedule.circle), (2, 1));
+    assert_eq!((schedule.steps(), schedule.cycle), (2, 1));
 }
 
 #[test]
@@ -131,7 +132,7 @@ fn final_cycle_repeats_within_step_limit() {
     ];
     let records = boots.into_iter().chain(begins).chain(circle);
     let schedule = Schedule::from_trace(&trace(2, records)).expect("a schedule");
-    assert_eq!((schedule.actions.len(), schedule.circle), (4, 2));
+    assert_eq!((schedule.actions.len(), schedule.cycle), (4, 2));
     let carried = schedule.extended::<Tiny>(|_| 0, 6).expect("it goes round").actions;
     assert_eq!(carried.len(), 4 + 6);
     assert!(carried[2..].chunks(2).all(|round| round == &schedule.actions[2..]), "{carried:?}");

@@ -5,14 +5,12 @@ use alloc::string::ToString;
 use tenure_core::theory::Theory;
 use tenure_core::{Algorithm, Card, Cost, Crashes, Faults, Property};
 
-use super::{Config, RaftLog, RelayedLog, Switch};
-use crate::Variants;
+use super::{Config, RaftLog, RelayedLog, config};
 
 impl Algorithm for RelayedLog {
     fn card(config: &Config, size: u32) -> Card {
         let log = RaftLog::card(&config.log, size);
         let least = 2 * u64::from(size - 1);
-        let sound = log.variants.iter().filter(|variant| variant.sound).cloned();
         Card {
             name: "relayed-log".to_string(),
             title: "any process forwards requests to the leader of the log and reports their \
@@ -34,7 +32,7 @@ impl Algorithm for RelayedLog {
                 "2 at the leader; elsewhere until the commit is known",
                 2,
             )),
-            variants: sound.chain(Variants::<Switch>::declared()).collect(),
+            variants: config::declared(),
             ..log
         }
         .promising([Property::AtMostOnce])

@@ -1,18 +1,21 @@
 //! Configuration of the relayed log.
 
+use alloc::vec::Vec;
+
+use tenure_core::Variant;
+
 use super::raft_log;
-use crate::Variants;
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{Configured, Parameters};
-use crate::variants::switches;
+use crate::variants::{UnknownVariant, Variants, switches};
 
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Configuration of the log.
     pub log: raft_log::Config,
-    /// Incarnation of this process. It may be the same after each restart if no two commands of a
-    /// user ever have the same ticket.
+    /// Incarnation of this process. The incarnation may be the same after each restart if no two
+    /// commands of a user ever have the same ticket.
     pub incarnation: u64,
     /// Mistakes that are switched on.
     pub variants: Variants<Switch>,
@@ -24,16 +27,27 @@ impl Config {
         Config { log, incarnation: 0, variants: Variants::none() }
     }
 
-    /// Sets the incarnation.
+    /// Sets the incarnation of this process.
     pub fn with_incarnation(self, incarnation: u64) -> Self {
         Config { incarnation, ..self }
     }
 }
 
+/// Returns the variants of the relayed log: the sound ones of the log, and its own.
+pub(super) fn declared() -> Vec<Variant> {
+    let of_log = Variants::<raft_log::Switch>::declared().into_iter();
+    of_log.filter(|variant| variant.sound).chain(Variants::<Switch>::declared()).collect()
+}
+
 impl Configured for Config {
-    /// The variants of the log are accepted as well.
+    /// Accepts the sound variants of the log as well. The mistakes of the log are declared and
+    /// shown by `raft-log` alone.
     fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (variants, of_log) = parameters.split();
+        let known = || declared().into_iter().map(|variant| variant.name);
+        if let Some(name) = of_log.variants.iter().find(|name| known().all(|it| it != **name)) {
+            return Err(UnknownVariant { name: name.clone(), known: known().collect() }.into());
+        }
         Ok(Config { variants, ..Config::around(raft_log::Config::configured(&of_log)?) })
     }
 }

@@ -13,9 +13,11 @@ use crate::Variants;
 use crate::mutex::EntryTimes;
 
 impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
-    /// Returns the card of the lock. If the leader has a lease, a detector may suspect it wrongly;
-    /// entries then expire, and rely on clocks as the lease does. Without a lease, entries rely on
-    /// the assumptions of the election.
+    /// Returns the card of the lock.
+    ///
+    /// If the leader has a lease, a detector may suspect the leader wrongly. Entries then expire,
+    /// and rely on clocks as the lease does. Without a lease, entries rely on the assumptions of
+    /// the election.
     fn card(config: &Config<E::Config>, size: u32) -> Card {
         let mut election = E::card(&config.election, size);
         let (tolerates_loss, tolerates_recovery) =
@@ -50,6 +52,7 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
             strategy: Strategy::Composition,
             order: Order::Fifo,
             topology: Topology::Complete,
+            graph: None,
             // The leader asks all processes. Lost messages of the lock are repeated under the next
             // leader, if one is elected without a request.
             faults: Faults {

@@ -40,12 +40,12 @@ pub(super) struct Rules(pub(super) Variants<Switch>);
 
 /// Recipients of messages, and reactions to them, where variants differ.
 impl Rules {
-    /// Returns the processes that an election message is sent to.
-    pub(super) fn challenged(self, higher: ProcessSet, group: Group) -> ProcessSet {
+    /// Returns the processes to which an election message is sent.
+    pub(super) fn election_recipients(self, higher: ProcessSet, group: Group) -> ProcessSet {
         if !self.0.has(Switch::TellAll) { higher } else { group.peers() }
     }
 
-    /// Returns the processes that an announcement is sent to.
+    /// Returns the processes to which a winner announces itself.
     pub(super) fn informed(
         self,
         group: Group,
@@ -57,12 +57,14 @@ impl Rules {
         group.peers().iter().filter(|peer| !outranks_me(*peer)).collect()
     }
 
-    /// Returns true if an election message starts an election: once, while the process is free.
+    /// Returns true if an election message makes its receiver start an election. `is_free` is true
+    /// if the receiver has none in progress.
     pub(super) fn starts(self, is_free: bool) -> bool {
         is_free || self.0.has(Switch::LiteralRestart)
     }
 
-    /// Returns true if an announced leader is accepted.
+    /// Returns true if the announcement of a leader is accepted. Only a leader that outranks this
+    /// process is accepted.
     pub(super) fn believes(self, outranks_me: bool) -> bool {
         outranks_me || self.0.has(Switch::AcceptLower)
     }
@@ -72,7 +74,7 @@ impl Rules {
         !self.0.has(Switch::IgnoreLower)
     }
 
-    /// Returns true if an answer of a higher process makes this one wait for its announcement.
+    /// Returns true if the answer of a higher process makes this process wait for an announcement.
     pub(super) fn waits_for_higher(self) -> bool {
         !self.0.has(Switch::IgnoreAnswers)
     }
@@ -85,23 +87,24 @@ impl Rules {
 
 /// Rules about terms.
 impl Rules {
-    /// Returns the term number of the election that follows the one with `number`. Without terms it
+    /// Returns the number of the term that follows the term `number`. Without terms the number
     /// stays the same.
     pub(super) fn after(self, number: u64) -> u64 {
         if self.has_terms() { number + 1 } else { number }
     }
 
-    /// Returns the number to save: 0 with the variant that forgets it across a crash.
+    /// Returns the number to save. It is 0 with the variant that forgets the number across a crash.
     pub(super) fn saved(self, number: u64) -> u64 {
         if self.0.has(Switch::ForgottenNumber) { 0 } else { number }
     }
 
-    /// Returns a number as messages carry it: 0 without terms.
+    /// Returns the number that messages carry for `number`. It is 0 without terms.
     pub(super) fn carried(self, number: u64) -> u64 {
         if self.has_terms() { number } else { 0 }
     }
 
-    /// Returns true if an announced term is older than the accepted one.
+    /// Returns true if `term` is older than `announced`, the accepted term. Always false without
+    /// terms.
     pub(super) fn is_late(self, term: Term, announced: Term) -> bool {
         term < announced && self.has_terms()
     }

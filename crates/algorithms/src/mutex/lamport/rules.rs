@@ -1,5 +1,5 @@
-//! Rules that variants change. Each function states the correct rule first and the mistakes after
-//! it.
+//! Rules of the algorithm that variants change. Each function states the correct rule first, and
+//! then the mistaken ones.
 
 use tenure_core::{ProcessId, Timestamp};
 
@@ -39,12 +39,13 @@ impl Rules {
         Timestamp { clock: if self.orders_by_clock() { clock } else { 0 }, process }
     }
 
-    /// Returns true if requests carry a clock.
+    /// Returns true if requests are ordered by their clocks. Otherwise the process id alone
+    /// decides.
     pub(super) fn orders_by_clock(self) -> bool {
         !self.0.has(Switch::IdsAsStamps)
     }
 
-    /// Returns true if this process's request precedes the other.
+    /// Returns true if this process's request precedes a peer's request.
     pub(super) fn precedes(self, ours: Timestamp, theirs: Timestamp) -> bool {
         if self.breaks_ties() {
             ours < theirs
@@ -59,9 +60,9 @@ impl Rules {
         !self.0.has(Switch::ClockOnlyOwnFirst) && !self.0.has(Switch::ClockOnlyOtherFirst)
     }
 
-    /// Returns true if this process may enter: all have replied, and its request is the first in
-    /// the queue.
-    pub(super) fn grants(self, all_replied: bool, on_top: bool) -> bool {
+    /// Returns true if this process may enter. By the correct rule all peers have replied, and its
+    /// request is the first in the queue.
+    pub(super) fn may_enter(self, all_replied: bool, on_top: bool) -> bool {
         if all_replied && on_top {
             return true;
         }
@@ -69,14 +70,15 @@ impl Rules {
         enough && (on_top || self.0.has(Switch::ReplyFromAll))
     }
 
-    /// Returns true if a message counts as a reply.
+    /// Returns true if this message counts as a reply to this process's request.
     pub(super) fn is_reply(self, message: &Message) -> bool {
         matches!(message, Message::Reply { .. })
             || self.0.has(Switch::AnyMessage)
             || self.0.has(Switch::SuppressedReplies)
     }
 
-    /// Returns true if a request gets a reply, given this process's own waiting request.
+    /// Returns true if this process replies to the request `theirs`. `ours` is its own waiting
+    /// request, if any.
     pub(super) fn replies(self, theirs: Timestamp, ours: Option<Timestamp>) -> bool {
         // A larger own request, which its process has or will receive, serves as a reply.
         let is_implied =

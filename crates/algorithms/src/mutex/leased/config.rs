@@ -1,6 +1,7 @@
-//! Configuration of the lock service: its process, durations of leases, and mistakes.
+//! Configuration of the lock service: the process that is the service, durations of leases, and
+//! variants with mistakes.
 
-use tenure_core::{Delay, ProcessId};
+use tenure_core::{Delay, ProcessId, Timeout};
 use tenure_session::SessionTimes;
 
 use crate::Variants;
@@ -8,21 +9,30 @@ use crate::catalogue_error::CatalogueError;
 use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
-/// Number of parts of a lease; the remaining time is recorded after each part.
+/// Number of parts of a lease. After each part, the service commits the time that remains.
 pub(super) const PARTS: u64 = 2;
+
+/// Names of the timeouts on the command line.
+const TTL: &str = "session-ttl";
+const VALIDITY: &str = "session-validity";
+const RENEWAL: &str = "session-renewal";
+const COMMIT: &str = "commit";
+const CHANGE: &str = "leader-change";
 
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The process that is the service.
     pub service: ProcessId,
-    /// Duration of leases at the service, time for which they may be claimed, and renewal interval.
+    /// Duration of a lease at the service, shorter time for which a client relies on it, and
+    /// renewal interval.
     pub times: SessionTimes,
-    /// Time to commit a log entry that ends a lease.
+    /// Time between the expiry of a lease and the commit of the log entry that ends it.
     pub commit: Delay,
-    /// Time until the leader changes, after a start and after each part of a lease.
+    /// Time until the service changes its leader, from its start and from the end of each part of a
+    /// lease.
     pub change: Delay,
-    /// Number of distinct renewal numbers.
+    /// Modulus of the renewal numbers.
     pub rounds: u64,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
@@ -30,8 +40,8 @@ pub struct Config {
 
 impl Config {
     /// Returns a configuration in which the first process is the service and messages take at most
-    /// `delay` ticks. A lease lasts ten delays, of which nine may be claimed, which tolerates a
-    /// clock drift of 5 %. Renewals are sent every three delays.
+    /// `delay` ticks. A lease lasts ten delays, and a client relies on nine of them, which
+    /// tolerates a clock drift of 5 %. Clients send renewals every three delays.
     pub fn plain(delay: u64) -> Self {
         Config {
             service: ProcessId(0),
@@ -47,7 +57,20 @@ impl Config {
         }
     }
 
-    /// Returns the duration of a number of parts of a lease.
+    /// Returns the timeouts that a user may set.
+    pub(super) fn timeouts(&self) -> [Timeout; 5] {
+        let SessionTimes { ttl, validity, renewal_interval } = self.times;
+        let validity_text = "time for which a session is claimed, from its last answered renewal";
+        [
+            Timeout::new(TTL, "duration of a lease at the service", Delay::ticks(ttl)),
+            Timeout::new(VALIDITY, validity_text, Delay::ticks(validity)),
+            Timeout::new(RENEWAL, "interval between renewals", Delay::ticks(renewal_interval)),
+            Timeout::new(COMMIT, "time to commit the end of a lease", self.commit),
+            Timeout::new(CHANGE, "time until the leader of the service changes", self.change),
+        ]
+    }
+
+    /// Returns the duration of this many parts of a lease.
     pub(super) fn parts(&self, parts: u64) -> Delay {
         Delay::ticks(parts * self.times.ttl / PARTS)
     }
@@ -57,8 +80,31 @@ impl Configured for Config {
     fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (service, variants) = (parameters.coordinator, parameters.variants()?);
         let plain = Config::plain(parameters.delay);
-        Ok(Config { service, rounds: parameters.rounds, variants, ..plain })
+        Ok(Config {
+            service,
+            times: times(parameters, plain.times)?,
+            commit: parameters.timeout(COMMIT, plain.commit),
+            change: parameters.timeout(CHANGE, plain.change),
+            rounds: parameters.rounds,
+            variants,
+        })
     }
+}
+
+/// Returns durations for the parameters. The lease on the fastest clock lasts longer than a client
+/// on the slowest clock relies on it.
+fn times(parameters: &Parameters, plain: SessionTimes) -> Result<SessionTimes, CatalogueError> {
+    let duration = |name, plain| match parameters.timeout(name, Delay::ticks(plain)) {
+        Delay { min, max } if min == max => Ok(max),
+        Delay { .. } => Err(CatalogueError::TimeoutRange { name }),
+    };
+    let validity = duration(VALIDITY, plain.validity)?;
+    let least = parameters.stretched(validity).saturating_add(1);
+    Ok(SessionTimes {
+        ttl: duration(TTL, plain.ttl.max(least))?,
+        validity,
+        renewal_interval: duration(RENEWAL, plain.renewal_interval)?,
+    })
 }
 
 switches! {

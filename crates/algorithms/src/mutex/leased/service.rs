@@ -25,22 +25,22 @@ const NAME: &[u8] = b"lock";
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Service {
     pub(super) store: Store,
-    /// Term of the leader.
+    /// Term of the current leader.
     term: u64,
     lessor: Lessor<u64>,
-    /// Leases whose end is being committed, with `renewal_index` at their expiry; `None` if the
-    /// owner has left.
+    /// Leases whose end is being committed. The value is their `renewal_index` at the expiry, or
+    /// `None` if the owner has left.
     ends: BTreeMap<u64, Option<u64>>,
-    /// Leases of watched keys, by watcher.
+    /// The watched key of each watching session, identified by the key's lease.
     watches: BTreeMap<(ProcessId, Ticket), u64>,
-    /// True if the previous leader may still answer.
+    /// True if the previous leader may still answer clients.
     pub(super) has_former_leader: bool,
-    /// Number of parts of each lease that started since its last renewal, minus one per change of
-    /// leader. Used only to check the bound.
+    /// For each lease, number of its parts that have started since the last renewal, minus the
+    /// number of leader changes. It only serves to check the bound on the lease.
     started: BTreeMap<u64, u64>,
 }
 
-/// Returns an empty store. It counts leases in seconds; here one second stands for one of the
+/// Returns an empty store. Stores count leases in seconds; in this model, one second is one of the
 /// [`PARTS`] of a lease.
 pub(super) fn empty() -> Store {
     Store::new(Limits {
@@ -52,8 +52,8 @@ pub(super) fn empty() -> Store {
     })
 }
 
-/// Returns the lease id of a session, readable as process, boot and number. It repeats after a
-/// hundred thousand sessions.
+/// Returns the ID of a session's lease. Its decimal digits show the process, the start and the
+/// session number. It repeats after a hundred thousand sessions.
 pub(super) fn lease_of(process: ProcessId, ticket: Ticket) -> u64 {
     let (boot, number) = (ticket.boot % 1_000, ticket.number % 100_000);
     u64::from(process.number()) * 100_000_000 + boot * 100_000 + number
@@ -81,7 +81,8 @@ impl Service {
         outcome
     }
 
-    /// Returns the position in the queue at a revision, for the key of a lease.
+    /// Returns the creation revision of a lease's key at revision `at`, and the lease of the next
+    /// key ahead of it. Each is `None` if there is no such key.
     fn place(&self, lease: u64, at: u64) -> (Option<u64>, Option<u64>) {
         let key = claim_key(NAME, lease, LockMode::Exclusive);
         let found = self.store.range(&Range { revision: at, ..Range::of(Span::single(key)) }).ok();
@@ -89,7 +90,8 @@ impl Service {
         (own, own.and_then(|own| self.last_before(own, at)))
     }
 
-    /// Returns the lease of the last key in the queue at `at` that was created before a revision.
+    /// Returns the lease of the last key that was created before `revision`, in the state at
+    /// revision `at`.
     fn last_before(&self, revision: u64, at: u64) -> Option<u64> {
         let span = Span::prefix([NAME, b"/"].concat());
         let range = Range {
@@ -104,9 +106,9 @@ impl Service {
         found.kvs.first().map(|kv| kv.lease)
     }
 
-    /// Returns true if the key of a lease was deleted at revision `from` or later. With `from` 0,
-    /// only future deletions count, so the result is false. A compacted history counts as a
-    /// deletion.
+    /// Returns true if the key of a lease was deleted at revision `from` or later, or may have
+    /// been, because the history is compacted. If `from` is 0, returns false: only future deletions
+    /// count.
     fn has_deleted(&self, lease: u64, from: u64) -> bool {
         let key = claim_key(NAME, lease, LockMode::Exclusive);
         let watch = Watch { span: Span::single(key), no_put: true, ..Watch::default() };
@@ -116,7 +118,7 @@ impl Service {
 }
 
 impl Leased {
-    /// Starts a leader's term: it counts from the recorded remaining times.
+    /// Starts the term of a new leader, which waits for the recorded remaining time of each lease.
     pub(super) fn start_term(&mut self, fx: &mut impl Effects<Self>) {
         let Some(service) = &self.service else { return };
         fx.set_timer(Timer::Change, self.config.change);
@@ -126,7 +128,7 @@ impl Leased {
             let left = self.remaining_after_failover(left);
             let part =
                 self.service.as_mut().and_then(|it| it.lessor.set_remaining(lease, left, PARTS));
-            self.arm(lease, part, fx);
+            self.set_part_timer(lease, part, fx);
         }
     }
 
@@ -148,7 +150,7 @@ impl Leased {
         fx.cancel_timer(Timer::Change);
     }
 
-    /// Commits an entry and sends its results.
+    /// Commits a log entry, applies it to the store, and sends its results to clients.
     fn commit(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         let Some(service) = &mut self.service else { return };
         let outcome = service.apply(command);
@@ -161,7 +163,7 @@ impl Leased {
                     if seconds == PARTS {
                         service.started.remove(&lease);
                     }
-                    self.arm(lease, part, fx);
+                    self.set_part_timer(lease, part, fx);
                 }
                 LeaseChange::Ended { lease } => {
                     lessor.remove(lease);
@@ -175,7 +177,7 @@ impl Leased {
                     if part.is_some() {
                         service.started.remove(&lease);
                     }
-                    self.arm(lease, part, fx);
+                    self.set_part_timer(lease, part, fx);
                 }
             }
         }
@@ -192,7 +194,7 @@ impl Leased {
     }
 
     /// Sets the timer of a lease, if it has a next part.
-    fn arm(&mut self, lease: u64, part: Option<u64>, fx: &mut impl Effects<Self>) {
+    fn set_part_timer(&mut self, lease: u64, part: Option<u64>, fx: &mut impl Effects<Self>) {
         let (Some(part), Some(service)) = (part, &mut self.service) else { return };
         *service.started.entry(lease).or_default() += 1;
         fx.set_timer(Timer::Part(lease), self.config.parts(part));
@@ -241,7 +243,7 @@ impl Leased {
             Renewal::NotFound => return self.send(from, Message::Gone { ticket }, fx),
             Renewal::Accepted { part } => {
                 service.started.remove(&lease);
-                self.arm(lease, Some(part), fx);
+                self.set_part_timer(lease, Some(part), fx);
             }
             Renewal::NeedsCheckpoint { ttl } => self.commit_remaining(lease, ttl, fx),
         }
@@ -307,8 +309,8 @@ impl Leased {
         self.commit(Command::Revoke { lease }, fx);
     }
 
-    /// Grants the lock to the process behind one that has left, before the end of the lease is
-    /// committed.
+    /// Grants the lock to the process behind one that has left. The end of the previous lease is
+    /// committed later.
     fn release_early(&mut self, lease: u64, was_inside: bool, fx: &mut impl Effects<Self>) {
         let leaves_none_inside = self.leaves_none_inside(was_inside);
         let Some(service) = &mut self.service else { return };
@@ -332,8 +334,9 @@ impl Leased {
 
     /// Handles the end of a part of a lease.
     ///
-    /// A lease that exceeds its bound is never ended, so that `starvation-freedom` checks the
-    /// bound: each change of leader delays the end of a lease by at most one part.
+    /// If a lease has exceeded its bound, this function never ends it, so that a violation of
+    /// `starvation-freedom` reveals the mistake. The bound: each change of the leader delays the
+    /// end of a lease by at most one part.
     pub(super) fn on_part(&mut self, lease: u64, fx: &mut impl Effects<Self>) {
         let Some(service) = &mut self.service else { return };
         fx.set_timer(Timer::Change, self.config.change);
@@ -344,7 +347,7 @@ impl Leased {
         match service.lessor.on_timer(lease, renewal_index) {
             LeaseProposal::None => {}
             LeaseProposal::Checkpoint { left, part } => {
-                self.arm(lease, Some(part), fx);
+                self.set_part_timer(lease, Some(part), fx);
                 if self.records_remaining() {
                     self.commit_remaining(lease, left, fx);
                 }

@@ -1,5 +1,5 @@
-//! Rules that variants change. Each function states the correct rule first and the mistakes after
-//! it.
+//! Rules of the algorithm that variants change. Each function states the correct rule first, and
+//! then the mistaken ones.
 
 use tenure_core::{LamportClock, ProcessId, ProcessSet, Timestamp};
 
@@ -43,7 +43,7 @@ switches! {
 #[derive(Clone, Copy)]
 pub(super) struct Rules(pub(super) Variants<Switch>);
 
-/// Rules for the behaviour of a process.
+/// Rules for the steps of a process.
 impl Rules {
     /// Returns the timestamp of a new request.
     #[inline]
@@ -51,7 +51,7 @@ impl Rules {
         Timestamp { clock: if self.orders_by_clock() { clock } else { 0 }, process }
     }
 
-    /// Advances the clock beyond that of a request.
+    /// Advances the clock beyond that of a received request.
     #[inline]
     pub(super) fn observe(self, clock: &mut LamportClock, request: Timestamp) {
         if !self.0.has(Switch::NoClockOnRequest) {
@@ -59,7 +59,7 @@ impl Rules {
         }
     }
 
-    /// Returns true if this process's request precedes the other.
+    /// Returns true if this process's request precedes a peer's request.
     pub(super) fn precedes(self, ours: Timestamp, theirs: Timestamp) -> bool {
         if self.breaks_ties() {
             ours < theirs
@@ -74,22 +74,22 @@ impl Rules {
         !self.has_any([Switch::ClockOnlyStrict, Switch::ClockOnlyDefer])
     }
 
-    /// Returns true if a process inside defers requests.
+    /// Returns true if a process defers requests while it is inside.
     pub(super) fn defers_while_inside(self) -> bool {
         !self.0.has(Switch::ReplyWhileInside)
     }
 
-    /// Returns the timestamp under which a deferred request is stored.
+    /// Returns the timestamp under which this process stores a deferred request.
     pub(super) fn kept(self, request: Timestamp) -> Timestamp {
         if self.names_replies() { request } else { Timestamp { clock: 0, ..request } }
     }
 
-    /// Returns true if a request is forgotten once it was answered.
+    /// Returns true if a process forgets each request that it has answered.
     pub(super) fn forgets_answered(self) -> bool {
         !self.0.has(Switch::RepliesAgain)
     }
 
-    /// Returns the reply to a request, when the clock is `clock`.
+    /// Returns the reply to a request. `clock` is the clock of this process.
     pub(super) fn reply(self, request: Timestamp, clock: u64) -> Message {
         Message::Reply {
             to: if self.names_replies() { request.clock } else { 0 },
@@ -97,13 +97,14 @@ impl Rules {
         }
     }
 
-    /// Returns true if a reply that names the clock `to` answers this process's request.
+    /// Returns true if a reply to the request with clock `to` answers this process's request
+    /// `ours`.
     pub(super) fn answers(self, to: u64, ours: Timestamp) -> bool {
         to == ours.clock || !self.names_replies()
     }
 
-    /// Records the reply of a process. Returns true if it was awaited.
-    pub(super) fn count(self, from: ProcessId, awaited: &mut ProcessSet) -> bool {
+    /// Records the reply of a process in `awaited`. Returns true if the reply was awaited.
+    pub(super) fn record_reply(self, from: ProcessId, awaited: &mut ProcessSet) -> bool {
         if !self.0.has(Switch::BareCounter) {
             return awaited.remove(from);
         }
@@ -111,24 +112,24 @@ impl Rules {
     }
 }
 
-/// Clocks that messages and states contain, for the checker.
+/// Clocks in messages and states, which the checker shifts to merge equivalent states.
 impl Rules {
     /// Returns true if requests carry a clock.
     pub(super) fn orders_by_clock(self) -> bool {
         !self.0.has(Switch::IdsAsStamps)
     }
 
-    /// Returns true if a reply names its request.
+    /// Returns true if a reply contains the clock of the request that it answers.
     fn names_replies(self) -> bool {
         !self.has_any([Switch::UntaggedReply, Switch::BareCounter, Switch::Reference])
     }
 
-    /// Returns true if a reply carries its sender's clock.
+    /// Returns true if a reply contains the clock of its sender.
     pub(super) fn stamps_replies(self) -> bool {
         !self.has_any([Switch::UnstampedReply, Switch::Reference])
     }
 
-    /// Returns true if an answered or deferred request is identified by its clock.
+    /// Returns true if processes keep the clocks of answered or deferred requests.
     pub(super) fn keeps_clocks(self) -> bool {
         self.names_replies() && self.orders_by_clock()
     }

@@ -25,15 +25,15 @@ fn isolated_process_deposes_no_leader() {
 }
 
 /// Delivers all messages after the loss of the leader, without firing a timer. Returns the events
-/// in which processes became leader.
-fn leads_next(cluster: &mut TestCluster<RaftLog>, rng: u64) -> Vec<(u32, Event)> {
+/// by which processes became leaders.
+fn next_leader_events(cluster: &mut TestCluster<RaftLog>, rng: u64) -> Vec<(u32, Event)> {
     cluster.drain(&mut SplitMix64(rng));
     let leads = |it: &(u32, Event)| matches!(it.1, Event::Leading { .. });
     events(cluster).into_iter().filter(leads).collect()
 }
 
-/// 9.6, 4.2.3: a process that has not heard from the leader for the minimum timeout grants a
-/// pre-vote.
+/// Sections 9.6 and 4.2.3: a process grants a pre-vote if the leader has been silent for the
+/// minimum timeout.
 #[test]
 fn first_to_ask_is_elected_after_leader_loss() {
     let mut cluster = led_by_p1(3, &[]);
@@ -42,7 +42,7 @@ fn first_to_ask_is_elected_after_leader_loss() {
     [2, 3].into_iter().for_each(|at| cluster.fire(p(at), Timer::Election));
     assert_eq!(cluster.sent_of("request-pre-vote"), sent, "the rest of the timeout remains");
     cluster.fire(p(3), Timer::Election);
-    assert_eq!(leads_next(&mut cluster, 0), [(3, Event::Leading { term: 2 })]);
+    assert_eq!(next_leader_events(&mut cluster, 0), [(3, Event::Leading { term: 2 })]);
 }
 
 #[test]
@@ -53,12 +53,13 @@ fn one_of_two_competing_candidates_wins() {
         for _ in 0..2 {
             [2, 3].into_iter().for_each(|at| cluster.fire(p(at), Timer::Election));
         }
-        let leads = leads_next(&mut cluster, seed);
+        let leads = next_leader_events(&mut cluster, seed);
         assert_eq!(leads, [(2, Event::Leading { term: 2 })], "seed {seed}");
     }
 }
 
-/// It asked too early, and is asked by a process with an older log.
+/// A process whose pre-vote request came too early asks again, when a process with an older log
+/// asks it.
 #[test]
 fn better_log_asks_again() {
     let mut cluster = led_by_p1(3, &[]);
@@ -67,9 +68,9 @@ fn better_log_asks_again() {
     cluster.drain(&mut SplitMix64(0));
     cluster.crash(p(1));
     [3, 3].into_iter().for_each(|at| cluster.fire(p(at), Timer::Election));
-    assert_eq!(leads_next(&mut cluster, 0), [], "P2 still follows P1");
+    assert_eq!(next_leader_events(&mut cluster, 0), [], "P2 still follows P1");
     [2, 2].into_iter().for_each(|at| cluster.fire(p(at), Timer::Election));
-    assert_eq!(leads_next(&mut cluster, 0), [(3, Event::Leading { term: 2 })]);
+    assert_eq!(next_leader_events(&mut cluster, 0), [(3, Event::Leading { term: 2 })]);
 }
 
 #[test]
@@ -86,21 +87,21 @@ fn leader_without_majority_steps_down() {
     }
 }
 
-/// P3 and P4 do not reach each other, and P1 and P2 are down: only P5 reaches a majority.
+/// P3 and P4 cannot reach each other, and P1 and P2 are down. Only P5 reaches a majority.
 #[test]
 fn unelected_candidate_does_not_block_others() {
     let mut cluster = led_by_p1(5, &[]);
     [1, 2].into_iter().for_each(|at| cluster.crash(p(at)));
     [3, 4, 5, 3].into_iter().for_each(|at| cluster.fire(p(at), Timer::Election));
     lose_messages(&mut cluster, 3, 4);
-    assert_eq!(leads_next(&mut cluster, 0), [], "P3 has the pre-votes of P5 and itself");
+    assert_eq!(next_leader_events(&mut cluster, 0), [], "P3 has the pre-votes of P5 and itself");
     cluster.fire(p(5), Timer::Election);
-    assert_eq!(leads_next(&mut cluster, 0), [(5, Event::Leading { term: 2 })]);
+    assert_eq!(next_leader_events(&mut cluster, 0), [(5, Event::Leading { term: 2 })]);
 }
 
 const AHEAD: &[Switch] = &[Switch::Ahead, Switch::NoPreVote];
 
-/// Returns the state with which P1 would restart.
+/// Returns the saved state with which P1 would restart.
 fn saved(cluster: &TestCluster<RaftLog>) -> <RaftLog as Protocol>::Stable {
     cluster.process(p(1)).expect("it is up").stable()
 }
@@ -115,28 +116,28 @@ fn candidate_saves_its_vote_in_parallel() {
     cluster.fire(p(1), Timer::Store);
     assert_ne!(saved(&cluster), before, "its vote is saved later");
     let voted = saved(&cluster);
-    assert_eq!(leads_next(&mut cluster, 0), [(1, Event::Leading { term: 1 })]);
+    assert_eq!(next_leader_events(&mut cluster, 0), [(1, Event::Leading { term: 1 })]);
     assert_eq!(saved(&cluster), voted, "the first entry is also sent before it is stored");
     cluster.fire(p(1), Timer::Store);
     assert_eq!(commits(&events(&mut cluster)), [(1, 1)]);
 }
 
-/// It may be elected before it saves its vote. Then the vote is saved before any process learns of
-/// it.
+/// A leader may be elected before it saves its vote. In that case it saves the vote before any
+/// process learns that it leads.
 #[test]
 fn leader_has_saved_its_vote() {
     let mut cluster = cluster(3, AHEAD);
     cluster.fire(p(1), Timer::Election);
-    assert_eq!(leads_next(&mut cluster, 0), [(1, Event::Leading { term: 1 })]);
+    assert_eq!(next_leader_events(&mut cluster, 0), [(1, Event::Leading { term: 1 })]);
     cluster.crash(p(1));
     cluster.recover(p(1));
     cluster.fire(p(1), Timer::Election);
     let stands = cluster.process(p(1)).expect("it is up").highest_term();
     assert_eq!(stands, 2, "never again in the term in which it led");
     // The others have its first entry, which it sent before persisting it.
-    assert_eq!(leads_next(&mut cluster, 0), []);
+    assert_eq!(next_leader_events(&mut cluster, 0), []);
     cluster.fire(p(2), Timer::Election);
-    assert_eq!(leads_next(&mut cluster, 0), [(2, Event::Leading { term: 3 })]);
+    assert_eq!(next_leader_events(&mut cluster, 0), [(2, Event::Leading { term: 3 })]);
 }
 
 #[test]
@@ -149,5 +150,9 @@ fn unsaved_vote_may_be_repeated_after_crash() {
     cluster.fire(p(3), Timer::Election);
     cluster.fire(p(3), Timer::Store);
     lose_messages(&mut cluster, 1, 2);
-    assert_eq!(leads_next(&mut cluster, 0), [(3, Event::Leading { term: 1 })], "with P1's vote");
+    assert_eq!(
+        next_leader_events(&mut cluster, 0),
+        [(3, Event::Leading { term: 1 })],
+        "with P1's vote"
+    );
 }

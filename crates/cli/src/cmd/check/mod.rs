@@ -1,15 +1,19 @@
 //! `tenure check`: explores every schedule of a small group.
 
+mod measure;
 mod options;
 mod perform;
 
+use serde_json::Value;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_check::{CheckError, Judgement, Limit, Report};
-use tenure_core::{Card, Property, Requirement, Service, TICKS_PER_UNIT, Timing};
+use tenure_core::{Card, Property, Requirement, Service, TICKS_PER_UNIT, Timing, Topology};
+use tenure_trace::{EdgeList, Header};
 
 use self::perform::{check_config, progress_line};
 use super::failure::{Failure, Status};
 use super::output::{Format, print, print_json, warn_no_effect, width, wrap_lines};
+use super::own_property::shell_word;
 use super::program;
 
 pub(crate) use options::Options;
@@ -18,6 +22,9 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     let is_bare = options.is_bare()?;
     let options = options.limited();
     let plan = Plan::of(&options)?;
+    if !options.measure.is_empty() {
+        return measure::run(&plan);
+    }
     let report = plan.search(true)?;
     plan.save_counterexample(&report)?;
     for option in plan.unused_options(&report) {
@@ -42,8 +49,16 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     })
 }
 
+/// Returns the JSON output of a check, or of the first measure of a measurement.
+pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
+    if options.measure.is_empty() {
+        return serde_json::to_value(perform(options)?).map_err(Failure::environment);
+    }
+    measure::data(&Plan::of(options)?)
+}
+
 /// Runs the search and writes the counterexample, if there is one, to the file of `--trace`.
-pub(crate) fn perform(options: &Options) -> Result<Report, Failure> {
+fn perform(options: &Options) -> Result<Report, Failure> {
     let plan = Plan::of(options)?;
     let report = plan.search(true)?;
     plan.save_counterexample(&report)?;
@@ -74,7 +89,8 @@ impl<'a> Plan<'a> {
         let longest = options.latency.as_ref().map_or(1, |latency| (*latency.end()).max(1));
         let delay = u64::from(longest) * TICKS_PER_UNIT;
         // Messages are never so late that more than one heartbeat number must be distinguished.
-        let parameters = Parameters { rounds: 1, delay, ..options.group.parameters()? };
+        let drift_ppm = options.drift;
+        let parameters = Parameters { rounds: 1, delay, drift_ppm, ..options.group.parameters()? };
         let card =
             tenure_instances::card(&options.algorithm, &parameters).map_err(Failure::usage)?;
         Ok(Plan { options, parameters, card })
@@ -86,32 +102,38 @@ impl<'a> Plan<'a> {
         options.group.check_timeouts(card)?;
         let properties = options.properties(card)?;
         let algorithm = tenure_instances::algorithm(&options.algorithm, parameters);
+        let algorithm = algorithm.map_err(Failure::usage)?;
         let mut config = check_config(options, card, parameters.size);
+        config.own = options.own.parse_for(card, &*algorithm, parameters.size)?;
+        config.fairness = options.fairness.into();
         config.search.on_progress = shows_progress.then(progress_line).flatten();
-        let checked =
-            algorithm.map_err(Failure::usage)?.check(&config, &properties, &parameters.ranks);
-        checked.map_err(|error| match error {
-            // A panic is a defect of the algorithm, not of the command line.
-            CheckError::Panicked { .. } => Failure::violated(error),
-            CheckError::UnmetAssumption { algorithm, weakness } => {
-                Failure::weaker(&algorithm, &weakness)
-            }
-            error => Failure::usage(error),
-        })
+        let checked = algorithm.check(&config, &properties, &parameters.ranks);
+        checked.map_err(search_failure)
+    }
+
+    /// Describes the group and the command in the header of a trace.
+    fn describe_in_header(&self, header: &mut Header) -> Result<(), Failure> {
+        let Plan { options, parameters, card } = self;
+        let network = card.graph.as_deref().or(parameters.graph.as_deref());
+        header.options = options.group.option_words()?;
+        header.most_inside = card.most_inside();
+        header.fenced = card.fenced();
+        header.ranks = Some(parameters.ranks.to_vec());
+        header.graph = network.map(EdgeList::from);
+        header.replay = Some(replay_command(std::env::args().skip(1)));
+        Ok(())
     }
 
     /// Writes the shortest counterexample to the file of `--trace`, if both exist.
     fn save_counterexample(&self, report: &Report) -> Result<(), Failure> {
-        let Plan { options, parameters, card } = self;
+        let Plan { options, card, .. } = self;
         let Some(path) = &options.trace else { return Ok(()) };
         match report.shortest() {
             Some(found) => {
                 let mut found = found.clone();
                 let header = &mut found.trace.header;
-                header.options = options.group.command_words()?;
-                header.most_inside = card.most_inside();
-                header.fenced = card.fenced() || found.property.requires() == Requirement::Fences;
-                header.ranks = Some(parameters.ranks.to_vec());
+                self.describe_in_header(header)?;
+                header.fenced |= found.property.requires() == Requirement::Fences;
                 let most = card.messages.most.filter(|_| found.property == Property::Cost);
                 header.most_messages = most;
                 header.most_bypass = match found.property {
@@ -119,7 +141,6 @@ impl<'a> Plan<'a> {
                     _ => None,
                 };
                 header.topology = (found.property == Property::Topology).then_some(card.topology);
-                header.replay = Some(replay_command(std::env::args().skip(1)));
                 found.save(path).map_err(Failure::environment)
             }
             None => Ok(()),
@@ -130,6 +151,9 @@ impl<'a> Plan<'a> {
     fn unused_options(&self, report: &Report) -> Vec<&'static str> {
         let Plan { options, card, .. } = self;
         let mut unused = options.group.unused_options(&options.algorithm, card.service);
+        if options.group.topology.is_some() && card.topology != Topology::Graph {
+            unused.push("--topology");
+        }
         let elects = card.service == Service::Election || card.service.is_agreement();
         if options.app_messages > 0 && elects {
             unused.push("--app-messages");
@@ -155,6 +179,7 @@ impl<'a> Plan<'a> {
         if timing != Timing::Synchronous {
             let given = [
                 ("--latency", options.latency.is_some()),
+                ("--drift", options.drift > 0),
                 ("--timeout", !options.group.timeout.is_empty()),
             ];
             unused.extend(given.iter().filter(|(_, given)| *given).map(|(option, _)| *option));
@@ -169,8 +194,8 @@ impl<'a> Plan<'a> {
         let Plan { options, card, .. } = self;
         let (group, name) = (&options.group, &options.algorithm);
         let timing = group.timing().unwrap_or(card.timing);
-        if timing == Timing::Synchronous || card.clocked.is_empty() || !options.property.is_empty()
-        {
+        let is_selected = !options.property.is_empty() || !options.own.is_empty();
+        if timing == Timing::Synchronous || card.clocked.is_empty() || is_selected {
             return Ok(String::new());
         }
         let names: Vec<&str> = card.clocked.iter().map(|promise| promise.name()).collect();
@@ -195,6 +220,18 @@ impl<'a> Plan<'a> {
              while clocks drift by at most {drift} %; to check them:\n    \
              `{command} --timing synchronous --latency 0 --property {properties}`\n"
         ))
+    }
+}
+
+/// Converts an error of a search.
+fn search_failure(error: CheckError) -> Failure {
+    match error {
+        // A panic is a defect of the algorithm, not of the command line.
+        CheckError::Panicked { .. } => Failure::violated(error),
+        CheckError::UnmetAssumption { algorithm, weakness } => {
+            Failure::weaker(&algorithm, &weakness)
+        }
+        error => Failure::usage(error),
     }
 }
 
@@ -268,7 +305,7 @@ fn replay_command(typed: impl Iterator<Item = String>) -> String {
         };
         let is_dropped = names("--trace") || names("--format");
         if !is_dropped && !skips_value {
-            words.push(word.clone());
+            words.push(shell_word(&word));
         }
         skips_value = is_dropped && !word.contains('=');
     }
@@ -285,5 +322,6 @@ mod tests {
             "check central --trace a.ndjson -n 2 --format=json --lose 1 --trace=b --entries 2";
         let replay_command = replay_command(typed.split(' ').map(str::to_owned));
         assert_eq!(replay_command, "tenure check central -n 2 --lose 1 --entries 2");
+        assert_eq!(shell_word("inside(P1) & inside(P2)"), "'inside(P1) & inside(P2)'");
     }
 }

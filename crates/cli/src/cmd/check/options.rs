@@ -1,23 +1,26 @@
 //! The options of `tenure check`.
 
 use std::io::IsTerminal;
+use std::num::NonZeroU64;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::ArgPredicate;
 use clap::{Arg, Args, Parser, ValueEnum};
-use tenure_check::{Entries, EntryLimits, Saving};
+use tenure_check::{Entries, EntryLimits, Fairness, MeasureConfig, Saving};
 use tenure_core::{Card, Property, Requirement, Service, Timing};
-use tenure_sim::{Entries as Numbers, Processes};
+use tenure_sim::{Entries as Numbers, Processes, parse_drift};
 use tenure_trace::Action;
 
+use super::measure;
 use crate::cmd::duration;
 use crate::cmd::failure::Failure;
-use crate::cmd::group::{EntriesOption, GroupOptions, parse_threads};
+use crate::cmd::group::{EntriesOption, GroupOptions, parse_positive, parse_threads};
 use crate::cmd::machine;
 use crate::cmd::name_parser::algorithm;
 use crate::cmd::output::Format;
+use crate::cmd::own_property::OwnPropertyOptions;
 use crate::cmd::property::{self, parser_with_bound};
 use crate::cmd::size::size;
 
@@ -25,6 +28,8 @@ const EXAMPLES: &str = "\
 Examples:
   tenure check ricart-agrawala
   tenure check coordinated:bully --partition 1 --trace harm.ndjson
+  tenure check central --never 'inside(P1) & inside(P3)'
+  tenure check chang-roberts -n 4 --ids 4,3,2,1 --measure messages
   tenure check lamport -n 3 --channel reordered --beyond-assumptions";
 
 /// Explore every schedule of a small group, within stated budgets of faults
@@ -33,10 +38,13 @@ Examples:
 /// a limit, or when the search is interrupted, is reported as incomplete, with the progress so far.
 /// Exit status 1: a property is violated; 3: one is incomplete and none is violated.
 ///
-/// Liveness (deadlock-freedom, starvation-freedom, progress) is checked under weak fairness: a
-/// delivery, a timer, an exit from the critical section, a report of a failure detector or the
-/// passing of time that stays enabled for ever eventually happens. Requests, faults and recoveries
-/// need not happen.
+/// Properties are those that the card promises, those of --property, and expressions: --never,
+/// --always, --eventually, --leads-to. Expressions alone replace those that the card promises.
+///
+/// Liveness (deadlock-freedom, starvation-freedom, progress, --eventually, --leads-to) is checked
+/// under weak fairness, unless --fairness selects another one: a delivery, a timer, an exit from
+/// the critical section, a report of a failure detector or the passing of time that stays enabled
+/// for ever eventually happens. Requests, faults and recoveries need not happen.
 #[derive(Debug, Args)]
 #[command(mut_arg("n", default_size), after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -49,6 +57,13 @@ pub(crate) struct Options {
     #[arg(long, value_name = "A..B", value_parser = latency)]
     #[arg(help_heading = "Network and time")]
     pub(crate) latency: Option<RangeInclusive<u32>>,
+    /// Maximum clock drift in synchronous mode: 0.01 is one percent. Each timer fires at any whole
+    /// unit that a clock within this bound can show; set timeouts in more units for a finer drift.
+    /// In the other modes timers fire at any time, which includes every drift
+    #[arg(long, value_name = "R", value_parser = parse_drift, default_value = "0")]
+    #[arg(allow_hyphen_values = true)]
+    #[arg(help_heading = "Network and time")]
+    pub(crate) drift: u32,
     /// Maximum number of lost messages
     #[arg(long, value_name = "K", default_value_t = 0)]
     #[arg(help_heading = "Faults")]
@@ -91,6 +106,20 @@ pub(crate) struct Options {
     #[arg(value_parser = parser_with_bound(supported_properties()))]
     #[arg(help_heading = "Properties and output")]
     pub(crate) property: Vec<Property>,
+    #[command(flatten)]
+    pub(crate) own: OwnPropertyOptions,
+    /// Steps that a run must take, for liveness: none (a run may stop anywhere), weak (a step that
+    /// stays possible for ever is taken), strong (a step that is possible again and again is taken)
+    #[arg(long, value_enum, default_value_t, value_name = "FAIRNESS")]
+    #[arg(help_heading = "Properties and output", hide_possible_values = true)]
+    pub(crate) fairness: FairnessOption,
+    /// Instead of checking properties, report the maximum and the minimum of these measures over
+    /// all schedules, each with a schedule that attains it. Measures: messages, received, time (the
+    /// longest causal chain of messages), bypass, moves. messages=KIND counts one kind of message
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = measure::parse)]
+    #[arg(conflicts_with_all = ["property", "never", "always", "eventually", "leads_to"])]
+    #[arg(help_heading = "Properties and output")]
+    pub(crate) measure: Vec<MeasureConfig>,
     /// Merge states that differ only by a symmetry of the processes
     #[arg(long, value_enum, default_value_t)]
     #[arg(help_heading = "Search")]
@@ -104,9 +133,9 @@ pub(crate) struct Options {
     #[arg(help_heading = "Search")]
     pub(crate) exact: bool,
     /// Stop after about this many states
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = parse_positive::<NonZeroU64>)]
     #[arg(help_heading = "Search")]
-    pub(crate) max_states: Option<u64>,
+    pub(crate) max_states: Option<NonZeroU64>,
     /// Stop at this memory use, including the analysis of liveness: 500M, 2G [default: half of the
     /// available memory]
     #[arg(long, value_name = "M", value_parser = size)]
@@ -135,7 +164,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "T")]
     #[arg(help_heading = "Search")]
     pub(crate) term_max: Option<u64>,
-    /// Write the shortest counterexample to this file, as a trace
+    /// Write the shortest counterexample to this file, as a trace; with --measure, the schedule of
+    /// the maximum of the first measure
     #[arg(long, value_name = "FILE")]
     #[arg(help_heading = "Properties and output")]
     pub(crate) trace: Option<PathBuf>,
@@ -152,7 +182,9 @@ fn supported_properties() -> impl Iterator<Item = Property> {
         !LOCK_AND_ELECTION_PROPERTIES.contains(it)
             && agreements.any(|service| it.applies_to(*service))
     };
-    LOCK_AND_ELECTION_PROPERTIES.into_iter().chain(Property::ALL.into_iter().filter(agreed))
+    let known =
+        LOCK_AND_ELECTION_PROPERTIES.into_iter().chain(Property::ALL.into_iter().filter(agreed));
+    known.chain(tenure_instances::own_properties(Service::Office))
 }
 
 /// Properties of locks and elections that the checker supports.
@@ -199,6 +231,28 @@ impl From<SavingOption> for Saving {
     }
 }
 
+/// Steps that a run must take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FairnessOption {
+    /// No step
+    None,
+    /// A step that stays possible for ever
+    #[default]
+    Weak,
+    /// A step that is possible again and again
+    Strong,
+}
+
+impl From<FairnessOption> for Fairness {
+    fn from(option: FairnessOption) -> Self {
+        match option {
+            FairnessOption::None => Fairness::None,
+            FairnessOption::Weak => Fairness::Weak,
+            FairnessOption::Strong => Fairness::Strong,
+        }
+    }
+}
+
 /// Treatment of a message whose link is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum WhenFull {
@@ -224,7 +278,10 @@ pub(crate) struct TimeLimit(pub(crate) Option<Duration>);
 fn time_limit(text: &str) -> Result<TimeLimit, String> {
     match text {
         "none" => Ok(TimeLimit(None)),
-        text => duration::parse(text).map(|limit| TimeLimit(Some(limit))),
+        text => match duration::parse(text)? {
+            Duration::ZERO => Err("expected a positive duration, such as 10s".to_owned()),
+            limit => Ok(TimeLimit(Some(limit))),
+        },
     }
 }
 
@@ -257,6 +314,7 @@ impl Options {
 
     /// Adds the default limits of memory and time, so that no search must be killed.
     pub(crate) fn limited(mut self) -> Self {
+        self.group = self.group.with_default_size(DEFAULT_CHECK_SIZE);
         self.max_memory = self.max_memory.or_else(|| Some(machine::memory()? / 2));
         let default = match std::io::stdout().is_terminal() {
             true => Duration::from_mins(1),
@@ -268,6 +326,9 @@ impl Options {
 
     /// Returns the properties to check: those of `--property`, or those that the card promises.
     pub(crate) fn properties(&self, card: &Card) -> Result<Vec<Property>, Failure> {
+        if self.property.is_empty() && !self.own.is_empty() {
+            return Ok(Vec::new());
+        }
         if self.property.is_empty() {
             // Order and bypass are checked only on request: they enlarge the state space. So does
             // the cost, unless it is the same in every run.
@@ -282,8 +343,9 @@ impl Options {
             };
             // Outside the synchronous model a timer fires at any time.
             let timing = self.group.timing().unwrap_or(card.timing);
-            let promised = card.promised((timing == Timing::Synchronous).then_some(0));
-            return Ok(promised.filter(by_default).collect());
+            let promised = card.promised((timing == Timing::Synchronous).then_some(self.drift));
+            let own = tenure_instances::own_properties(card.service);
+            return Ok(promised.filter(by_default).chain(own).collect());
         }
         if let Some(unknown) = self.property.iter().find(|it| !it.applies_to(card.service)) {
             let Card { name, .. } = card;
@@ -303,11 +365,11 @@ impl Options {
             let message = format!("--property {property} cannot be checked for {name} here: {why}");
             return Err(Failure::usage(message));
         }
-        Ok(self.property.iter().map(|property| card.meant(*property)).collect())
+        Ok(self.property.iter().map(|property| card.with_own_k(*property)).collect())
     }
 
     /// True if faults are possible or the card's assumptions may be exceeded.
-    fn has_faults(&self) -> bool {
+    pub(super) fn has_faults(&self) -> bool {
         let faults = [self.lose, self.duplicate, self.crash, self.recover, self.false_suspicion];
         let fails = faults.iter().any(|most| *most > 0) || self.partition.is_some();
         fails || !self.group.down().is_empty() || self.group.beyond_assumptions
@@ -328,7 +390,7 @@ impl Options {
     /// Returns the reason why the card's topology does not apply to these searches, if any.
     fn topology_obstacle(&self, card: &Card) -> Option<&'static str> {
         let whys = [
-            (!card.topology.is_ring(), "its card names no ring"),
+            (!card.has_judged_links(), "its card names no ring and no graph"),
             (self.has_faults(), "its card covers only runs without faults"),
         ];
         whys.into_iter().find_map(|(holds, why)| holds.then_some(why))
@@ -350,11 +412,15 @@ impl Options {
     }
 }
 
-/// Defaults to three processes: they show the behaviour of most algorithms, and four have too many
+/// Default number of processes: three show the behaviour of most algorithms, and four have too many
 /// schedules for many of them.
+const DEFAULT_CHECK_SIZE: u32 = 3;
+
+/// Sets the default size, unless an option may determine it.
 fn default_size(n: Arg) -> Arg {
-    let listed = ["ids", "loads"].map(|list| (list, ArgPredicate::IsPresent, None));
-    let n = n.help("Number of processes [default: 3, or the length of --ids or --loads]");
+    let sized = ["ids", "loads", "topology", "tree", "quorums"];
+    let listed = sized.map(|list| (list, ArgPredicate::IsPresent, None));
+    let n = n.help("Number of processes [default: 3, or that of --ids, --loads or a graph]");
     n.default_value("3").default_value_ifs(listed).hide_default_value(true)
 }
 

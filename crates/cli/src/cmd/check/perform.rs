@@ -1,6 +1,7 @@
 //! Converts the options into a configuration of the checker.
 
 use std::io::IsTerminal;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ pub(super) fn check_config(options: &Options, card: &Card, size: u32) -> CheckCo
         initiators: group.initiators().map(<[_]>::to_vec),
         order: group.order().unwrap_or(card.order),
         latency: is_synchronous.then(|| options.latency.clone().unwrap_or(0..=1)),
+        drift_ppm: options.drift,
         has_detectors: card.detection != Detection::None,
         detects_restarts: options.new_sessions,
         application_messages: options.app_messages,
@@ -51,9 +53,9 @@ pub(super) fn check_config(options: &Options, card: &Card, size: u32) -> CheckCo
         shifts_timestamps: is_reduced,
         ample: is_reduced && card.topology == Topology::UnidirectionalRing,
         exact: options.exact,
-        threads: options.threads.filter(|threads| *threads > 0),
+        threads: options.threads,
         limits: Limits {
-            states: options.max_states,
+            states: options.max_states.map(NonZeroU64::get),
             bytes: options.max_memory,
             time: options.max_time.and_then(|limit| limit.0),
             memory_reader: Some(machine::memory_growth),

@@ -17,12 +17,13 @@ use super::failure::{Failure, Status};
 use super::group::Ids;
 use super::interrupt;
 use super::machine::watch_memory_use;
-use super::output::{Format, print, print_json, warn_no_effect};
+use super::output::{print, print_json, warn_no_effect};
 use super::program;
 use super::simulate::experiment::{Interrupt, Outcome};
 use super::simulate::options::RunOptions;
-use super::simulate::plan::Plan;
+use super::simulate::plan::{Plan, split_variants};
 use super::simulate::status;
+use super::sweep::{self as measurements, MeasureFormat, SweepOptions};
 use crate::nearest::nearest;
 use table::Row;
 
@@ -36,6 +37,7 @@ const EXAMPLES: &str = "\
 Examples:
   tenure compare mutex -n 9 --entries 5
   tenure compare election -n 16 --plot elections.svg
+  tenure compare mutex --only central,lamport --sweep n=3..20 --plot locks.svg
   tenure compare agreement --faults --only paxos,chandra-toueg";
 
 /// Compare all algorithms of a service with the same workload: messages, delays, verdicts
@@ -52,19 +54,22 @@ pub(crate) struct Options {
     #[command(flatten)]
     run: RunOptions,
     /// Plot messages and delays against the number of processes, one row per family of algorithms,
-    /// as SVG or as an interactive page
-    #[arg(long, value_name = "FILE.svg|FILE.html")]
+    /// as .svg or as an interactive .html page; with --sweep, messages and times against the first
+    /// parameter, with 95 % confidence intervals, as .svg, .png or .pdf
+    #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// Show the effect of one fault on each algorithm instead, by checking every schedule of small
     /// groups; exit status 1 if a card claims to tolerate a fault and does not
     #[arg(long, conflicts_with = "plot")]
     faults: bool,
-    /// Only these algorithms
+    /// Only these algorithms; NAME+VARIANT is a variant of one
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', num_args = 1..)]
     only: Vec<String>,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: MeasureFormat,
+    #[command(flatten)]
+    sweep: SweepOptions,
 }
 
 /// Services that can be compared.
@@ -90,13 +95,22 @@ struct Data {
 
 /// Performs the comparison, prints the table, and draws the plot if requested.
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
+    let is_sweep = options.sweep.is_active(options.format);
     if options.faults {
-        let matrix = faults::matrix(options.service, &rows(options)?)?;
+        if is_sweep {
+            let message = "--faults has no measurements: leave out --sweep, --shard and --raw, and \
+                           use --format text or json";
+            return Err(Failure::usage(message));
+        }
+        let matrix = faults::matrix(options.service, &plain_rows(options)?)?;
         match options.format {
-            Format::Text => print(&matrix.table())?,
-            Format::Json => print_json(&matrix)?,
+            MeasureFormat::Json => print_json(&matrix)?,
+            _ => print(&matrix.table())?,
         }
         return Ok(matrix.status);
+    }
+    if is_sweep {
+        return run_sweep(options);
     }
     let is_drawn =
         |path: &Path| PLOT_EXTENSIONS.iter().any(|end| path.extension() == Some(end.as_ref()));
@@ -111,24 +125,55 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     }
     let (table, status) = measure_all(options)?;
     match options.format {
-        Format::Text => {
+        MeasureFormat::Json => print_json(&table)?,
+        _ => {
             let Data { n, seed, runs, algorithms, .. } = &table;
             print(&table::table(options.service, *n, *runs, *seed, algorithms))?;
         }
-        Format::Json => print_json(&table)?,
     }
     Ok(status)
+}
+
+/// Performs the runs of a sweep and prints the results.
+fn run_sweep(options: &Options) -> Result<Status, Failure> {
+    for option in unused_options(options)? {
+        warn_no_effect(option, "these algorithms");
+    }
+    let mut run = options.run.clone();
+    set_default_ids(&mut run)?;
+    measurements::run(&measurements::Request {
+        algorithms: &rows(options)?,
+        run: &run,
+        sweep: &options.sweep,
+        plot: options.plot.as_deref(),
+        format: options.format,
+        build: &|algorithm, run| Plan::new(algorithm, run, &[]),
+    })
+}
+
+/// Draws the ranks for each run, unless they are given. A variant belongs to one algorithm.
+fn set_default_ids(run: &mut RunOptions) -> Result<(), Failure> {
+    let group = &mut run.group;
+    if !group.variant.is_empty() {
+        let message = "--variant applies to a single algorithm: use `tenure simulate`, or name the \
+                       variant in --only NAME+VARIANT";
+        return Err(Failure::usage(message));
+    }
+    if group.ids.is_none() && group.loads.is_none() {
+        group.ids = Some(Ids::Random);
+    }
+    Ok(())
 }
 
 /// Returns the given options that have no effect on any algorithm.
 fn unused_options(options: &Options) -> Result<Vec<&'static str>, Failure> {
     let rows = rows(options)?;
-    let card = |name: &&str| tenure_instances::card(name, &Parameters::plain(3));
+    let names = || rows.iter().map(|row| split_variants(row).0);
+    let card = |name: &str| tenure_instances::card(name, &Parameters::plain(3));
     let services: Result<Vec<Service>, _> =
-        rows.iter().map(|name| card(name).map(|card| card.service)).collect();
+        names().map(|name| card(name).map(|card| card.service)).collect();
     let services = services.map_err(Failure::usage)?;
-    let mut unused = rows
-        .iter()
+    let mut unused = names()
         .zip(services)
         .map(|(name, service)| options.run.group.unused_options(name, service));
     let first = unused.next().unwrap_or_default();
@@ -138,7 +183,9 @@ fn unused_options(options: &Options) -> Result<Vec<&'static str>, Failure> {
 /// Returns the JSON output.
 pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
     let data = if options.faults {
-        serde_json::to_value(faults::matrix(options.service, &rows(options)?)?)
+        serde_json::to_value(faults::matrix(options.service, &plain_rows(options)?)?)
+    } else if options.sweep.is_active(options.format) {
+        return Err(Failure::usage("a sweep is supported by the command only: leave it out"));
     } else {
         serde_json::to_value(measure_all(options)?.0)
     };
@@ -148,12 +195,8 @@ pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
 /// Measures all algorithms.
 fn measure_all(options: &Options) -> Result<(Data, Status), Failure> {
     let mut options = options.clone();
-    let runs = options.run.runs(DEFAULT_RUNS)?;
-    let group = &mut options.run.group;
-    if !group.variant.is_empty() {
-        let message = "--variant applies to a single algorithm: use `tenure simulate`";
-        return Err(Failure::usage(message));
-    }
+    let runs = options.run.runs(DEFAULT_RUNS);
+    let group = &options.run.group;
     if options.plot.is_some()
         && (matches!(group.ids, Some(Ids::Listed(_))) || group.loads.is_some())
     {
@@ -161,15 +204,13 @@ fn measure_all(options: &Options) -> Result<(Data, Status), Failure> {
                        fit: use --ids random";
         return Err(Failure::usage(message));
     }
-    if group.ids.is_none() && group.loads.is_none() {
-        group.ids = Some(Ids::Random);
-    }
+    set_default_ids(&mut options.run)?;
     watch_memory_use();
     let interrupt = Interrupt::watch();
     let mut algorithms = Vec::new();
     let mut worst = Status::Success;
     let rows = rows(&options)?;
-    for name in rows.iter().copied() {
+    for name in &rows {
         let (row, status) = measure(name, &options.run, runs, &interrupt)?;
         algorithms.push(row);
         worst = worst.and(status);
@@ -208,22 +249,53 @@ impl Kind {
     }
 }
 
-/// Returns the selected algorithms, in the order of the table.
-fn rows(options: &Options) -> Result<Vec<&'static str>, Failure> {
+/// Returns the selected algorithms, in the order of the table. The variants of an algorithm follow
+/// it.
+fn rows(options: &Options) -> Result<Vec<String>, Failure> {
+    let plain = plain_names(options)?;
+    let is_wanted =
+        |name: &&str| options.only.is_empty() || options.only.iter().any(|it| it == name);
+    let rows = plain.iter().flat_map(|name| {
+        let variants = options
+            .only
+            .iter()
+            .filter(move |it| it.split_once('+').is_some_and(|(plain, _)| plain == *name));
+        Some(*name).filter(is_wanted).into_iter().chain(variants.map(String::as_str))
+    });
+    let rows: Vec<String> = rows.map(str::to_owned).collect();
+    for row in rows.iter().filter(|row| row.contains('+')) {
+        let (name, variants) = split_variants(row);
+        let variants = variants.map(str::to_owned).collect();
+        let parameters = Parameters { variants, ..Parameters::plain(3) };
+        tenure_instances::card(name, &parameters).map_err(Failure::usage)?;
+    }
+    Ok(rows)
+}
+
+/// Returns the selected algorithms of a matrix, which has no variants.
+fn plain_rows(options: &Options) -> Result<Vec<&'static str>, Failure> {
+    if let Some(variant) = options.only.iter().find(|name| name.contains('+')) {
+        let message = format!("--faults checks no variants: replace '{variant}' by its algorithm");
+        return Err(Failure::usage(message));
+    }
+    plain_names(options)
+}
+
+/// Returns the selected algorithms without variants, also those with only a variant selected.
+fn plain_names(options: &Options) -> Result<Vec<&'static str>, Failure> {
+    let only: Vec<&str> = options.only.iter().map(|name| split_variants(name).0).collect();
     let mut all: Vec<&'static str> = names(options.service).collect();
     // Compositions are included on request only.
     let service = Some(options.service);
     let others = compositions().filter(|name| kind(name) == service && !all.contains(name));
-    let selected = others.filter(|name| options.only.iter().any(|it| it == name));
+    let selected = others.filter(|name| only.contains(name));
     all.extend(selected.collect::<Vec<_>>());
-    if let Some(unknown) = options.only.iter().find(|name| !all.contains(&name.as_str())) {
+    if let Some(unknown) = only.iter().find(|name| !all.contains(*name)) {
         let nearest = nearest(unknown, all.iter().copied()).join(", ");
         let message = format!("unknown algorithm '{unknown}' for --only: nearest are {nearest}");
         return Err(Failure::usage(message));
     }
-    let is_wanted =
-        |name: &&str| options.only.is_empty() || options.only.iter().any(|it| it == name);
-    Ok(all.into_iter().filter(is_wanted).collect())
+    Ok(all.into_iter().filter(|name| only.is_empty() || only.contains(name)).collect())
 }
 
 /// Returns the service of an algorithm; `None` if there is no such algorithm.
@@ -251,7 +323,7 @@ fn names(kind: Kind) -> impl Iterator<Item = &'static str> {
 
 /// Measures one algorithm. If it rejects the options, its row has the reason.
 fn measure(
-    name: &'static str,
+    name: &str,
     options: &RunOptions,
     runs: u64,
     interrupt: &Interrupt,
@@ -276,5 +348,5 @@ fn perform(
     runs: u64,
     interrupt: &Interrupt,
 ) -> Result<Outcome, Failure> {
-    plan.perform(runs, options.threads, None, interrupt)
+    plan.perform(runs, options.threads(), None, interrupt)
 }

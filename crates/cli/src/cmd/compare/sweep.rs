@@ -1,6 +1,8 @@
 //! Measures messages and delays as a function of the number of processes, and compares them with
 //! theory.
 
+use std::num::NonZeroU64;
+
 use tenure_algorithms::catalogue::Parameters;
 use tenure_sim::{EndReason, Entries, Moments};
 
@@ -11,7 +13,7 @@ use crate::cmd::group::{DEFAULT_SIZE, EntriesOption};
 use crate::cmd::interrupt;
 use crate::cmd::simulate::experiment::Interrupt;
 use crate::cmd::simulate::options::RunOptions;
-use crate::cmd::simulate::plan::Plan;
+use crate::cmd::simulate::plan::{Plan, split_variants};
 use crate::cmd::simulate::theory;
 
 /// Group sizes that are measured, besides that of `-n`.
@@ -24,7 +26,7 @@ const MAX_EVENTS: u64 = 50_000;
 /// Measures the messages and delays of every algorithm in groups of different sizes.
 pub(super) fn sweep(
     kind: Kind,
-    rows: &[&'static str],
+    rows: &[String],
     options: &RunOptions,
     runs: u64,
     interrupt: &Interrupt,
@@ -40,8 +42,9 @@ pub(super) fn sweep(
     sizes.sort_unstable();
     sizes.dedup();
     let (mut messages, mut delays) = (Vec::new(), Vec::new());
-    for name in rows.iter().copied() {
-        let card = tenure_instances::card(name, &Parameters::plain(DEFAULT_SIZE));
+    for name in rows {
+        let plain = split_variants(name).0;
+        let card = tenure_instances::card(plain, &Parameters::plain(DEFAULT_SIZE));
         let family = card.as_ref().map_or("", plot::family);
         let (mut sent, mut delayed) = (Curve::new(name, family), Curve::new(name, family));
         for size in &sizes {
@@ -51,7 +54,7 @@ pub(super) fn sweep(
             // lacks.
             let Ok(plan) = Plan::new(name, &options, &[]) else { continue };
             let plan = plan.with_event_limit(MAX_EVENTS + events_needed(&options, *size));
-            let outcome = plan.perform(runs, options.threads, None, interrupt)?;
+            let outcome = plan.perform(runs, options.threads(), None, interrupt)?;
             interrupt::fail_if_interrupted("before the picture was drawn")?;
             if matches!(outcome.first.ended, EndReason::Events | EndReason::Flooded)
                 || outcome.incomplete
@@ -89,7 +92,7 @@ fn events_needed(options: &RunOptions, size: u32) -> u64 {
         }
         _ => u64::from(size),
     };
-    options.sequential.unwrap_or(each) * 20 * u64::from(size)
+    options.sequential.map_or(each, NonZeroU64::get) * 20 * u64::from(size)
 }
 
 /// Returns the expected messages, or else the bounds of the card.

@@ -17,7 +17,7 @@ use crate::cmd::simulate::theory::{self, CostDeviation};
 #[derive(Debug, Serialize)]
 pub(super) struct Row {
     /// Name of the algorithm.
-    pub(super) name: &'static str,
+    pub(super) name: String,
     /// Reason why it was not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) refused: Option<String>,
@@ -87,7 +87,7 @@ struct Delays {
 
 impl Row {
     /// Creates the row of an algorithm that was run.
-    pub(super) fn new(name: &'static str, plan: &Plan, outcome: &Outcome) -> Self {
+    pub(super) fn new(name: &str, plan: &Plan, outcome: &Outcome) -> Self {
         let page = theory::of_lock(&plan.card);
         let agrees = plan.card.service.is_agreement();
         let expected = theory::expected(plan);
@@ -127,12 +127,12 @@ impl Row {
             broken: broken.collect(),
             replay: outcome.violations.iter().map(|it| it.replay.clone()).collect(),
         };
-        Row { name, refused: None, figures: Some(figures) }
+        Row { name: name.to_owned(), refused: None, figures: Some(figures) }
     }
 
     /// Creates the row of an algorithm that rejects these options.
-    pub(super) fn refused(name: &'static str, message: &str) -> Self {
-        Row { name, refused: Some(message.to_owned()), figures: None }
+    pub(super) fn refused(name: &str, message: &str) -> Self {
+        Row { name: name.to_owned(), refused: Some(message.to_owned()), figures: None }
     }
 
     pub(super) fn is_refused(&self) -> bool {
@@ -162,7 +162,7 @@ pub(super) fn table(kind: Kind, size: u32, runs: u64, seed: u64, rows: &[Row]) -
     head(&mut text, kind);
     for row in rows {
         match &row.figures {
-            Some(figures) => add_row(&mut text, row.name, figures, kind, runs),
+            Some(figures) => add_row(&mut text, &row.name, figures, kind, runs),
             None => text.line(&format!("{:<32}(see below)", row.name)),
         }
     }
@@ -298,7 +298,7 @@ impl Figures {
 fn add_notes(text: &mut Rows, row: &Row) {
     let mut note = |message: &str| {
         for (place, line) in wrapped(message, width() - 32).into_iter().enumerate() {
-            let name = if place == 0 { row.name } else { "" };
+            let name = if place == 0 { row.name.as_str() } else { "" };
             text.line(&format!("{name:<32}{line}"));
         }
     };

@@ -84,9 +84,7 @@ fn json_output(words: &[String]) -> Result<Value, Failure> {
             let run_line = simulate::perform(&options)?;
             serde_json::to_value(run_line.data()).map_err(Failure::environment)
         }
-        Subcommands::Check(options) => {
-            serde_json::to_value(check::perform(&options)?).map_err(Failure::environment)
-        }
+        Subcommands::Check(options) => check::data(&options),
         Subcommands::Compare(options) => compare::data(&options),
         Subcommands::List(options) => list::data(&options),
         _ => Err(Failure::usage(

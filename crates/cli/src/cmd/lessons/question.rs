@@ -42,7 +42,6 @@ pub(crate) struct Options {
 struct QuestionEntry {
     id: &'static str,
     chapter: &'static str,
-    #[serde(rename = "asks")]
     text: &'static str,
 }
 
@@ -50,7 +49,6 @@ struct QuestionEntry {
 #[derive(Serialize)]
 struct AnsweredQuestion {
     id: &'static str,
-    #[serde(rename = "asks")]
     text: &'static str,
     recalls: &'static str,
     answer: &'static str,
@@ -63,7 +61,6 @@ struct AnsweredQuestion {
 /// A performed experiment, in JSON.
 #[derive(Serialize)]
 struct ExperimentResult {
-    #[serde(rename = "says")]
     description: String,
     /// Command lines to copy, or a description.
     command: String,

@@ -60,7 +60,7 @@ struct ScenarioOptions {
 }
 
 impl ScenarioOptions {
-    /// Returns the given parameters by name.
+    /// Returns the parameters that the user gave, by their names.
     fn given(&self) -> Result<Map<String, Value>, Failure> {
         let Value::Object(all) = serde_json::to_value(self).map_err(Failure::environment)? else {
             unreachable!("options have names");
@@ -74,7 +74,6 @@ impl ScenarioOptions {
 struct ScenarioEntry<'a> {
     name: &'a str,
     source: &'a str,
-    #[serde(rename = "says")]
     description: &'a str,
 }
 
@@ -83,11 +82,11 @@ struct ScenarioEntry<'a> {
 struct ScenarioResult<'a> {
     name: &'a str,
     holds: bool,
-    /// For each experiment, true if it holds.
+    /// One value per experiment: true if the experiment confirms the expected results.
     held: Vec<bool>,
     expected: Value,
     observed: Value,
-    /// Actions: command lines to copy, or descriptions.
+    /// Actions of the experiments: command lines that a reader can copy, or descriptions.
     done: Vec<&'a str>,
 }
 

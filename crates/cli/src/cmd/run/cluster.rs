@@ -1,4 +1,4 @@
-//! All nodes of a run, and the faults that are injected into them.
+//! Controls the nodes of a run: starts and ends them, and injects faults into them.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -25,7 +25,7 @@ use super::schedule::Target;
 use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
 
-/// Time limit for a node to shut down.
+/// Longest time that a node may take to shut down.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// All nodes, the parent's trace of injected faults, and the ports of the nodes.
@@ -36,11 +36,11 @@ pub(super) struct Cluster<'a> {
     workspace: &'a Workspace,
     program: PathBuf,
     ports: Ports,
-    /// Proxies between the nodes, if the run has partitions.
+    /// Proxies between the nodes; `None` if the run has no partitions.
     proxies: Option<Proxies>,
     /// Address of the counter that the lock protects.
     resource: SocketAddr,
-    /// The process in the critical section, which waits there until this is dropped.
+    /// The process in the critical section. It waits there until this value is dropped.
     pub(super) holder: Option<Holder>,
     trace: ParentTrace,
     messages: UnboundedSender<NodeMessage>,
@@ -95,7 +95,7 @@ impl<'a> Cluster<'a> {
         Ok(())
     }
 
-    /// Restarts a process, with the remaining entries and time.
+    /// Restarts a process. Its workload is the entries, or the time, that are still missing.
     pub(super) fn restart(&mut self, process: ProcessId, passed: Duration) -> Result<(), Failure> {
         let NodeProcess { entries, entries_before, .. } = self.nodes[process.index()];
         let entered = entries_before + entries;
@@ -104,8 +104,8 @@ impl<'a> Cluster<'a> {
         self.start_one(process, entries, duration)
     }
 
-    /// Kills a process. The time of its crash is that of the attempt, from which elections are
-    /// measured.
+    /// Kills a process. The recorded time of the crash is the time before the kill: the time to
+    /// elect is measured from there.
     pub(super) async fn kill(&mut self, process: ProcessId) -> Result<(), Failure> {
         let node = &mut self.nodes[process.index()];
         node.died_unobserved = node.state == NodeState::Booting;
@@ -116,7 +116,7 @@ impl<'a> Cluster<'a> {
         killed.map_err(|error| Failure::environment(format!("cannot kill {process}: {error}")))
     }
 
-    /// Kills several processes at once, so that none observes the crash of another.
+    /// Kills several processes at once, so that no process observes the crash of another.
     pub(super) async fn kill_all(&mut self, processes: &[ProcessId]) -> Result<(), Failure> {
         for process in processes {
             let struck = self.nodes[process.index()].send_kill();
@@ -129,13 +129,13 @@ impl<'a> Cluster<'a> {
         Ok(())
     }
 
-    /// Asks a process to leave the cluster.
+    /// Makes a process leave the cluster by SIGTERM.
     pub(super) fn leave(&mut self, process: ProcessId) -> Result<(), Failure> {
         let left = self.nodes[process.index()].leave();
         left.map_err(|error| Failure::environment(format!("cannot signal {process}: {error}")))
     }
 
-    /// Suspends a process.
+    /// Suspends a process by SIGSTOP.
     pub(super) fn stop(&mut self, process: ProcessId) -> Result<(), Failure> {
         let stopped = self.nodes[process.index()].stop();
         stopped.map_err(|error| Failure::environment(format!("cannot stop {process}: {error}")))?;
@@ -152,7 +152,7 @@ impl<'a> Cluster<'a> {
         resumed.map_err(|error| Failure::environment(format!("cannot resume {process}: {error}")))
     }
 
-    /// Sets the current partitions, each as the processes of one side.
+    /// Sets the partitions of the network. Each is given by the processes of one side.
     pub(super) fn cut(&mut self, cuts: Vec<Vec<ProcessId>>) -> Result<(), Failure> {
         let process_event = match &cuts[..] {
             [] => Kind::Heal,
@@ -164,9 +164,9 @@ impl<'a> Cluster<'a> {
         self.trace.network_event(process_event).map_err(Failure::environment)
     }
 
-    /// Handles the output of a node. Output of an earlier boot is ignored.
-    pub(super) async fn handle(&mut self, messages: NodeMessage) -> Result<(), Failure> {
-        let NodeMessage { process, boot, output } = messages;
+    /// Handles the output of a node. Ignores output from before the node's last restart.
+    pub(super) async fn handle(&mut self, message: NodeMessage) -> Result<(), Failure> {
+        let NodeMessage { process, boot, output } = message;
         let node = &mut self.nodes[process.index()];
         if boot != node.boot || !node.is_up() {
             return Ok(());
@@ -214,15 +214,15 @@ impl<'a> Cluster<'a> {
         Ok(())
     }
 
-    /// Returns the leader in the view of the running nodes, if it is running. The latest term
-    /// counts.
+    /// Returns the leader that the running nodes have reported; `None` if it does not run. If the
+    /// reports differ, the latest term counts.
     pub(super) fn leader(&self) -> Option<ProcessId> {
         let running = || self.nodes.iter().filter(|node| node.state == NodeState::Running);
         let (_, leader) = running().filter_map(|node| node.leader_view).max()?;
         running().map(|node| node.process).find(|process| process.number() == leader)
     }
 
-    /// Resolves the target of an action to processes, if it is known now.
+    /// Returns the processes that a target denotes now; `None` if they are not known yet.
     pub(super) fn resolve(&self, target: Target) -> Option<Vec<ProcessId>> {
         match target {
             Target::Process(process) => Some(vec![process]),
@@ -232,20 +232,21 @@ impl<'a> Cluster<'a> {
         }
     }
 
-    /// Returns the process that was killed as this target and is still down.
+    /// Returns the process that was killed as this target and has not been restarted.
     pub(super) fn killed_target(&self, target: Target) -> Option<ProcessId> {
         let mut nodes = self.nodes.iter();
         nodes.find(|it| !it.is_up() && it.killed_as == Some(target)).map(|it| it.process)
     }
 
-    /// Returns the number of entries that were reported.
+    /// Returns the number of entries that the nodes have reported.
     pub(super) fn entries(&self) -> u64 {
         self.nodes.iter().map(|node| node.entries_before + node.entries).sum()
     }
 
-    /// Shuts down every node: resumes suspended ones, asks all to end, and kills those that do not.
-    /// The leader ends last, when no node can succeed it. Otherwise the actions of a successor
-    /// would be part of the run after other nodes have ended.
+    /// Shuts down all nodes: resumes suspended ones, asks all to end, and kills those that do not.
+    ///
+    /// The leader ends last, when no other node can succeed it. Otherwise the run would contain
+    /// actions of the next leader after other nodes have ended.
     pub(super) async fn end(&mut self) -> Result<(), Failure> {
         for place in 0..self.nodes.len() {
             if self.nodes[place].died_unobserved {
@@ -260,7 +261,7 @@ impl<'a> Cluster<'a> {
         ended.and(self.end_these(&last).await)
     }
 
-    /// Shuts down these nodes.
+    /// Shuts down the nodes with these indices.
     async fn end_these(&mut self, places: &[usize]) -> Result<(), Failure> {
         places.iter().for_each(|place| self.nodes[*place].request_shutdown());
         let mut outcome = Ok(());
@@ -280,7 +281,7 @@ impl<'a> Cluster<'a> {
         outcome
     }
 
-    /// Kills all nodes.
+    /// Kills all nodes without waiting for them to shut down.
     pub(super) async fn abandon(&mut self) {
         for node in &mut self.nodes {
             let _ = node.kill().await;
@@ -371,7 +372,7 @@ impl<'a> Cluster<'a> {
     }
 }
 
-/// Returns the groups of processes that can reach each other under these partitions.
+/// Returns the groups of processes that can reach each other while these partitions last.
 fn parts(size: u32, cuts: &[Vec<ProcessId>]) -> Vec<Vec<ProcessId>> {
     let mut parts: Vec<(Vec<bool>, Vec<ProcessId>)> = Vec::new();
     for process in (0..size).map(ProcessId) {

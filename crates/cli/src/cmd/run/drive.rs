@@ -1,4 +1,4 @@
-//! Drives a run: starts the nodes, performs the schedule, shuts down.
+//! Drives a run: starts the nodes, performs the scheduled faults, and shuts down.
 
 use std::time::Duration;
 
@@ -21,19 +21,20 @@ use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::TerminationSignals;
 
-/// Time limit for all nodes to become ready.
+/// Longest time until all nodes must be ready.
 const BOOT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Time without an entry after which a run is given up.
+/// Time without an entry after which the run is given up.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The same on a machine that is too slow, for which progress is not promised.
+/// Time without an entry after which the run is given up on a machine that is too slow. There, the
+/// card promises no progress.
 const MAX_PROGRESS_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Time without an entry after which the responsiveness of the machine is probed.
+/// Time without an entry after which the run begins to measure the responsiveness of the machine.
 const PROBE_AFTER: Duration = Duration::from_secs(1);
 
-/// The record of a run, as seen by its parent.
+/// Observations of the parent process during a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RunRecord {
     /// True if the user interrupted the run.
@@ -44,22 +45,23 @@ pub(super) struct RunRecord {
     pub(super) partitions: Vec<Partition>,
     /// Notes for the user.
     pub(super) notes: Vec<String>,
-    /// Longest delay of the machine while the run waited for progress.
+    /// Longest time that the machine needed for a probe, if it was too slow while the run waited
+    /// for progress: then missing progress proves nothing. `None` if it was fast enough.
     pub(super) late: Option<Duration>,
 }
 
 /// A partition of the network.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Partition {
-    /// Start, in milliseconds from the start of the run.
+    /// Start of the partition, in milliseconds since the start of the run.
     pub(super) at: f64,
-    /// Duration, in milliseconds.
+    /// Duration of the partition, in milliseconds.
     pub(super) ms: f64,
-    /// Numbers of the processes of one side.
+    /// Numbers of the processes on one side of the partition.
     pub(super) side: Vec<u32>,
 }
 
-/// Runs the cluster from start to end. All nodes have ended when this returns.
+/// Runs the cluster from start to end. When this function returns, all nodes have ended.
 pub(super) async fn drive(
     plan: &Plan,
     workspace: &Workspace,
@@ -87,7 +89,7 @@ pub(super) async fn drive(
     Ok(record)
 }
 
-/// Starts the server of the counter, with its trace.
+/// Starts the server of the counter, and opens its trace.
 async fn resource(plan: &Plan, workspace: &Workspace) -> Result<Server, Failure> {
     let (path, header) = (workspace.resource_trace(), header(plan, Source::Resource));
     let trace = Writer::create(&path, &header).map_err(Failure::environment)?;
@@ -107,17 +109,18 @@ struct Run<'a> {
     server: &'a Server,
     messages: UnboundedReceiver<NodeMessage>,
     progress: Progress,
-    /// Pending actions, in order.
+    /// Scheduled actions that are not performed yet, in the order of their times.
     actions: Vec<Action>,
-    /// Receiver of the next process that enters, while one is needed.
+    /// Receiver of the next process that enters; `None` if no action needs one.
     awaited_holder: Option<oneshot::Receiver<Holder>>,
-    /// Times at which to resume suspended processes.
+    /// Suspended processes, each with the time at which it is resumed.
     pauses: Vec<(Duration, ProcessId)>,
-    /// Pending partitions.
+    /// Partitions that have not begun.
     cuts: Vec<PartitionSpec>,
-    /// Current partitions, with their ends.
+    /// Partitions of the network now, each with its end and the processes of one side.
     partitions: Vec<(Duration, Vec<ProcessId>)>,
-    /// Time at which all nodes were ready: times are relative to it.
+    /// Time at which all nodes were ready. The times of the schedule are relative to it. `None`:
+    /// not all nodes are ready.
     start: Option<Instant>,
     /// Time of the last entry or fault.
     active: Instant,
@@ -153,7 +156,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs from the start of the nodes until nothing is left to do.
+    /// Runs the schedule from the start of the nodes until all work and actions are complete.
     async fn run(&mut self, interrupts: &mut TerminationSignals) -> Result<(), Failure> {
         self.cluster.start()?;
         loop {
@@ -165,7 +168,7 @@ impl<'a> Run<'a> {
             }
             let next_wakeup = self.next_wakeup();
             tokio::select! {
-                Some(messages) = self.messages.recv() => self.cluster.handle(messages).await?,
+                Some(message) = self.messages.recv() => self.cluster.handle(message).await?,
                 holder = wait_holder(&mut self.awaited_holder) => self.cluster.holder = holder,
                 () = sleep_until(next_wakeup) => {}
                 failure = self.server.failed() => return Err(Failure::environment(failure)),
@@ -199,7 +202,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Performs the actions that are due and possible.
+    /// Performs the scheduled actions whose time has come and whose target is known.
     async fn perform_due(&mut self) -> Result<(), Failure> {
         let Some(start) = self.start else { return Ok(()) };
         let passed = start.elapsed();
@@ -223,7 +226,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Waits for the next process that enters, if a due action targets the holder.
+    /// If a due action targets the holder of the lock, waits for the next process that enters.
     fn await_holder(&mut self, passed: Duration) {
         let of_holder = |it: &Action| it.target == Target::Inside && it.kind != ActionKind::Restart;
         let mut cuts = self.cuts.iter();
@@ -246,18 +249,18 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Starts the partitions that are due and whose processes are known.
+    /// Starts the partitions whose time has come and whose processes are known.
     fn start_due_partitions(&mut self, passed: Duration) -> Result<(), Failure> {
         let mut waiting = Vec::new();
-        for start_due_partitions in std::mem::take(&mut self.cuts) {
-            let side = start_due_partitions.side.iter().map(|target| self.cluster.resolve(*target));
+        for partition in std::mem::take(&mut self.cuts) {
+            let side = partition.side.iter().map(|target| self.cluster.resolve(*target));
             let side: Option<Vec<ProcessId>> =
                 side.collect::<Option<Vec<_>>>().map(|it| it.concat());
             match side {
-                Some(side) if start_due_partitions.from <= passed => {
-                    self.start_partition(&start_due_partitions, side, passed)?
+                Some(side) if partition.from <= passed => {
+                    self.start_partition(&partition, side, passed)?
                 }
-                _ => waiting.push(start_due_partitions),
+                _ => waiting.push(partition),
             }
         }
         self.cuts = waiting;
@@ -266,11 +269,11 @@ impl<'a> Run<'a> {
 
     fn start_partition(
         &mut self,
-        start_due_partitions: &PartitionSpec,
+        partition: &PartitionSpec,
         side: Vec<ProcessId>,
         now: Duration,
     ) -> Result<(), Failure> {
-        let long = start_due_partitions.until - start_due_partitions.from;
+        let long = partition.until - partition.from;
         let [at, ms] = [now, long].map(|it| it.as_secs_f64() * 1e3);
         let numbers = side.iter().map(|process| process.number()).collect();
         self.record.partitions.push(Partition { at: at.round(), ms, side: numbers });
@@ -281,12 +284,12 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Applies the current partitions to the network.
+    /// Makes the proxies separate the processes of the current partitions.
     fn apply_partitions(&mut self) -> Result<(), Failure> {
         self.cluster.cut(self.partitions.iter().map(|(_, side)| side.clone()).collect())
     }
 
-    /// Performs an action. Returns false if its target is not known yet.
+    /// Performs an action. Returns false if its target is not known yet, and does nothing then.
     async fn perform(&mut self, action: &Action, passed: Duration) -> Result<bool, Failure> {
         let found = match (action.kind, action.target) {
             (ActionKind::Restart, Target::Leader | Target::Inside) => {
@@ -382,7 +385,7 @@ impl<'a> Run<'a> {
         let early = self.plan.duration.is_some_and(|duration| start.elapsed() < duration);
         let passed = start.elapsed();
         let due = self.actions.iter().any(|action| action.at > passed)
-            || self.cuts.iter().any(|start_due_partitions| start_due_partitions.from > passed);
+            || self.cuts.iter().any(|partition| partition.from > passed);
         let hurts = !(self.pauses.is_empty() && self.partitions.is_empty());
         if early || due || hurts || self.active.elapsed() < grace {
             return false;
@@ -401,20 +404,19 @@ impl<'a> Run<'a> {
         true
     }
 
-    /// Returns the time of the next wakeup if no message arrives.
+    /// Returns the time at which the run must act even if no message arrives.
     fn next_wakeup(&self) -> Instant {
         let soon = Instant::now() + Duration::from_millis(200);
         let Some(start) = self.start else { return soon };
         let due = self.actions.iter().map(|action| start + action.at);
-        let due = due
-            .chain(self.cuts.iter().map(|start_due_partitions| start + start_due_partitions.from));
+        let due = due.chain(self.cuts.iter().map(|partition| start + partition.from));
         let due = due.chain(self.pauses.iter().map(|(until, _)| start + *until));
         let due = due.chain(self.partitions.iter().map(|(until, _)| start + *until));
         due.filter(|at| *at > Instant::now()).chain([soon]).min().unwrap_or(soon)
     }
 }
 
-/// Waits for the next process that enters; never returns while none is needed.
+/// Resolves to the next process that enters. Never resolves if `awaited_holder` is `None`.
 async fn wait_holder(awaited_holder: &mut Option<oneshot::Receiver<Holder>>) -> Option<Holder> {
     match awaited_holder {
         Some(wanted) => {
@@ -426,7 +428,7 @@ async fn wait_holder(awaited_holder: &mut Option<oneshot::Receiver<Holder>>) -> 
     }
 }
 
-/// Formats processes as the subject of a sentence: `P1 is`, `P1 and P2 are`.
+/// Formats processes as the subject of a sentence, with the verb: `P1 is`, `P1 and P2 are`.
 fn subject(names: &[String]) -> String {
     format!("{} {}", names.join(" and "), if names.len() == 1 { "is" } else { "are" })
 }

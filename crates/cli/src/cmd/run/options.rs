@@ -9,6 +9,7 @@ use clap::Args;
 
 use super::schedule::{PartitionSpec, Pause, TargetAt};
 use crate::cmd::duration;
+use crate::cmd::graph::TopologyOption;
 use crate::cmd::group::parse_size;
 use crate::cmd::name_parser::algorithm;
 use crate::cmd::output::Format;
@@ -73,10 +74,14 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME")]
     #[arg(help_heading = "Cluster")]
     pub(super) quorums: Option<String>,
-    /// Tree of a lock that uses one: star, path or heap [default: star]
-    #[arg(long, value_name = "NAME")]
+    /// Tree of a lock that uses one: star, path, heap, edges 1-2,1-3, or a file [default: star]
+    #[arg(long, value_name = "NAME|FILE")]
     #[arg(help_heading = "Cluster")]
     pub(super) tree: Option<String>,
+    /// Network of an algorithm that sends along edges, as in `tenure simulate` [default: ring]
+    #[arg(long, value_name = "NAME|FILE")]
+    #[arg(help_heading = "Cluster")]
+    pub(super) topology: Option<TopologyOption>,
     /// Number of entries of each node, instead of or within --duration
     #[arg(long, value_name = "N")]
     #[arg(help_heading = "Workload")]

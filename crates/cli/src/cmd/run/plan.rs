@@ -13,6 +13,7 @@ use super::analysis::Coordinator;
 use super::options::Options;
 use super::schedule::{Action, ActionKind, PartitionSpec, Target, TargetAt};
 use crate::cmd::failure::Failure;
+use crate::cmd::graph::TreeOption;
 use crate::cmd::name_parser::describe_mismatch;
 
 /// Upper bound on nodes: more of them measure the machine rather than the algorithm.
@@ -131,15 +132,36 @@ fn service(options: &Options) -> (bool, Service) {
 }
 
 fn service_of(options: &Options, mutex: String, election: String) -> Service {
-    let Options { variant, allow_mistakes, quorums, tree, .. } = options.clone();
+    let Options { variant, allow_mistakes, quorums, tree, topology, .. } = options.clone();
     let quorums = quorums.unwrap_or_else(|| "grid".to_owned());
+    // `validate` reports errors of both.
     let tree = tree.unwrap_or_else(|| "star".to_owned());
-    Service { mutex, election, variants: variant, allow_mistakes, quorums, tree, named: false }
+    let tree = tree.parse().map_or(tree, |tree: TreeOption| tree.without_file());
+    let graph = topology.and_then(|topology| topology.graph(options.size()).ok());
+    Service {
+        mutex,
+        election,
+        variants: variant,
+        allow_mistakes,
+        quorums,
+        tree,
+        topology: graph.map(|graph| graph.to_string()),
+        named: false,
+    }
 }
 
 fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
     let require =
         |holds: bool, message: String| if holds { Ok(()) } else { Err(Failure::usage(message)) };
+    if let Some(text) = &options.tree {
+        let tree: Result<TreeOption, String> = text.parse();
+        tree.map_err(|error| {
+            Failure::usage(format!("invalid value '{text}' for --tree: {error}"))
+        })?;
+    }
+    if let Some(topology) = &options.topology {
+        topology.graph(options.size()).map_err(Failure::usage)?;
+    }
     let (nodes, lose, duplicate) = (options.size(), options.lose, options.duplicate);
     require(
         (1..=MAX_NODES).contains(&nodes),

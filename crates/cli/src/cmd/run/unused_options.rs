@@ -1,6 +1,9 @@
 //! Given options that have no effect on a run.
 
+use std::sync::Arc;
+
 use tenure_algorithms::catalogue::Parameters;
+use tenure_core::Graph;
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
 
@@ -13,12 +16,17 @@ pub(super) fn of_nodes(options: &Options, lock: &str) -> Vec<&'static str> {
     let plain = Parameters { variants, ..Parameters::plain(7) };
     let ignored = |other: Parameters| ignores(lock, &plain, &other);
     let (quorums, tree) = (Kind::Plane, Shape::Path);
+    let graph = Some(Arc::new(Graph::line(7)));
     selected([
         (
             "--quorums",
             options.quorums.is_some() && ignored(Parameters { quorums, ..plain.clone() }),
         ),
         ("--tree", options.tree.is_some() && ignored(Parameters { tree, ..plain.clone() })),
+        (
+            "--topology",
+            options.topology.is_some() && ignored(Parameters { graph, ..plain.clone() }),
+        ),
     ])
 }
 
@@ -29,6 +37,7 @@ pub(super) fn of_service(options: &Options) -> Vec<&'static str> {
         ("--nodes", options.nodes.is_some()),
         ("--quorums", options.quorums.is_some()),
         ("--tree", options.tree.is_some()),
+        ("--topology", options.topology.is_some()),
         ("--variant", !options.variant.is_empty()),
         ("--lose", options.lose != 0.0),
         ("--duplicate", options.duplicate != 0.0),

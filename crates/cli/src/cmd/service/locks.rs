@@ -18,10 +18,10 @@ use crate::cmd::output::{Format, print, print_json};
 /// Number of keys per request.
 const PAGE_SIZE: i64 = 1000;
 
-/// Upper bound on warnings about nested names.
+/// Upper bound on the number of warnings about nested names.
 const MAX_NOTES: usize = 5;
 
-/// Upper bound on keys that are read.
+/// Upper bound on the number of keys that are read.
 const MAX_KEYS: usize = 1 << 20;
 
 /// Show the locks and elections of a lock service or an etcd: holders, waiters, reasons
@@ -75,7 +75,7 @@ struct CommonOptions {
     format: Format,
 }
 
-/// A claim on a lock: a key below its name.
+/// A claim on a lock. It is a key below the name of the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct Claim {
     key: String,
@@ -85,7 +85,7 @@ struct Claim {
     /// `alone`, `shared` or `slots-N`.
     share: String,
     inside: bool,
-    /// Remaining and total time of the lease, in seconds; `None` if it has expired.
+    /// Remaining time of the lease, in seconds; `None` if the lease has expired.
     seconds_left: Option<i64>,
     seconds: Option<i64>,
     #[serde(skip)]
@@ -99,9 +99,9 @@ struct Claim {
 struct Lock {
     name: String,
     queue: Vec<Claim>,
-    /// Number of keys of locks whose names begin with this one and a slash.
+    /// Number of keys that belong to other locks, whose names begin with this name and a slash.
     nested: usize,
-    /// Name of one of these locks.
+    /// Name of one of these other locks; `None` if there are none.
     #[serde(skip)]
     example: Option<String>,
 }
@@ -124,7 +124,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         Task::Why(selected) => {
             let lock = selected.lock()?;
             let lines = lock.explanation();
-            let value = json!({ "name": lock.name, "says": lines });
+            let value = json!({ "name": lock.name, "explanation": lines });
             (lines.join("\n") + "\n", value, selected.common.format)
         }
     };
@@ -146,7 +146,7 @@ impl LockOptions {
     }
 }
 
-/// Reads all locks whose names have a prefix.
+/// Reads all locks whose names begin with a prefix.
 fn locks(service: &Service, prefix: &str) -> Result<Vec<Lock>, Failure> {
     let all = keys(service, prefix.as_bytes())?;
     let names: BTreeSet<Bytes> = all.iter().filter_map(claim_of).map(|claim| claim.name).collect();
@@ -162,7 +162,7 @@ fn locks(service: &Service, prefix: &str) -> Result<Vec<Lock>, Failure> {
     Ok(locks)
 }
 
-/// Reads all keys with a prefix at one revision, in order, without values.
+/// Reads all keys that begin with a prefix, without values. All reads are of one revision.
 fn keys(service: &Service, prefix: &[u8]) -> Result<Vec<KeyValue>, Failure> {
     let mut keys: Vec<KeyValue> = Vec::new();
     let (mut revision, mut limit) = (0, PAGE_SIZE);
@@ -206,7 +206,8 @@ fn keys(service: &Service, prefix: &[u8]) -> Result<Vec<KeyValue>, Failure> {
     }
 }
 
-/// Returns the end of the range of keys with a prefix; in etcd, `\0` stands for all keys.
+/// Returns the end of the range of keys that begin with a prefix. In etcd, the end `\0` means that
+/// the range has no end.
 fn range_end_of(prefix: &[u8]) -> Vec<u8> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
@@ -218,14 +219,14 @@ fn range_end_of(prefix: &[u8]) -> Vec<u8> {
     vec![0]
 }
 
-/// True if a key below the name of a lock, given without name and slash, is of a lock whose
-/// name is longer.
+/// Returns true if a key belongs to a lock whose name is longer. `rest` is the key without the name
+/// and the slash.
 fn is_nested(rest: &[u8]) -> bool {
     rest.contains(&b'/')
 }
 
-/// Builds a lock from the keys below its name. Keys of locks with longer names are not in its
-/// queue.
+/// Builds a lock from the keys below its name. Keys of locks with longer names are counted and are
+/// not in the queue.
 fn lock(name: &[u8], below: &[KeyValue]) -> Lock {
     let (nested, below): (Vec<&KeyValue>, Vec<&KeyValue>) =
         below.iter().partition(|kv| kv.key.get(name.len() + 1..).is_some_and(is_nested));
@@ -285,7 +286,7 @@ impl Lock {
         Ok(())
     }
 
-    /// Returns a warning if other locks are named below this one.
+    /// Returns a warning if the names of other locks begin with this name and a slash.
     fn note(&self) -> Option<String> {
         let (name, nested, example) = (&self.name, self.nested, self.example.as_ref()?);
         let are = if nested == 1 { "1 key is".to_owned() } else { format!("{nested} keys are") };
@@ -322,7 +323,8 @@ impl Lock {
         format!("{}: {waiting} waiting, held by\n{holders}{note}", self.name)
     }
 
-    /// Explains the holders, the reason and maximum of each wait, and the next holder.
+    /// Explains which clients hold the lock, why each waiter waits and for how long at most, and
+    /// which client is next.
     fn explanation(&self) -> Vec<String> {
         let Some(first) = self.queue.first() else {
             let lines = format!("{} is free: the next client acquires it", self.name);

@@ -1,10 +1,11 @@
 //! The state of each member of a service, as the member reports it.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde::{Serialize, Serializer};
-use tenure_client::{Admin, ClientError, Member, MemberStatus};
+use tenure_client::{Admin, ClientError, Member, MemberLink, MemberStatus};
+use tenure_daemon::format_rfc3339;
 use tenure_trace::plain;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -48,6 +49,13 @@ struct MemberReport {
     errors: Vec<String>,
     /// Reason if the member did not respond.
     unreachable: Option<String>,
+    /// Time since which no member that responds has a connection with this one; `None` if it
+    /// responds, if a member has a connection, or if none had one since it started.
+    #[serde(serialize_with = "time_or_null")]
+    unreachable_since: Option<SystemTime>,
+    /// Time of the last message that a member received from this one; `None` if it responds.
+    #[serde(serialize_with = "time_or_null")]
+    last_contact: Option<SystemTime>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -81,6 +89,10 @@ fn hex_or_null<S: Serializer>(id: &Option<u64>, to: S) -> Result<S::Ok, S::Error
         Some(id) => hex(id, to),
         None => to.serialize_none(),
     }
+}
+
+fn time_or_null<S: Serializer>(time: &Option<SystemTime>, to: S) -> Result<S::Ok, S::Error> {
+    time.map(format_rfc3339).serialize(to)
 }
 
 /// Reports by member ID, and reasons of the members that did not respond.
@@ -172,6 +184,14 @@ impl Responses {
     }
 }
 
+/// Returns the time since which no member has a connection, if there is none, and the time of the
+/// last contact.
+fn outage(links: &[MemberLink]) -> (Option<SystemTime>, Option<SystemTime>) {
+    let is_connected = links.iter().any(|it| it.is_connected);
+    let since = links.iter().filter_map(|it| it.disconnected_at).max();
+    (since.filter(|_| !is_connected), links.iter().filter_map(|it| it.last_contact_at).max())
+}
+
 impl Report {
     fn new(members: &[Member], responses: &Responses, quorum: bool) -> Report {
         // If two members claim to lead, the one of the later term does.
@@ -206,8 +226,8 @@ impl Report {
         for it in &self.members {
             let name = if it.name.is_empty() { format!("{:x}", it.id) } else { it.name.clone() };
             if let Some(reason) = &it.unreachable {
-                let peers = it.peer_urls.join(", ");
-                text += &format!("{name} is unreachable: {reason} (its peer URL: {peers})\n");
+                let (peers, since) = (it.peer_urls.join(", "), it.since());
+                text += &format!("{name} is unreachable{since}: {reason} (peer URL: {peers})\n");
             }
             for error in &it.errors {
                 text += &format!("{name} reports: {error}\n");
@@ -240,6 +260,9 @@ impl MemberReport {
         };
         let reason = responses.failed.get(&member.id).map(|it| plain(it).into_owned());
         let reason = || reason.unwrap_or_else(|| "it was not queried".to_owned());
+        let links = responses.reports.values().flat_map(|it| &it.links);
+        let links: Vec<_> = links.filter(|it| it.id == member.id).copied().collect();
+        let (since, contact) = if report.is_none() { outage(&links) } else { (None, None) };
         MemberReport {
             id: member.id,
             name: plain(&member.name).into_owned(),
@@ -254,6 +277,47 @@ impl MemberReport {
             version: report.map(|it| plain(&it.version).into_owned()),
             errors: report.map_or_else(Vec::new, |it| clean(&it.errors)),
             unreachable: report.is_none().then(reason),
+            unreachable_since: since,
+            last_contact: contact,
         }
+    }
+
+    /// Describes since when the member is unreachable, or else the last contact with it.
+    fn since(&self) -> String {
+        match (self.unreachable_since, self.last_contact) {
+            (Some(since), _) => format!(" since {}", format_rfc3339(since)),
+            (None, Some(last)) => format!(" (last contact: {})", format_rfc3339(last)),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::UNIX_EPOCH;
+
+    use super::*;
+
+    fn link(is_connected: bool, disconnected: Option<u64>, contact: Option<u64>) -> MemberLink {
+        let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
+        let (disconnected_at, last_contact_at) = (disconnected.map(at), contact.map(at));
+        MemberLink { id: 3, is_connected, disconnected_at, last_contact_at }
+    }
+
+    #[test]
+    fn outage_begins_with_the_last_lost_connection() {
+        let seconds = |links: &[MemberLink]| {
+            let since = |at: SystemTime| at.duration_since(UNIX_EPOCH).expect("later").as_secs();
+            let (outage, contact) = outage(links);
+            (outage.map(since), contact.map(since))
+        };
+        let lost = [link(false, Some(7), Some(5)), link(false, Some(9), Some(6))];
+        assert_eq!(seconds(&lost), (Some(9), Some(6)));
+        // Another member still has a connection: the member is stopped, or its client port closed.
+        let partial = [link(false, Some(7), Some(5)), link(true, None, Some(8))];
+        assert_eq!(seconds(&partial), (None, Some(8)));
+        // Never connected since the members started, and members of etcd.
+        assert_eq!(seconds(&[link(false, None, None)]), (None, None));
+        assert_eq!(seconds(&[]), (None, None));
     }
 }

@@ -1,4 +1,4 @@
-//! The result as JSON. Scripts depend on the keys.
+//! The result of a simulation as JSON. Scripts depend on the keys.
 
 use serde::Serialize;
 use tenure_core::{Property, TICKS_PER_UNIT};
@@ -6,7 +6,8 @@ use tenure_sim::{Report, Summary};
 
 use super::experiment::{Outcome, Violation};
 
-/// The first run, the summary of several runs, and the violations with commands to replay them.
+/// Result in JSON: the first run, the summary of several runs, and the violations. Each violation
+/// has a command that replays it.
 #[derive(Serialize)]
 pub(super) struct Data<'a> {
     #[serde(flatten)]
@@ -19,7 +20,7 @@ pub(super) struct Data<'a> {
     interrupted: bool,
 }
 
-/// A violation that counts as a failure.
+/// A violation that makes the command fail.
 #[derive(Serialize)]
 pub(crate) struct Violated<'a> {
     property: Property,
@@ -27,7 +28,6 @@ pub(crate) struct Violated<'a> {
     seed: u64,
     at: f64,
     process: u32,
-    #[serde(rename = "says")]
     description: &'a str,
     replay: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]

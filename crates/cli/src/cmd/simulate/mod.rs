@@ -18,8 +18,9 @@ use plan::{Plan, TraceTo};
 
 use super::failure::{Failure, Status};
 use super::machine::watch_memory_use;
-use super::output::{Format, print, print_json, warn_no_effect};
+use super::output::{print, print_json, warn_no_effect};
 use super::program;
+use super::sweep::{self, MeasureFormat};
 
 pub(crate) use options::Options;
 
@@ -32,38 +33,73 @@ pub(crate) struct CompletedRuns {
 
 /// Performs the runs and prints the result.
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
+    if options.sweep.is_active(options.format) {
+        return run_sweep(options);
+    }
     let plan = plan(options)?;
     for option in plan.unused_options(&options.run) {
         warn_no_effect(option, &plan.card.name);
     }
-    if let Some(message) = plan.estimate(options.run.runs(1)?) {
+    if let Some(message) = plan.estimate(options.run.runs(1)) {
         eprintln!("{}: {message}", program::name());
     }
     watch_memory_use();
     let completed = perform(options)?;
     let CompletedRuns { plan, outcome, runs } = &completed;
     match options.format {
-        Format::Text => print(&table::table(plan, outcome, *runs))?,
-        Format::Json => print_json(&completed.data())?,
+        MeasureFormat::Json => print_json(&completed.data())?,
+        _ => print(&table::table(plan, outcome, *runs))?,
     }
     Ok(status(outcome))
 }
 
-/// Performs the runs.
+/// Performs the runs of a sweep and prints the results.
+fn run_sweep(options: &Options) -> Result<Status, Failure> {
+    let single = [
+        ("--trace", options.trace.is_some()),
+        ("--steer", !options.steer.is_empty()),
+        ("--steps", options.steps.is_some()),
+        ("--load", options.load),
+    ];
+    if let Some((option, _)) = single.into_iter().find(|(_, given)| *given) {
+        let message = format!(
+            "{option} does not apply to measurements: leave it out, or --sweep, \
+                               --shard, --raw and --format csv and jsonl"
+        );
+        return Err(Failure::usage(message));
+    }
+    let build = |algorithm: &str, run: &options::RunOptions| {
+        Plan::new(algorithm, run, &options.property)?.with_own(&options.own)
+    };
+    sweep::run(&sweep::Request {
+        algorithms: std::slice::from_ref(&options.algorithm),
+        run: &options.run,
+        sweep: &options.sweep,
+        plot: options.plot.as_deref(),
+        format: options.format,
+        build: &build,
+    })
+}
+
+/// Performs the runs without printing the result. Returns an error for a sweep.
 pub(crate) fn perform(options: &Options) -> Result<CompletedRuns, Failure> {
-    let runs = options.run.runs(1)?;
+    if options.sweep.is_active(options.format) {
+        return Err(Failure::usage("a sweep is supported by the command only: leave it out"));
+    }
+    let runs = options.run.runs(1);
     let plan = plan(options)?;
     let interrupt = Interrupt::watch();
     let trace = options.trace.as_deref().map(|path| TraceTo { path, states: options.states });
-    let outcome = plan.perform(runs, options.run.threads, trace, &interrupt)?;
+    let outcome = plan.perform(runs, options.run.threads(), trace, &interrupt)?;
     Ok(CompletedRuns { plan, outcome, runs })
 }
 
 /// Converts the options into a plan.
 pub(crate) fn plan(options: &Options) -> Result<Plan, Failure> {
     let plan = Plan::new(&options.algorithm, &options.run, &options.property)?;
+    let plan = plan.with_load(options.load).with_own(&options.own)?;
     let steering = Steering { steers: options.steer.clone(), max_steps: options.steps };
-    if steering.is_active() && options.run.runs(1)? > 1 {
+    if steering.is_active() && options.run.runs(1) > 1 {
         let message = "--steer and --steps apply to a single run: leave out --runs";
         return Err(Failure::usage(message));
     }
@@ -74,7 +110,8 @@ pub(crate) fn plan(options: &Options) -> Result<Plan, Failure> {
 pub(crate) fn terminal_only_option(options: &Options) -> Option<String> {
     let given = [
         ("--trace", options.trace.is_some()),
-        ("--runs", options.run.runs.is_some_and(|runs| runs != 1)),
+        ("--runs", options.run.runs(1) != 1),
+        ("--sweep", options.sweep.is_active(options.format)),
     ];
     let (option, _) = given.into_iter().find(|(_, given)| *given)?;
     Some(format!("{option} is supported by `tenure simulate` only: leave it out"))

@@ -1,5 +1,6 @@
 //! The options of `tenure simulate`. `tenure compare` shares most of them.
 
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -11,16 +12,18 @@ use tenure_sim::{
 
 use super::plan::supported_properties;
 use crate::cmd::failure::Failure;
-use crate::cmd::group::{GroupOptions, parse_threads};
-use crate::cmd::name_parser::algorithm;
-use crate::cmd::output::Format;
+use crate::cmd::group::{GroupOptions, parse_positive, parse_threads};
+use crate::cmd::name_parser::algorithm_with_variants;
+use crate::cmd::own_property::OwnPropertyOptions;
 use crate::cmd::property::parser_with_bound;
+use crate::cmd::sweep::{MeasureFormat, SweepOptions};
 
 const EXAMPLES: &str = "\
 Examples:
   tenure simulate ricart-agrawala -n 5 --entries 3
   tenure simulate coordinated:bully --crash 5@inside:1 --trace run.ndjson
-  tenure simulate raymond -n 7 --tree heap --latency exp:1 --runs 1000";
+  tenure simulate raymond -n 7 --tree heap --latency exp:1 --runs 1000
+  tenure simulate lamport --sweep n=3..9 --sweep latency=exp:1,exp:4 --plot lamport.svg";
 
 /// Simulate an algorithm in virtual time, once or with many seeds: metrics and verdicts
 ///
@@ -31,16 +34,18 @@ Examples:
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// Algorithm to simulate; `tenure list` shows all
-    #[arg(value_parser = algorithm(), hide_possible_values = true)]
+    /// Algorithm to simulate, or NAME+VARIANT; `tenure list` shows all
+    #[arg(value_parser = algorithm_with_variants(), hide_possible_values = true)]
     pub(super) algorithm: String,
     #[command(flatten)]
-    pub(super) run: RunOptions,
+    pub(crate) run: RunOptions,
     /// Properties whose violation is a failure, besides those that the card promises
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     #[arg(value_parser = parser_with_bound(supported_properties()))]
     #[arg(help_heading = "Properties and output")]
     pub(super) property: Vec<Property>,
+    #[command(flatten)]
+    pub(crate) own: OwnPropertyOptions,
     /// Intervene in the run after this number of its steps: '12 lose p2→p1 request'; also deliver
     /// (now), duplicate, delay p2→p1 by 2.5, crash p3, recover p3, fire p1 TIMER, enter p1, exit
     /// p1, elect p1, suspect p1 p2, trust p1 p2; -> stands for →; repeatable, in the order of the
@@ -52,6 +57,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N")]
     #[arg(help_heading = "Runs")]
     pub(super) steps: Option<u64>,
+    /// Measure the load: the busiest process and link, throughput, and utilisation (the share of
+    /// time in which a process is inside); with --format json, of every process and link
+    #[arg(long)]
+    #[arg(help_heading = "Properties and output")]
+    pub(super) load: bool,
     /// Write a trace of the first run to this file, as NDJSON
     #[arg(long, value_name = "FILE")]
     #[arg(help_heading = "Properties and output")]
@@ -63,7 +73,14 @@ pub(crate) struct Options {
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     #[arg(help_heading = "Properties and output")]
-    pub(super) format: Format,
+    pub(super) format: MeasureFormat,
+    #[command(flatten)]
+    pub(super) sweep: SweepOptions,
+    /// Plot messages and times against the first --sweep, with 95 % confidence intervals, as .svg,
+    /// .png or .pdf
+    #[arg(long, value_name = "FILE", requires = "sweep")]
+    #[arg(help_heading = "Sweeps")]
+    pub(super) plot: Option<PathBuf>,
 }
 
 /// Options that determine a run, besides the algorithm.
@@ -74,8 +91,9 @@ pub(crate) struct RunOptions {
     /// M entries in total, by processes drawn uniformly, one request at a time (instead of
     /// --entries)
     #[arg(long, value_name = "M", conflicts_with = "entries")]
+    #[arg(value_parser = parse_positive::<NonZeroU64>)]
     #[arg(help_heading = "Workload")]
-    pub(crate) sequential: Option<u64>,
+    pub(crate) sequential: Option<NonZeroU64>,
     /// Open workload: time between requests of a process, served or not (instead of --think)
     #[arg(long, value_name = "D")]
     #[arg(conflicts_with_all = ["sequential", "think"])]
@@ -99,10 +117,10 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "D", default_value = "1")]
     #[arg(help_heading = "Workload")]
     pub(crate) hold: Distribution,
-    /// Latency of messages
-    #[arg(long, value_name = "D", default_value = "1")]
+    /// Latency of messages [default: 1]
+    #[arg(long, value_name = "D")]
     #[arg(help_heading = "Network and time")]
-    pub(crate) latency: Distribution,
+    pub(crate) latency: Option<Distribution>,
     /// Latency from one process to another: 1-2=5..9; repeatable
     #[arg(long, value_name = "P-P=D")]
     #[arg(help_heading = "Network and time")]
@@ -161,23 +179,24 @@ pub(crate) struct RunOptions {
     #[arg(help_heading = "Runs")]
     pub(crate) seed: u64,
     /// Number of runs
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", value_parser = parse_positive::<NonZeroU64>)]
     #[arg(help_heading = "Runs")]
-    pub(crate) runs: Option<u64>,
+    pub(crate) runs: Option<NonZeroU64>,
     /// Number of threads [default: all cores]
     #[arg(long, value_name = "T", value_parser = parse_threads)]
-    #[arg(default_value_t = 0, hide_default_value = true)]
     #[arg(help_heading = "Runs")]
-    pub(crate) threads: usize,
+    threads: Option<usize>,
 }
 
 impl RunOptions {
+    /// Returns the number of threads; 0 for one per core.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads.unwrap_or(0)
+    }
+
     /// Returns the number of runs, or `otherwise` if it is not given.
-    pub(crate) fn runs(&self, otherwise: u64) -> Result<u64, Failure> {
-        match self.runs {
-            Some(0) => Err(Failure::usage("invalid value '0' for --runs: expected at least 1")),
-            runs => Ok(runs.unwrap_or(otherwise)),
-        }
+    pub(crate) fn runs(&self, otherwise: u64) -> u64 {
+        self.runs.map_or(otherwise, NonZeroU64::get)
     }
 
     /// Returns all faults, in the order of the options.
@@ -192,7 +211,12 @@ impl RunOptions {
 
     /// Returns the latencies in a group of `size` processes.
     pub(crate) fn latency(&self, size: u32) -> Result<Latency, Failure> {
-        Latency::linked(self.latency, &self.link_latency, size).map_err(Failure::usage)
+        Latency::linked(self.usual_latency(), &self.link_latency, size).map_err(Failure::usage)
+    }
+
+    /// Returns the latency of links that --link-latency does not name.
+    pub(crate) fn usual_latency(&self) -> Distribution {
+        self.latency.unwrap_or(Distribution::units(1))
     }
 }
 

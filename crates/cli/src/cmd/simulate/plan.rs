@@ -8,17 +8,19 @@ use std::sync::Arc;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::{
     Card, Detection, ProcessId, Property, Rank, Requirement, Service, TICKS_PER_UNIT, Timing,
+    Topology,
 };
 use tenure_instances::{AnyAlgorithm, Run, Steering, TraceHeader, TraceOutput};
 use tenure_sim::{
-    BackgroundTraffic, Controls, Detector, Distribution, Entries, Initiators, InterventionError,
-    Latency, Locking, Pattern, Processes, Random, Report, RunError, Settings, SettingsError,
-    Tracking, Workload, group_options, replay_command, steering_options,
+    BackgroundTraffic, Carrier, Controls, Detector, Distribution, Entries, Initiators,
+    InterventionError, Latency, Locking, Pattern, Processes, Random, Report, RunError, Settings,
+    SettingsError, Tracking, Workload, group_options, replay_command, steering_options,
 };
 
 use super::options::RunOptions;
 use crate::cmd::failure::Failure;
 use crate::cmd::group::{EntriesOption, check_distinct};
+use crate::cmd::own_property::OwnPropertyOptions;
 use crate::cmd::program::with_program_name;
 use crate::cmd::property;
 
@@ -34,6 +36,10 @@ pub(crate) struct Plan {
     draws_ids: bool,
     /// Options of the algorithm, which are not in the settings, for replay commands.
     own_options: String,
+    /// Names of the vertices in a file; empty if they are numbers.
+    vertex_names: Vec<String>,
+    /// The same with the content of files, for headers of traces.
+    header_options: String,
     /// Properties that the user selected.
     named: Vec<Property>,
     steering: Steering,
@@ -45,16 +51,31 @@ pub(super) fn supported_properties() -> impl Iterator<Item = Property> {
         let mut agreements = Service::AGREEMENTS.iter();
         it.applies_to(Service::Office) || agreements.any(|service| it.applies_to(*service))
     };
-    Property::ALL.into_iter().filter(is_supported)
+    let own = tenure_instances::own_properties(Service::Office);
+    Property::ALL.into_iter().filter(is_supported).chain(own)
+}
+
+/// Splits the name of an algorithm from its variants, `ricart-agrawala+clock-only-defer`.
+pub(crate) fn split_variants(algorithm: &str) -> (&str, impl Iterator<Item = &str>) {
+    let mut parts = algorithm.split('+');
+    (parts.next().unwrap_or_default(), parts)
 }
 
 impl Plan {
-    /// Creates a plan for an algorithm.
+    /// Creates a plan for an algorithm. Its name may have variants after `+`, besides those of the
+    /// options.
     pub(crate) fn new(
         algorithm: &str,
         options: &RunOptions,
         named: &[Property],
     ) -> Result<Plan, Failure> {
+        let (algorithm, variants) = split_variants(algorithm);
+        let mut options = options.clone();
+        options.group.variant.extend(variants.map(str::to_owned));
+        Plan::of(algorithm, &options, named)
+    }
+
+    fn of(algorithm: &str, options: &RunOptions, named: &[Property]) -> Result<Plan, Failure> {
         let settings = settings(options)?;
         let parameters = parameters(options.group.parameters()?, &settings);
         let card = tenure_instances::card(algorithm, &parameters).map_err(Failure::usage)?;
@@ -64,10 +85,13 @@ impl Plan {
             parameters,
             draws_ids: options.group.draws_ids(),
             own_options: options.group.algorithm_options(),
+            vertex_names: options.group.vertex_names().to_vec(),
+            header_options: options.group.header_options(),
             named: named.to_vec(),
             steering: Steering::default(),
             card,
         };
+        plan.set_network()?;
         plan.set_workload(options)?;
         plan.check_properties()?;
         if options.gst.is_some() && plan.timing() != Timing::Partial {
@@ -77,6 +101,21 @@ impl Plan {
         plan.settings.check().map_err(settings_failure)?;
         plan.settings.check_against(&plan.card).map_err(settings_failure)?;
         Ok(plan)
+    }
+
+    /// Sets the network: the edges that the algorithm itself uses, or those below its links. The
+    /// timeouts follow from the delay of the longest route.
+    fn set_network(&mut self) -> Result<(), Failure> {
+        let Some(graph) = &self.parameters.graph else { return Ok(()) };
+        let graph = Arc::clone(graph);
+        self.settings.network.carrier = Some(match self.card.topology {
+            Topology::Graph => Carrier::direct(graph),
+            _ => Carrier::overlay(graph).map_err(Failure::usage)?,
+        });
+        let parameters = parameters(self.parameters.clone(), &self.settings);
+        self.card = tenure_instances::card(&self.card.name, &parameters).map_err(Failure::usage)?;
+        self.parameters = parameters;
+        Ok(())
     }
 
     /// Sets the workload that fits the service of the algorithm.
@@ -95,7 +134,7 @@ impl Plan {
             }
             _ => {
                 let workload = Workload::locking(locking(options, self.size())?);
-                let (tell, latency) = (options.app_messages, options.latency);
+                let (tell, latency) = (options.app_messages, options.usual_latency());
                 let chatter = BackgroundTraffic { tell, react: true, latency };
                 if tell.possible() { workload.with_background_traffic(chatter) } else { workload }
             }
@@ -132,6 +171,16 @@ impl Plan {
         self
     }
 
+    /// Adds the properties that the user wrote as expressions.
+    pub(crate) fn with_own(mut self, own: &OwnPropertyOptions) -> Result<Self, Failure> {
+        if !own.is_empty() {
+            let algorithm = self.algorithm(&self.settings)?;
+            let own = own.parse_for(&self.card, &*algorithm, self.size())?;
+            self.settings.instrumentation.own = own;
+        }
+        Ok(self)
+    }
+
     /// Adds interventions to the run.
     pub(crate) fn with_steering(mut self, steering: Steering) -> Self {
         self.steering = steering;
@@ -159,14 +208,16 @@ impl Plan {
         let is_requested = |property| self.named.contains(&property);
         let cost =
             self.settings.cost_exemption(&self.card).filter(|_| is_requested(Property::Cost));
-        let topology =
-            self.settings.ring_exemption(&self.card).filter(|_| is_requested(Property::Topology));
+        let topology = self
+            .settings
+            .topology_exemption(&self.card)
+            .filter(|_| is_requested(Property::Topology));
         if let Some(why) = cost.or(topology) {
             let property = if cost.is_some() { "cost" } else { "topology" };
             let message = format!("--property {property} cannot be checked for {name} here: {why}");
             return Err(Failure::usage(message));
         }
-        self.named = self.named.iter().map(|named| self.card.meant(*named)).collect();
+        self.named = self.named.iter().map(|named| self.card.with_own_k(*named)).collect();
         if self.named.iter().any(|named| named.requires() == Requirement::Clocks) {
             self.settings.instrumentation.order = Tracking::Always;
         }
@@ -180,6 +231,11 @@ impl Plan {
         self.settings.time.timing.unwrap_or(self.card.timing)
     }
 
+    /// Returns the names of the vertices in the file of `--topology`; empty if they are numbers.
+    pub(crate) fn vertex_names(&self) -> &[String] {
+        &self.vertex_names
+    }
+
     /// Returns the number of processes.
     pub(crate) fn size(&self) -> u32 {
         self.settings.size
@@ -188,6 +244,12 @@ impl Plan {
     /// True if ranks are drawn anew for each run.
     pub(crate) fn draws_ids(&self) -> bool {
         self.draws_ids
+    }
+
+    /// Measures the load if `is_measured`.
+    pub(crate) fn with_load(mut self, is_measured: bool) -> Self {
+        self.settings.instrumentation.load = is_measured;
+        self
     }
 
     /// Returns the settings that are common to all runs.
@@ -199,7 +261,10 @@ impl Plan {
     pub(crate) fn counts(&self, property: Property) -> bool {
         let mut promised = self.card.promised(Some(self.settings.time.drift_ppm));
         let mut named = self.named.iter().copied();
-        promised.any(|promise| promise.implies(property)) || named.any(|it| it.implies(property))
+        let is_own = matches!(property, Property::Custom(_));
+        is_own
+            || promised.any(|promise| promise.implies(property))
+            || named.any(|it| it.implies(property))
     }
 
     /// Returns the settings for a seed.
@@ -247,13 +312,13 @@ impl Plan {
     pub(crate) fn head(&self, settings: &Settings) -> TraceHeader {
         TraceHeader {
             replay: Some(with_program_name(&self.replay(settings)).into_owned()),
-            options: self.command_words(settings),
+            options: self.option_words(settings),
         }
     }
 
     /// Returns the options that recreate the group, word by word.
-    fn command_words(&self, settings: &Settings) -> Vec<String> {
-        let mut options = group_options(settings) + &self.own_options;
+    fn option_words(&self, settings: &Settings) -> Vec<String> {
+        let mut options = group_options(settings) + &self.header_options;
         if self.card.faults.absence && !settings.down.is_empty() {
             options.push_str(&format!(" --down {}", Processes(settings.down.clone())));
         }
@@ -334,7 +399,7 @@ fn locking(options: &RunOptions, size: u32) -> Result<Locking, Failure> {
     let pattern = match (options.sequential, options.arrivals) {
         (Some(total), _) => {
             entries = Entries::Each(0);
-            Pattern::Sequential { total }
+            Pattern::Sequential { total: total.get() }
         }
         (None, Some(every)) => Pattern::Open { every },
         (None, None) => Pattern::Closed { think: options.think },
@@ -377,6 +442,7 @@ fn longest_delay(settings: &Settings) -> u64 {
         Latency::Links(spans) => spans.iter().map(longest).max().unwrap_or(0),
     };
     let steps = longest(&settings.time.step).saturating_mul(u64::from(settings.size) + 1);
+    let latency = latency.saturating_mul(settings.network.longest_route());
     let delay = latency.saturating_add(steps).min(1 << 40);
     let drift = u64::from(settings.time.drift_ppm);
     let fast = delay * (TICKS_PER_UNIT + drift) / (TICKS_PER_UNIT - drift.min(999_999));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tenure_core::theory::Precision;
 use tenure_core::{ProcessId, Property, Service, TICKS_PER_UNIT};
-use tenure_sim::{BlockKind, EndReason, Moments, Report, Tally};
+use tenure_sim::{BlockKind, EdgeLoad, EndReason, Moments, ProcessLoad, Report, Tally};
 
 use super::experiment::{Outcome, Violation};
 use super::plan::Plan;
@@ -55,7 +55,7 @@ impl Table<'_> {
         self.plan.card.service.is_agreement()
     }
 
-    /// Returns the unit that messages are counted per.
+    /// Returns the unit of work to which message counts refer, such as an entry.
     fn unit(&self) -> &'static str {
         match self.plan.card.service {
             Service::Election => "per election",
@@ -86,6 +86,8 @@ impl Table<'_> {
             self.rows.row("entries", &format!("{}{order}", metrics.entered));
             self.delays(report);
         }
+        self.load(report);
+        self.network(report);
         let ended = match report.ended {
             EndReason::Served => "all requests served",
             EndReason::Quiescent => "no event left",
@@ -105,6 +107,57 @@ impl Table<'_> {
                 None => "",
             };
             self.rows.row("blocked", &format!("{blocked}{how}"));
+        }
+    }
+
+    /// Adds the load of processes and links, if it was measured.
+    fn load(&mut self, report: &Report) {
+        let Some(load) = &report.metrics.load else { return };
+        if let Some((at, busiest)) = load.busiest_process() {
+            let ProcessLoad { sent, received, handled } = busiest;
+            let mean = figure(load.mean_messages());
+            let message = format!(
+                "busiest {at}: {sent} sent, {received} received, {handled} steps; mean {mean} \
+                 messages a process"
+            );
+            self.rows.row("load", &message);
+        }
+        if let Some(((from, to), sent)) = load.busiest_link() {
+            let (mean, links) = (figure(load.mean_of_links()), load.links.len());
+            let message = format!("busiest {from}→{to}: {sent} messages; mean of {links}: {mean}");
+            self.rows.row("links", &message);
+        }
+        if report.metrics.entered > 0 {
+            let (entries, share) = (report.throughput(), 100.0 * load.utilisation());
+            let (entries, share) = (figure(entries), figure(share));
+            let message = format!("{entries} entries per unit of time; utilisation {share} %");
+            self.rows.row("throughput", &message);
+        }
+    }
+
+    /// Adds the load of the edges of the network, if there is one.
+    fn network(&mut self, report: &Report) {
+        let Some(network) = &report.metrics.network else { return };
+        if let Some(busiest) = network.busiest() {
+            let EdgeLoad { one, other, messages, .. } = busiest;
+            let (edges, mean) = (network.edges.len(), figure(network.mean_stress()));
+            let message = format!(
+                "{messages} messages over the busiest edge, {one}–{other}; mean of {edges} edges: \
+                 {mean}"
+            );
+            self.rows.row("stress", &message);
+        }
+        if network.is_overlay && network.messages > 0 {
+            let (mean, most) = (figure(network.mean_stretch()), network.longest_path);
+            let hops = network.hops;
+            let message = format!("{mean} edges per message, at most {most}; {hops} in total");
+            self.rows.row("stretch", &message);
+        }
+        let names = self.plan.vertex_names().iter().enumerate();
+        let names = names.map(|(place, name)| format!("{} = {name}", ProcessId::at(place)));
+        let names: Vec<String> = names.collect();
+        if !names.is_empty() {
+            self.rows.row("vertices", &listed(names.into_iter(), ", "));
         }
     }
 
@@ -192,6 +245,8 @@ impl Table<'_> {
             let entering = path.starts_with("delays") || path.starts_with("bypass");
             let electing = path.starts_with("election");
             path.starts_with("messages")
+                || path.starts_with("load")
+                || path.starts_with("network")
                 || path == "finished_at"
                 || if election { electing } else { entering || path == "entries.total" } && !agrees
         };

@@ -55,7 +55,8 @@ fn expected_in(plan: &Plan, settings: &Settings, drawn: bool) -> Option<Expected
 pub(crate) fn delays(plan: &Plan) -> Vec<f64> {
     let settings = plan.common();
     let latency = settings.network.latency.usual();
-    if !is_plain(plan) || !latency.is_constant() || settings.time.step != Distribution::ZERO {
+    let is_direct = settings.network.carrier.is_none() && latency.is_constant();
+    if !is_plain(plan) || !is_direct || settings.time.step != Distribution::ZERO {
         return Vec::new();
     }
     let theory = plan.card.theory.filter(|theory| theory.delay.whole);

@@ -14,14 +14,17 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use tenure_core::ProcessId;
+use tenure_trace::property::{PropertyJudge, Vocabulary};
 use tenure_trace::{
     Judgement, Kind, MAX_PROCESSES, MergeError, Merged, ReadError, ReadLimits, Record,
-    RecordFormatter, Subject, Trace, Verification, merge_files, merge_whole_files, plain,
-    verify_files,
+    RecordFormatter, Service, Subject, Trace, Verification, merge_files, merge_whole_files, plain,
+    verify, verify_files,
 };
 
 use super::failure::{Failure, Status};
 use super::output::{Format, print, print_json};
+use super::own_monitors;
+use super::own_property::OwnPropertyOptions;
 use super::program;
 use super::size::size;
 
@@ -51,6 +54,7 @@ pub(crate) struct Options {
         long = "most-processes",
         global = true,
         value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..),
         default_value_t = MAX_PROCESSES
     )]
     max_processes: u32,
@@ -73,6 +77,8 @@ struct VerifyOptions {
     /// Traces of all processes of the run, and those of its parent and its resource
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    own: OwnPropertyOptions,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -102,7 +108,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let Options { max_line_bytes, max_processes, .. } = *options;
     ReadLimits { max_line_bytes, max_processes }.set_for_program();
     match &options.command {
-        Command::Verify(options) => verify(options),
+        Command::Verify(options) => verify_traces(options),
         Command::Show(options) => show(options),
         Command::Diagram(options) => diagram::run(options),
         Command::Diff(options) => diff::run(options),
@@ -112,14 +118,43 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     }
 }
 
-fn verify(options: &VerifyOptions) -> Result<Status, Failure> {
-    let verification: Verification = verify_files(&options.files).map_err(input_failure)?;
+fn verify_traces(options: &VerifyOptions) -> Result<Status, Failure> {
+    let has_monitors = tenure_instances::own_properties(Service::Office).next().is_some();
+    let verification: Verification = if options.own.is_empty() && !has_monitors {
+        verify_files(&options.files).map_err(input_failure)?
+    } else {
+        verify_own(options)?
+    };
     match options.format {
         Format::Json => print_json(&verification)?,
         Format::Text => print(&verification.to_string())?,
     }
     let violated = verification.verdict == Judgement::Violated;
     Ok(if violated { Status::Violated } else { Status::Success })
+}
+
+/// Verifies traces and judges the properties that the user wrote.
+fn verify_own(options: &VerifyOptions) -> Result<Verification, Failure> {
+    let merged = merge_whole_files(&options.files).map_err(input_failure)?;
+    let (header, records) = (&merged.header, &merged.records);
+    let mut vocabulary = Vocabulary::new(header.n, header.service);
+    vocabulary.learn(records);
+    if !records.iter().any(|record| matches!(record.kind, Kind::State(_))) {
+        vocabulary.states = None;
+    }
+    let own = options.own.parse(&vocabulary)?;
+    let mut judge = PropertyJudge::new(&own, header.n, header.service, &[]);
+    records.iter().for_each(|record| judge.read(record));
+    let ended = records
+        .iter()
+        .any(|record| record.kind == Kind::End && !matches!(record.process, Subject::Process(_)));
+    let start = records.first().map_or(0, |record| record.time);
+    let mut verification = verify(&merged);
+    for finding in judge.finish(ended) {
+        verification.add(finding, start);
+    }
+    own_monitors::judge(&merged, ended, &mut verification);
+    Ok(verification)
 }
 
 fn show(options: &ShowOptions) -> Result<Status, Failure> {

@@ -2,11 +2,13 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, Parser, ValueEnum};
 use serde::Serialize;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Property;
+use tenure_trace::property::{Form, OwnProperty, PropertyJudge, Vocabulary};
 use tenure_trace::{
     ActionError, ClockUnit, FollowError, Header, Kind, Merged, Record, Schedule, Subject, Trace,
     TraceVerifier, Verification, merge, merge_files, plain, verify, verify_files,
@@ -14,8 +16,10 @@ use tenure_trace::{
 
 use super::{input_failure, warn_torn};
 use crate::cmd::failure::{Failure, Status};
+use crate::cmd::graph::option_with_file;
 use crate::cmd::group::GroupOptions;
 use crate::cmd::output::{Format, print, print_json};
+use crate::cmd::own_monitors;
 use crate::cmd::property::parser as property_parser;
 
 /// Upper bound on steps after the recorded ones, so that no process waits only for time to pass.
@@ -61,7 +65,6 @@ struct Line {
 #[derive(Serialize)]
 struct Outcome<'a> {
     property: Property,
-    #[serde(rename = "over")]
     engine: &'a str,
     steps: usize,
     violated_again: bool,
@@ -77,9 +80,11 @@ struct Outcome<'a> {
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let trace = Trace::read(&options.file).map_err(|error| input_failure(error.into()))?;
     warn_torn(trace.torn.as_slice(), &[]);
-    let property = match options.property {
-        Some(property) => property,
-        None => violated(&trace, &options.file)?,
+    let own = if options.property.is_none() { own_property(&trace)? } else { None };
+    let property = match (options.property, &own) {
+        (Some(property), _) => property,
+        (None, Some(own)) => own.property(),
+        (None, None) => violated(&trace, &options.file)?,
     };
     let parameters = parameters(&trace.header)?;
     let directory = tempfile::tempdir().map_err(Failure::environment)?;
@@ -96,11 +101,14 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         most_messages: trace.header.most_messages,
         most_bypass: trace.header.most_bypass,
         topology: trace.header.topology,
+        graph: trace.header.graph.clone(),
         ..merged.header
     };
-    let verification = verify(&merged);
+    let mut verification = verify(&merged);
+    own_monitors::judge(&merged, true, &mut verification);
+    let own_step = own.and_then(|own| judge_own(&own, &merged, &mut verification));
     let is_violated = violates(&verification, property);
-    let step = records_until(&merged, property).filter(|_| is_violated);
+    let step = own_step.or_else(|| records_until(&merged, property)).filter(|_| is_violated);
     report(
         options,
         &Outcome {
@@ -118,6 +126,46 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         },
     )?;
     Ok(if is_violated { Status::Violated } else { Status::Success })
+}
+
+/// Returns the property of a counterexample that is an expression.
+fn own_property(trace: &Trace) -> Result<Option<Arc<OwnProperty>>, Failure> {
+    let header = &trace.header;
+    let Some((form, text)) = header.violates.as_deref().and_then(Form::of_name) else {
+        return Ok(None);
+    };
+    // The names were checked when the run was saved.
+    let vocabulary = Vocabulary { messages: None, ..Vocabulary::new(header.n, header.service) };
+    let property = OwnProperty::parse(form, text, &vocabulary)
+        .map_err(|error| Failure::expression(form.name(), &error))?;
+    if property.uses().states {
+        let message = "a replay has no states of processes: repeat the command of the search";
+        return Err(Failure::usage(message));
+    }
+    Ok(Some(Arc::new(property)))
+}
+
+/// Judges a property that is an expression, and adds the finding. Returns the number of records
+/// until it is violated, unless only the end violates it.
+fn judge_own(
+    property: &Arc<OwnProperty>,
+    merged: &Merged,
+    verification: &mut Verification,
+) -> Option<usize> {
+    let Header { n, service, .. } = merged.header;
+    let mut judge = PropertyJudge::new(std::slice::from_ref(property), n, service, &[]);
+    let mut violated = None;
+    for (records, record) in merged.records.iter().enumerate() {
+        judge.read(record);
+        if violated.is_none() && judge.violation().is_some() {
+            violated = Some(records);
+        }
+    }
+    let start = merged.records.first().map_or(0, |record| record.time);
+    for finding in judge.finish(true) {
+        verification.add(finding, start);
+    }
+    violated
 }
 
 fn violates(verification: &Verification, property: Property) -> bool {
@@ -166,7 +214,9 @@ fn violated(trace: &Trace, file: &Path) -> Result<Property, Failure> {
                 plain(name)
             ))
         };
-        return Property::from_name(name).ok_or_else(unknown);
+        let mut own = tenure_instances::own_properties(trace.header.service);
+        let known = Property::from_name(name).or_else(|| own.find(|own| own.name() == name));
+        return known.ok_or_else(unknown);
     }
     let verification = verify_files(&[file]).map_err(input_failure)?;
     let first = verification.violations.first();
@@ -177,6 +227,11 @@ fn violated(trace: &Trace, file: &Path) -> Result<Property, Failure> {
 
 /// Returns the parameters of the algorithm, from the header of a trace.
 pub(crate) fn parameters(header: &Header) -> Result<Parameters, Failure> {
+    // A header has the content of files, so that a trace makes no program read one.
+    if let Some(option) = option_with_file(&header.options) {
+        let message = format!("the header of the trace names a file for {option}");
+        return Err(Failure::usage(message));
+    }
     let words = ["replay".to_owned()].into_iter().chain(header.options.iter().cloned());
     let line = Line::try_parse_from(words).map_err(|_| {
         Failure::usage("invalid options in the header of the trace: it may be from another release")

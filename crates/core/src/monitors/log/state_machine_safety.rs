@@ -8,8 +8,8 @@ use crate::property::Property;
 use crate::service::log::{Command, Entry, Event, Payload};
 
 /// *State machine safety*: all processes apply the same entries, in the order of the log and
-/// without gaps. Each life starts at the beginning or with a snapshot. The state at an index is the
-/// same everywhere, whether a user provided it there or restored it.
+/// without gaps. After a boot, a process applies from the first entry or from a snapshot. The state
+/// at an index is the same everywhere, whether a user provided it there or restored it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct StateMachineSafety {
     /// Committed entries, from index 1.
@@ -48,8 +48,14 @@ impl StateMachineSafety {
         }
     }
 
-    /// Records the state that a user provides for a snapshot.
-    fn hand_over(&mut self, at: ProcessId, index: u64, state: &Payload) -> Result<(), Violation> {
+    /// Records the state of a process at `index`, which the process provides for a snapshot or
+    /// restores from one. Returns an error if another process had a different state at this index.
+    fn record_state(
+        &mut self,
+        at: ProcessId,
+        index: u64,
+        state: &Payload,
+    ) -> Result<(), Violation> {
         match self.states.get(&index) {
             Some(known) if known != state => {
                 let message = format!("at {index}, {at} has the state {state}, and others {known}");
@@ -62,11 +68,11 @@ impl StateMachineSafety {
         }
     }
 
-    /// Checks the snapshot that a process restores. The property *no creation* checks that some
-    /// user provided it.
+    /// Records that a process restores a snapshot, and compares its state with the state of others.
+    /// The property *no creation* checks that some user provided the snapshot.
     fn restore(&mut self, at: ProcessId, index: u64, state: &Payload) -> Result<(), Violation> {
         self.applied.insert(at, index);
-        self.hand_over(at, index, state)
+        self.record_state(at, index, state)
     }
 }
 
@@ -86,7 +92,7 @@ impl Monitor<Command, Event> for StateMachineSafety {
                 self.restore(at, *index, state)
             }
             Observation::Command { command: Command::Compact { index, state, .. }, .. } => {
-                self.hand_over(at, *index, state)
+                self.record_state(at, *index, state)
             }
             Observation::Crashed => {
                 self.applied.remove(&at);

@@ -1,4 +1,4 @@
-//! Accepted and refused handshakes, which do not disturb other peers.
+//! Accepted and refused handshakes. A refused one does not disturb other peers.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use tenure_runtime::transport::{
 };
 
 use super::support::{
-    P1, P2, P3, Ports, RawPeer, boot, eventually, greeting, group, hello, limits, pair, receive,
-    refused, still_talk,
+    P1, P2, P3, Ports, RawPeer, assert_still_connected, boot, eventually, greeting, group, hello,
+    limits, pair, receive, refused,
 };
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn wrong_handshake_is_refused_without_harm() {
         peer.wait_closed().await;
         let view = nodes[0].0.view();
         eventually("the refusal is counted", || refused(&view, refusal) == before + 1).await;
-        still_talk(&mut nodes).await;
+        assert_still_connected(&mut nodes).await;
     }
     // A correct introduction is accepted.
     RawPeer::join(ports.addresses[0], right).await;
@@ -69,7 +69,7 @@ async fn malformed_handshake_closes_only_its_connection() {
         peer.send_bytes(bytes).await;
         peer.wait_closed().await;
         eventually("the refusal is counted", || refused(&view, Refusal::Malformed) == count).await;
-        still_talk(&mut nodes).await;
+        assert_still_connected(&mut nodes).await;
     }
 }
 

@@ -14,8 +14,8 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::support::{
-    P1, P2, P3, Ports, RawPeer, comes_up, eventually, goes_down, greeting, group, hello, message,
-    receive, refused, still_talk,
+    P1, P2, P3, Ports, RawPeer, assert_still_connected, eventually, greeting, group, hello,
+    message, receive, receive_peer_down, receive_peer_up, refused,
 };
 
 fn start(ports: &mut Ports, me: ProcessId, keys: &Keyring) -> (Mesh, Inbox) {
@@ -23,7 +23,7 @@ fn start(ports: &mut Ports, me: ProcessId, keys: &Keyring) -> (Mesh, Inbox) {
     Mesh::start(settings).expect("a mesh")
 }
 
-/// Starts P1 and P2 with these keys.
+/// Starts P1 and P2 with these keys, and waits until they are connected.
 async fn sealed_pair(ports: &mut Ports, keys: &[Keyring]) -> [(Mesh, Inbox); 2] {
     let (mut first, mut second) = (start(ports, P1, &keys[0]), start(ports, P2, &keys[1]));
     assert_eq!(receive(&mut first.1).await, Incoming::PeerUp { peer: P2, session: 1 });
@@ -35,7 +35,8 @@ fn private(count: usize) -> Vec<PrivateKey> {
     (0..count).map(|_| PrivateKey::generate().expect("entropy")).collect()
 }
 
-/// Returns the keys of `me` with its view of the keys of the group.
+/// Returns the keys of process `me`: its private key and the public keys that it expects from its
+/// group.
 fn keys(me: ProcessId, mine: &PrivateKey, of: &[PublicKey]) -> Keyring {
     let group = GroupKeys::new(of.iter().map(|key| vec![*key]).collect()).expect("keys");
     Keys::new(me, mine.clone(), group).expect("it lists its own key").into()
@@ -45,7 +46,7 @@ fn keys(me: ProcessId, mine: &PrivateKey, of: &[PublicKey]) -> Keyring {
 async fn peers_with_keys_exchange_messages_of_any_length() {
     let mut ports = Ports::of(2);
     let mut nodes = sealed_pair(&mut ports, &group(2)).await;
-    still_talk(&mut nodes).await;
+    assert_still_connected(&mut nodes).await;
     let [(first, _), (_, inbox)] = &mut nodes;
     for length in [0, 1, 65_535, 65_536, 500_000] {
         first.send(P2, vec![7; length]).expect("room");
@@ -66,7 +67,7 @@ async fn unlisted_key_is_refused_without_effects() {
     let peers = impostor.view().peers();
     assert!(peers.iter().all(|peer| !peer.is_connected && peer.session.is_none()), "{peers:?}");
     assert_eq!(nodes[0].0.view().peers()[1].session, None);
-    still_talk(&mut nodes).await;
+    assert_still_connected(&mut nodes).await;
 }
 
 #[tokio::test]
@@ -105,11 +106,11 @@ async fn refuses_member_that_claims_another_identity() {
     let view = nodes[0].0.view();
     eventually("the connection is refused", || refused(&view, Refusal::WrongSender) > 0).await;
     assert!(!impostor.view().peers()[0].is_connected);
-    still_talk(&mut nodes).await;
+    assert_still_connected(&mut nodes).await;
     // The real P3 can still connect.
     impostor.close(Duration::ZERO).await;
     let (_third, mut inbox) = start(&mut ports, P3, &listed[2]);
-    assert_eq!(comes_up(&mut inbox, P1).await, 1);
+    assert_eq!(receive_peer_up(&mut inbox, P1).await, 1);
 }
 
 #[tokio::test]
@@ -135,11 +136,11 @@ async fn replaces_key_at_run_time() {
     let [(mesh, mut inbox), one] = sealed_pair(&mut ports, &[first.clone(), second]).await;
     first.replace(with(P1, 0, &[1, 2]));
     drop(one);
-    assert_eq!(goes_down(&mut inbox, P2).await, 1);
+    assert_eq!(receive_peer_down(&mut inbox, P2).await, 1);
     let another = Keyring::from(with(P2, 2, &[1, 2]));
     let settings = Settings { trust: Trust::Keys(another), ..ports.settings(P2, 2) };
     let (_two, mut other) = Mesh::start(settings).expect("a mesh");
-    assert_eq!(comes_up(&mut inbox, P2).await, 2);
+    assert_eq!(receive_peer_up(&mut inbox, P2).await, 2);
     mesh.send(P2, b"with the new key".to_vec()).expect("room");
     assert_eq!(message(&mut other).await.2, b"with the new key");
 }
@@ -155,7 +156,7 @@ async fn dialer_tries_each_key_of_its_peer() {
     };
     let (_first, mut inbox) = start(&mut ports, P1, &with(P1, 2));
     let (_second, _other) = start(&mut ports, P2, &with(P2, 1));
-    assert_eq!(comes_up(&mut inbox, P2).await, 1);
+    assert_eq!(receive_peer_up(&mut inbox, P2).await, 1);
 }
 
 #[tokio::test]
@@ -171,7 +172,7 @@ async fn majority_of_mismatched_peers_evicts_node() {
     };
     assert_eq!(refusal, Refusal::WrongCluster);
     // Only one of three is misconfigured, so the other two continue.
-    still_talk(&mut nodes).await;
+    assert_still_connected(&mut nodes).await;
     assert!(nodes.iter_mut().all(|(_, inbox)| inbox.try_receive().is_none()));
 }
 
@@ -180,7 +181,7 @@ struct TamperingProxy {
     address: SocketAddr,
     /// Data that P2 sent over its last connection.
     received: Arc<Mutex<Vec<u8>>>,
-    /// Manipulation of the next data of P2.
+    /// Manipulation of the data that P2 sends next.
     tampering: Arc<Mutex<Tampering>>,
 }
 
@@ -190,7 +191,7 @@ enum Tampering {
     Nothing,
     /// Flips a bit.
     Flip,
-    /// Repeats the previous data.
+    /// Sends the previous data again.
     Repeat,
     /// Drops the data.
     LeaveOut,
@@ -262,8 +263,8 @@ async fn tampered_pair(keys: Option<&[Keyring]>) -> ([(Mesh, Inbox); 2], Tamperi
     let mut second = Settings { trust: trust(1), ..ports.settings(P2, 1) };
     second.addresses[0] = proxy.address.to_string();
     let mut second = Mesh::start(second).expect("a mesh");
-    comes_up(&mut first.1, P2).await;
-    comes_up(&mut second.1, P1).await;
+    receive_peer_up(&mut first.1, P2).await;
+    receive_peer_up(&mut second.1, P1).await;
     ([first, second], proxy)
 }
 
@@ -324,5 +325,5 @@ async fn replayed_connection_is_refused() {
     again.wait_closed().await;
     eventually("the connection is refused", || refused(&view, Refusal::Unproven) == 1).await;
     assert_eq!(nodes[0].1.try_receive(), None, "the existing connection continues");
-    still_talk(&mut nodes).await;
+    assert_still_connected(&mut nodes).await;
 }

@@ -6,8 +6,8 @@ use tenure_runtime::transport::frame::{Frame, Introduction};
 use tenure_runtime::transport::{Incoming, Mesh, MeshError, SendError};
 
 use super::support::{
-    P1, P2, P3, Ports, RawPeer, TEST_TIMEOUT, boot, comes_up, eventually, goes_down, greeting,
-    hello, message, pair, still_talk,
+    P1, P2, P3, Ports, RawPeer, TEST_TIMEOUT, assert_still_connected, boot, eventually, greeting,
+    hello, message, pair, receive_peer_down, receive_peer_up,
 };
 
 #[tokio::test]
@@ -62,7 +62,7 @@ async fn violation_closes_only_its_connection() {
         peer.send_bytes(&bytes).await;
         peer.wait_closed().await;
         eventually(violation, || view.counts().malformed == count).await;
-        still_talk(&mut nodes).await;
+        assert_still_connected(&mut nodes).await;
     }
 }
 
@@ -141,7 +141,7 @@ async fn close_delivers_sent_messages_first() {
         for number in 0..1000_u32 {
             assert_eq!(message(&mut second.1).await.2, number.to_le_bytes());
         }
-        assert_eq!(goes_down(&mut second.1, P1).await, 1);
+        assert_eq!(receive_peer_down(&mut second.1, P1).await, 1);
     };
     tokio::join!(first.0.close(TEST_TIMEOUT), receive);
 }
@@ -151,7 +151,7 @@ async fn close_ends_in_time_despite_silent_peer() {
     let mut ports = Ports::of(2);
     let (mesh, mut inbox) = ports.start(P1, 1);
     let _mute = RawPeer::join(ports.addresses[0], hello(P2, P1, 2)).await;
-    assert_eq!(comes_up(&mut inbox, P2).await, 1);
+    assert_eq!(receive_peer_up(&mut inbox, P2).await, 1);
     mesh.send(P2, b"never acknowledged".to_vec()).expect("room");
     mesh.close(Duration::from_millis(10)).await;
     assert_eq!(inbox.receive().await, None);
@@ -173,7 +173,7 @@ async fn lost_peer_is_reported_with_status() {
     let status = &mesh.view().peers()[0];
     assert!(status.is_connected && status.connected_at.is_some(), "{status:?}");
     drop(second);
-    assert_eq!(goes_down(&mut inbox, P2).await, 1);
+    assert_eq!(receive_peer_down(&mut inbox, P2).await, 1);
     let status = &mesh.view().peers()[0];
     assert!(!status.is_connected && status.error.is_some(), "{status:?}");
     assert_eq!((status.peer, status.session), (P2, Some(1)));
@@ -190,7 +190,7 @@ async fn unreachable_peer_appears_in_status() {
     assert!(view.peers()[0].error.is_some());
     assert_eq!(inbox.try_receive(), None);
     let (_first, _) = ports.start(P1, 1);
-    assert_eq!(comes_up(&mut inbox, P1).await, 1);
+    assert_eq!(receive_peer_up(&mut inbox, P1).await, 1);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Queues are bounded, and a stalled peer does not delay others for long.
+//! Queues are bounded, and a stalled peer does not delay other peers for long.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use tenure_runtime::transport::{Mesh, SendError};
 use tokio::time::timeout;
 
 use super::support::{
-    P1, P2, P3, Ports, RawPeer, TEST_TIMEOUT, comes_up, eventually, hello, message, message_from,
-    pair,
+    P1, P2, P3, Ports, RawPeer, TEST_TIMEOUT, eventually, hello, message, message_from, pair,
+    receive_peer_up,
 };
 
 #[tokio::test]
@@ -37,7 +37,7 @@ async fn unacknowledged_messages_block_until_acknowledged() {
     settings.limits.stall_timeout = Duration::from_secs(3600);
     let (mesh, mut inbox) = Mesh::start(settings).expect("a mesh");
     let mut slow = RawPeer::join(ports.addresses[0], hello(P3, P1, 3)).await;
-    assert_eq!(comes_up(&mut inbox, P3).await, 1);
+    assert_eq!(receive_peer_up(&mut inbox, P3).await, 1);
     (0..6).for_each(|byte| mesh.send(P3, vec![byte]).expect("room"));
     assert!(!mesh.has_room(), "more than half of the queue is in use");
     for number in 1..=6 {
@@ -61,7 +61,7 @@ async fn stalled_peer_blocks_for_limited_time() {
     settings.limits.stall_timeout = Duration::from_millis(10);
     let (mesh, mut inbox) = Mesh::start(settings).expect("a mesh");
     let _mute = RawPeer::join(ports.addresses[0], hello(P2, P1, 2)).await;
-    assert_eq!(comes_up(&mut inbox, P2).await, 1);
+    assert_eq!(receive_peer_up(&mut inbox, P2).await, 1);
     (0..10).for_each(|byte| mesh.send(P2, vec![byte]).expect("room"));
     timeout(TEST_TIMEOUT, mesh.wait_for_room()).await.expect("the stall timeout passes");
     assert_eq!(mesh.send(P2, vec![10]), Err(SendError::Full { to: P2 }));
@@ -75,7 +75,7 @@ async fn lost_peer_delays_no_sender() {
     settings.limits.stall_timeout = Duration::from_secs(3600);
     let (mesh, mut inbox) = Mesh::start(settings).expect("a mesh");
     let mute = RawPeer::join(ports.addresses[0], hello(P2, P1, 2)).await;
-    assert_eq!(comes_up(&mut inbox, P2).await, 1);
+    assert_eq!(receive_peer_up(&mut inbox, P2).await, 1);
     (0..10).for_each(|byte| mesh.send(P2, vec![byte]).expect("room"));
     assert!(!mesh.has_room());
     let go = async { drop(mute) };
@@ -94,7 +94,7 @@ async fn slow_consumer_delays_its_peer_without_loss() {
     settings.limits.queue_frames = 100;
     settings.limits.stall_timeout = Duration::from_secs(3600);
     let (second, mut other) = Mesh::start(settings).expect("a mesh");
-    assert_eq!(comes_up(&mut other, P1).await, 1);
+    assert_eq!(receive_peer_up(&mut other, P1).await, 1);
     let mut sent = 0_u32;
     while second.has_room() {
         second.send(P1, sent.to_le_bytes().to_vec()).expect("room");

@@ -9,9 +9,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use super::support::{P1, P2, Ports, comes_up, message};
+use super::support::{P1, P2, Ports, message, receive_peer_up};
 
-/// Returns the next number of a pseudorandom sequence that depends only on the seed.
+/// Returns the next number of a pseudorandom sequence. The sequence depends only on the seed.
 fn next_random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -46,7 +46,8 @@ impl CuttingProxy {
     }
 }
 
-/// Forwards bytes both ways until either budget is used up, and closes both ends.
+/// Forwards bytes in both directions until the budget of one direction is used up. Then closes both
+/// ends.
 async fn forward(mut near: TcpStream, target: SocketAddr, mut there: u64, mut back: u64) {
     let Ok(mut far) = TcpStream::connect(target).await else { return };
     let (mut here, mut yonder) = ([0; 512], [0; 512]);
@@ -65,7 +66,8 @@ async fn forward(mut near: TcpStream, target: SocketAddr, mut there: u64, mut ba
     }
 }
 
-/// Sends `count` numbered messages whenever there is room, and receives `count` messages.
+/// Sends `count` numbered messages to `peer`, whenever there is room. Meanwhile receives `count`
+/// messages.
 async fn exchange((mesh, inbox): &mut (Mesh, Inbox), peer: tenure_core::ProcessId, count: u32) {
     let (mut sent, mut received) = (0_u32, 0_u32);
     while sent < count || received < count {
@@ -127,6 +129,6 @@ async fn messages_sent_while_disconnected_arrive() {
     settings.addresses[0] = scissors.address.to_string();
     let mut second = Mesh::start(settings).expect("a mesh");
     let mut first = ports.start(P1, 1);
-    assert_eq!(comes_up(&mut first.1, P2).await, 1);
+    assert_eq!(receive_peer_up(&mut first.1, P2).await, 1);
     tokio::join!(exchange(&mut first, P2, 100), exchange(&mut second, P1, 100));
 }

@@ -7,24 +7,24 @@ use tenure_runtime::transport::frame::{Boot, Frame, Introduction};
 use tenure_runtime::transport::{Evicted, Incoming, Listen, Mesh, Refusal, Settings};
 
 use super::support::{
-    P1, P2, Ports, RawPeer, TEST_TIMEOUT, boot, comes_up, eventually, goes_down, greeting, hello,
-    message, pair, receive,
+    P1, P2, Ports, RawPeer, TEST_TIMEOUT, boot, eventually, greeting, hello, message, pair,
+    receive, receive_peer_down, receive_peer_up,
 };
 
-/// Lets `stays` send messages to `returns`, which is killed and boots again with session 2. Asserts
-/// that no message for the old session reaches the new one.
-async fn a_successor_gets_only_its_own(stays: ProcessId, returns: ProcessId) {
+/// Process `stays` sends messages to `returns`, which is killed and boots again with session 2.
+/// Asserts that no message for the old session reaches the new session.
+async fn assert_no_message_crosses_sessions(stays: ProcessId, returns: ProcessId) {
     let mut ports = Ports::of(2);
     let nodes = pair(&mut ports).await;
     let [first, second] = nodes;
     let ((mesh, mut inbox), killed) = if stays == P1 { (first, second) } else { (second, first) };
     drop(killed);
-    assert_eq!(goes_down(&mut inbox, returns).await, 1);
+    assert_eq!(receive_peer_down(&mut inbox, returns).await, 1);
     for _ in 0..10 {
         mesh.send(returns, b"for the dead".to_vec()).expect("room");
     }
     let (_returned, mut successor) = ports.start(returns, 2);
-    assert_eq!(comes_up(&mut inbox, returns).await, 2);
+    assert_eq!(receive_peer_up(&mut inbox, returns).await, 2);
     mesh.send(returns, b"for the successor".to_vec()).expect("room");
     assert_eq!(receive(&mut successor).await, Incoming::PeerUp { peer: stays, session: 1 });
     assert_eq!(message(&mut successor).await.2, b"for the successor");
@@ -34,12 +34,12 @@ async fn a_successor_gets_only_its_own(stays: ProcessId, returns: ProcessId) {
 
 #[tokio::test]
 async fn dialing_successor_receives_only_its_own_messages() {
-    a_successor_gets_only_its_own(P1, P2).await;
+    assert_no_message_crosses_sessions(P1, P2).await;
 }
 
 #[tokio::test]
 async fn dialed_successor_receives_only_its_own_messages() {
-    a_successor_gets_only_its_own(P2, P1).await;
+    assert_no_message_crosses_sessions(P2, P1).await;
 }
 
 #[tokio::test]
@@ -47,13 +47,13 @@ async fn unacknowledged_messages_end_with_their_session() {
     let mut ports = Ports::of(2);
     let (mesh, mut inbox) = ports.start(P1, 1);
     let mut mute = RawPeer::join(ports.addresses[0], hello(P2, P1, 2)).await;
-    assert_eq!(comes_up(&mut inbox, P2).await, 1);
+    assert_eq!(receive_peer_up(&mut inbox, P2).await, 1);
     mesh.send(P2, b"under way".to_vec()).expect("room");
     mute.receive(|frame| assert!(matches!(frame, Frame::Data { number: 1, .. }), "{frame:?}"))
         .await;
     drop(mute);
     let (_second, mut successor) = ports.start(P2, 2);
-    assert_eq!(comes_up(&mut inbox, P2).await, 2);
+    assert_eq!(receive_peer_up(&mut inbox, P2).await, 2);
     mesh.send(P2, b"new".to_vec()).expect("room");
     assert_eq!(message(&mut successor).await.2, b"new");
     assert_eq!(mesh.view().counts().discarded, 1);
@@ -74,7 +74,7 @@ async fn messages_before_peer_up_target_earlier_session() {
     .await;
     mesh.send(P2, b"an answer to the dead".to_vec()).expect("room");
     eventually("the message is discarded", || view.counts().discarded == 1).await;
-    assert_eq!(comes_up(&mut inbox, P2).await, 2);
+    assert_eq!(receive_peer_up(&mut inbox, P2).await, 2);
     mesh.send(P2, b"hello again".to_vec()).expect("room");
     assert_eq!(message(&mut successor).await.2, b"hello again");
 }
@@ -98,7 +98,7 @@ async fn refuses_session_older_than_known() {
     let (mesh, mut inbox) = ports.start(P1, 1);
     let newer = Introduction { boot: boot(6), ..hello(P2, P1, 2) };
     let _newer = RawPeer::join(ports.addresses[0], newer).await;
-    assert_eq!(comes_up(&mut inbox, P2).await, 6);
+    assert_eq!(receive_peer_up(&mut inbox, P2).await, 6);
     let mut older = RawPeer::dial(ports.addresses[0]).await;
     older.send(&greeting(Introduction { boot: boot(5), ..hello(P2, P1, 2) })).await;
     assert_eq!(older.receive_refusal().await, Refusal::OldSession.code());
@@ -111,7 +111,7 @@ async fn superseded_session_is_refused_at_once() {
     let (_mesh, mut inbox) = ports.start(P1, 1);
     let session = |session| Introduction { boot: boot(session), ..hello(P2, P1, 2) };
     let mut older = RawPeer::join(ports.addresses[0], session(5)).await;
-    assert_eq!(comes_up(&mut inbox, P2).await, 5);
+    assert_eq!(receive_peer_up(&mut inbox, P2).await, 5);
     let _newer = RawPeer::join(ports.addresses[0], session(6)).await;
     assert_eq!(older.receive_refusal().await, Refusal::OldSession.code());
     older.wait_closed().await;
@@ -123,7 +123,7 @@ async fn refuses_second_boot_with_same_session() {
     let (mesh, mut inbox) = ports.start(P1, 1);
     let nonce = |nonce| Introduction { boot: Boot { session: 5, nonce }, ..hello(P2, P1, 2) };
     let mut original = RawPeer::join(ports.addresses[0], nonce(1)).await;
-    assert_eq!(comes_up(&mut inbox, P2).await, 5);
+    assert_eq!(receive_peer_up(&mut inbox, P2).await, 5);
     let mut copy = RawPeer::dial(ports.addresses[0]).await;
     copy.send(&greeting(nonce(2))).await;
     assert_eq!(copy.receive_refusal().await, Refusal::Twin.code());
@@ -137,7 +137,7 @@ async fn refuses_distant_session_without_recording_it() {
     let mut ports = Ports::of(2);
     let (mesh, mut inbox) = ports.start(P1, 1);
     let (_second, _other) = ports.start(P2, 7);
-    assert_eq!(comes_up(&mut inbox, P2).await, 7);
+    assert_eq!(receive_peer_up(&mut inbox, P2).await, 7);
     for session in [8 + (1 << 39), 1 << 40, u64::MAX] {
         let mut peer = RawPeer::dial(ports.addresses[0]).await;
         let far = Introduction { boot: boot(session), ..hello(P2, P1, 2) };
@@ -147,15 +147,15 @@ async fn refuses_distant_session_without_recording_it() {
     assert_eq!(mesh.view().peers()[0].session, Some(7));
 }
 
-/// Boots `returns` with an earlier session than session 9, which `stays` knows. Asserts that
+/// Boots `returns` with a session below 9, although `stays` knows its session 9. Asserts that
 /// `returns` is evicted.
 async fn outdated_session_is_evicted(stays: ProcessId, returns: ProcessId) {
     let mut ports = Ports::of(2);
     let (_mesh, mut inbox) = ports.start(stays, 1);
     let (newer, _other) = ports.start(returns, 9);
-    assert_eq!(comes_up(&mut inbox, returns).await, 9);
+    assert_eq!(receive_peer_up(&mut inbox, returns).await, 9);
     drop(newer);
-    assert_eq!(goes_down(&mut inbox, returns).await, 9);
+    assert_eq!(receive_peer_down(&mut inbox, returns).await, 9);
     let (_older, mut forgetful) = ports.start(returns, 1);
     let out = Evicted { by: stays, refusal: Refusal::OldSession };
     assert_eq!(receive(&mut forgetful).await, Incoming::Evicted(out));
@@ -177,8 +177,8 @@ async fn older_of_two_nodes_of_one_process_is_evicted() {
     let mut ports = Ports::of(2);
     let (_mesh, mut inbox) = ports.start(P1, 1);
     let (_older, mut superseded) = ports.start(P2, 8);
-    assert_eq!(comes_up(&mut inbox, P2).await, 8);
-    assert_eq!(comes_up(&mut superseded, P1).await, 1);
+    assert_eq!(receive_peer_up(&mut inbox, P2).await, 8);
+    assert_eq!(receive_peer_up(&mut superseded, P1).await, 1);
     let elsewhere = Listen::Address("127.0.0.1:0".parse().expect("an address"));
     let settings = Settings { listen: elsewhere, ..ports.settings(P2, 9) };
     let (_newer, _) = Mesh::start(settings).expect("a mesh");
@@ -215,7 +215,7 @@ async fn new_connection_replaces_dead_one() {
     let mut ports = Ports::of(2);
     let (mesh, mut inbox) = ports.start(P1, 1);
     let mut mute = RawPeer::join(ports.addresses[0], hello(P2, P1, 2)).await;
-    assert_eq!(comes_up(&mut inbox, P2).await, 1);
+    assert_eq!(receive_peer_up(&mut inbox, P2).await, 1);
     mesh.send(P2, b"again".to_vec()).expect("room");
     mute.receive(|frame| assert!(matches!(frame, Frame::Data { number: 1, .. }), "{frame:?}"))
         .await;
@@ -224,7 +224,7 @@ async fn new_connection_replaces_dead_one() {
     let repeated = Frame::Data { number: 1, received: 0, payload: b"again" };
     again.receive(|frame| assert_eq!(*frame, repeated)).await;
     mute.wait_closed().await;
-    assert_eq!(comes_up(&mut inbox, P2).await, 1);
+    assert_eq!(receive_peer_up(&mut inbox, P2).await, 1);
 }
 
 #[tokio::test]
@@ -243,7 +243,7 @@ async fn close_sends_goodbye_after_all_messages() {
     assert_eq!(mesh.view().counts().malformed, 0);
     // The next boot has another session.
     let (_again, _inbox) = ports.start(P2, 2);
-    assert_eq!(comes_up(&mut inbox, P2).await, 2);
+    assert_eq!(receive_peer_up(&mut inbox, P2).await, 2);
 }
 
 #[tokio::test]

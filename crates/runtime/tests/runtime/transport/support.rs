@@ -20,7 +20,7 @@ pub(crate) const P1: ProcessId = ProcessId(0);
 pub(crate) const P2: ProcessId = ProcessId(1);
 pub(crate) const P3: ProcessId = ProcessId(2);
 
-/// Reserved ports of a group that has not started yet.
+/// Ports of a group. Each port is reserved until its process starts.
 pub(crate) struct Ports {
     listeners: Vec<Option<TcpListener>>,
     pub(crate) addresses: Vec<SocketAddr>,
@@ -35,7 +35,7 @@ impl Ports {
         Ports { listeners: listeners.into_iter().map(Some).collect(), addresses }
     }
 
-    /// Returns the settings of process `me`. Later calls use the same port.
+    /// Returns the settings of process `me`. Each call for the same process returns the same port.
     pub(crate) fn settings(&mut self, me: ProcessId, session: u64) -> Settings {
         let listen = match self.listeners[me.index()].take() {
             Some(listener) => Listen::Listener(listener),
@@ -63,12 +63,12 @@ pub(crate) fn limits() -> Limits {
     Limits { redial_min, redial_max, ..Limits::default() }
 }
 
-/// Returns the number of refusals with this reason.
+/// Returns how many connections were refused for this reason.
 pub(crate) fn refused(view: &MeshView, refusal: Refusal) -> u64 {
     view.counts().refused.get(&refusal).copied().unwrap_or(0)
 }
 
-/// Generates keys for a group and returns those of each process.
+/// Generates keys for a group of `size` processes. Returns the keyring of each process.
 pub(crate) fn group(size: usize) -> Vec<Keyring> {
     let new = |_| PrivateKey::generate().expect("entropy");
     let private: Vec<PrivateKey> = (0..size).map(new).collect();
@@ -103,8 +103,8 @@ pub(crate) async fn message(inbox: &mut Inbox) -> (ProcessId, u64, Vec<u8>) {
     }
 }
 
-/// Returns the session with which `peer` connects next, and skips other items.
-pub(crate) async fn comes_up(inbox: &mut Inbox, peer: ProcessId) -> u64 {
+/// Waits until `peer` connects, and returns its session. Skips other items.
+pub(crate) async fn receive_peer_up(inbox: &mut Inbox, peer: ProcessId) -> u64 {
     loop {
         match receive(inbox).await {
             Incoming::PeerUp { peer: who, session } if who == peer => return session,
@@ -113,8 +113,8 @@ pub(crate) async fn comes_up(inbox: &mut Inbox, peer: ProcessId) -> u64 {
     }
 }
 
-/// Returns the session with which `peer` disconnects next, and skips other items.
-pub(crate) async fn goes_down(inbox: &mut Inbox, peer: ProcessId) -> u64 {
+/// Waits until `peer` disconnects, and returns its session. Skips other items.
+pub(crate) async fn receive_peer_down(inbox: &mut Inbox, peer: ProcessId) -> u64 {
     loop {
         match receive(inbox).await {
             Incoming::PeerDown { peer: who, session } if who == peer => return session,
@@ -123,7 +123,7 @@ pub(crate) async fn goes_down(inbox: &mut Inbox, peer: ProcessId) -> u64 {
     }
 }
 
-/// Waits until a condition holds.
+/// Waits until `holds` returns true. `condition` describes it if the time limit passes.
 pub(crate) async fn eventually(condition: &str, mut holds: impl FnMut() -> bool) {
     let wait = async {
         while !holds() {
@@ -144,7 +144,7 @@ pub(crate) async fn message_from(inbox: &mut Inbox, peer: ProcessId) -> Vec<u8> 
 }
 
 /// Checks that both nodes of a pair still exchange messages.
-pub(crate) async fn still_talk([first, second]: &mut [(Mesh, Inbox); 2]) {
+pub(crate) async fn assert_still_connected([first, second]: &mut [(Mesh, Inbox); 2]) {
     for round in 0..3 {
         first.0.send(P2, vec![round]).expect("room");
         assert_eq!(message_from(&mut second.1, P1).await, [round]);
@@ -153,7 +153,7 @@ pub(crate) async fn still_talk([first, second]: &mut [(Mesh, Inbox); 2]) {
     }
 }
 
-/// A connection that speaks the wire protocol manually, correctly or not.
+/// A connection on which a test speaks the wire protocol itself, correctly or not.
 pub(crate) struct RawPeer {
     stream: TcpStream,
     decoder: Decoder,
@@ -165,7 +165,7 @@ impl RawPeer {
         RawPeer { stream, decoder: Decoder::new(1 << 20) }
     }
 
-    /// Connects and sends an introduction that is accepted.
+    /// Connects, and sends an introduction that the acceptor is expected to accept.
     pub(crate) async fn begin(address: SocketAddr, hello: Introduction<'_>) -> RawPeer {
         let mut peer = RawPeer::dial(address).await;
         peer.send(&greeting(hello)).await;
@@ -173,7 +173,7 @@ impl RawPeer {
         peer
     }
 
-    /// Connects, completes the handshake, and acknowledges no message.
+    /// Connects and completes the handshake. The connection acknowledges no message.
     pub(crate) async fn join(address: SocketAddr, hello: Introduction<'_>) -> RawPeer {
         let mut peer = RawPeer::begin(address, hello).await;
         peer.send(&Frame::Acknowledge { received: 0 }).await;
@@ -213,7 +213,7 @@ impl RawPeer {
         .await
     }
 
-    /// Waits until the connection is closed and ignores all data before.
+    /// Waits until the connection is closed. Ignores all data before that.
     pub(crate) async fn wait_closed(mut self) {
         let mut rest = Vec::new();
         let closed = timeout(TEST_TIMEOUT, self.stream.read_to_end(&mut rest)).await;
@@ -222,7 +222,7 @@ impl RawPeer {
     }
 }
 
-/// Returns the introduction of process `sender` of a group to `receiver`, in session 1.
+/// Returns the introduction of process `sender` to process `receiver`, in session 1.
 pub(crate) fn hello(
     sender: ProcessId,
     receiver: ProcessId,

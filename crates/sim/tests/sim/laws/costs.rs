@@ -1,4 +1,4 @@
-//! Message cost and delays of an entry.
+//! Laws about the messages and delays that an entry to the critical section costs.
 
 use std::sync::Arc;
 
@@ -76,7 +76,8 @@ fn bypass_meter_matches_monitor_and_catalogue() {
     assert!(worst >= 3, "a slow request to a coordinator is overtaken often, not {worst} times");
 }
 
-/// Runs a simulation and compares its bypass figure with the monitor. Returns the figure.
+/// Runs a simulation and returns its bypass figure. Asserts that the bypass monitor agrees with the
+/// figure.
 fn metered(settings: Settings) -> u32 {
     use tenure_algorithms::mutex::{Central, central};
     let seed = settings.seed;
@@ -99,9 +100,9 @@ fn kinds(report: &Report) -> Vec<(&'static str, u64)> {
     report.metrics.kinds.iter().map(|kind| (kind.label.kind, kind.sent)).collect()
 }
 
-/// Returns settings in which the processes with these numbers enter once, all requesting at the
-/// same time.
-fn entering(size: u32, numbers: &[u32]) -> Settings {
+/// Returns settings in which the processes with these numbers enter once. All of them request the
+/// lock at the same time.
+fn simultaneous_entries(size: u32, numbers: &[u32]) -> Settings {
     let mut settings = Settings::new(size);
     let entries = (1..=size).map(|number| u32::from(numbers.contains(&number)));
     settings.workload = Workload::locking(Locking {
@@ -112,7 +113,7 @@ fn entering(size: u32, numbers: &[u32]) -> Settings {
     settings
 }
 
-/// Sets the delays of some links, given by process numbers. All other links take one unit.
+/// Sets the delays of some links, as (sender, receiver, units). All other links take one unit.
 fn links(settings: &mut Settings, slow: &[(u32, u32, u64)]) {
     let size = settings.size as usize;
     let mut spans = vec![Distribution::units(1); size * size];
@@ -130,17 +131,18 @@ fn at_coordinator(number: u32, settings: Settings) -> Report {
 
 #[test]
 fn uncontended_coordinator_entry_takes_three_messages() {
-    let report = at_coordinator(5, entering(5, &[2]));
+    let report = at_coordinator(5, simultaneous_entries(5, &[2]));
     assert_eq!(kinds(&report), [("request", 1), ("grant", 1), ("release", 1)]);
     assert_eq!(report.metrics.entries, [ProcessId(1)]);
     let delays = &report.metrics;
     assert_eq!((delays.entry_delay.longest, delays.exit_delay.longest), (2_000_000, 0));
 }
 
-/// P2 is inside when the request of Pn arrives, and then that of P1. The order of arrival counts.
+/// P2 is inside when the request of Pn arrives, and then that of P1. The coordinator serves Pn
+/// first.
 #[test]
 fn coordinator_serves_by_arrival() {
-    let mut settings = entering(5, &[1, 2, 4]);
+    let mut settings = simultaneous_entries(5, &[1, 2, 4]);
     links(&mut settings, &[(4, 5, 2), (1, 5, 3)]);
     if let Some(locking) = &mut settings.workload.locking {
         locking.hold = Distribution::units(10);
@@ -152,21 +154,21 @@ fn coordinator_serves_by_arrival() {
     assert_eq!(handing.total, (1 + 1 + 2 + 1) * 1_000_000, "two releases, one slow, two grants");
 }
 
-/// With one of two replies P1 still waits.
+/// P1 needs two replies. With only one reply it still waits.
 #[test]
 fn lamport_waits_for_all_replies() {
     for slow in [1, 4, 20] {
-        let mut settings = entering(3, &[1]);
+        let mut settings = simultaneous_entries(3, &[1]);
         links(&mut settings, &[(3, 1, slow)]);
         let report = run("lamport", settings);
         assert_eq!(report.metrics.entry_delay.longest, (1 + slow) * 1_000_000, "{slow}");
     }
 }
 
-/// The process inside withholds its reply until it leaves.
+/// The process inside the critical section sends its reply only when it exits.
 #[test]
 fn ricart_agrawala_waits_only_for_process_inside() {
-    let mut settings = entering(3, &[1, 2]);
+    let mut settings = simultaneous_entries(3, &[1, 2]);
     // P1's request arrives before the others request; P2's arrives while P1 is inside.
     links(&mut settings, &[(2, 1, 5), (2, 3, 5)]);
     if let Some(locking) = &mut settings.workload.locking {
@@ -178,15 +180,16 @@ fn ricart_agrawala_waits_only_for_process_inside() {
     assert!(report.metrics.entry_delay.longest >= 30_000_000);
 }
 
-/// Two concurrent requests: equal clocks go to the smaller number, with 2·2(N − 1) messages.
+/// Two concurrent requests with equal clocks take 2·2(N − 1) messages. The smaller process number
+/// enters first.
 #[test]
 fn two_concurrent_ricart_agrawala_requests_take_eight_messages() {
-    let report = run("ricart-agrawala", entering(3, &[2, 3]));
+    let report = run("ricart-agrawala", simultaneous_entries(3, &[2, 3]));
     assert_eq!(kinds(&report), [("request", 4), ("reply", 4)]);
     assert_eq!(report.metrics.entries, [ProcessId(1), ProcessId(2)]);
 }
 
-/// By kind, over many seeds, under contention.
+/// Counts messages by kind, over many seeds, with contention.
 #[test]
 fn every_entry_sends_same_kinds() {
     for seed in 0..1000 {
@@ -201,7 +204,8 @@ fn every_entry_sends_same_kinds() {
     }
 }
 
-/// 2.3: a reply that another request makes superfluous is saved, only under contention.
+/// 2.3: a reply is saved if another request makes it superfluous. That happens only under
+/// contention.
 #[test]
 fn suppressed_replies_save_up_to_a_third() {
     let mut saved = 0;
@@ -216,13 +220,14 @@ fn suppressed_replies_save_up_to_a_third() {
         let sent = report.metrics.sent;
         assert!((2 * 3 * 8..=3 * 3 * 8).contains(&sent), "seed {seed}: {sent}");
         saved += 3 * 3 * 8 - sent;
-        let alone = suppressed(Settings { seed, ..entering(4, &[2]) });
+        let alone = suppressed(Settings { seed, ..simultaneous_entries(4, &[2]) });
         assert_eq!(alone.metrics.sent, 9, "seed {seed}");
     }
     assert!(saved > 500, "{saved} replies in 500 runs");
 }
 
-/// An idle token costs a message per hop and rest, forever, and none while a process is inside.
+/// An idle token takes one message per hop and pause, forever. It takes no message while a process
+/// is inside.
 #[test]
 fn idle_token_circulates_except_during_entry() {
     let idle = |size, units: u64| {
@@ -239,7 +244,7 @@ fn idle_token_circulates_except_during_entry() {
         let sent = idle(size, units) as f64;
         assert!((sent - expected).abs() < 4.0 * error + 1.0, "n = {size}: {sent}, not {expected}");
     }
-    let mut settings = entering(5, &[3]);
+    let mut settings = simultaneous_entries(5, &[3]);
     if let Some(locking) = &mut settings.workload.locking {
         locking.hold = Distribution::units(900);
     }
@@ -247,17 +252,18 @@ fn idle_token_circulates_except_during_entry() {
     assert_eq!(run("token-ring", settings).metrics.sent, 2, "P1 to P2 to P3, and no further");
 }
 
-/// From an exit to the next entry: one message if the next process on the ring waits, N if it is
-/// the same process. An entry waits for 0 to N messages, an exit for none.
+/// From an exit to the next entry, the token takes one message if the next process on the ring
+/// waits. It takes N messages if the same process enters again. An entry waits for 0 to N messages,
+/// an exit for none.
 #[test]
 fn ring_passes_token_within_lap() {
     for size in 2..12u32 {
         for distance in 1..size {
-            let report = run("token-ring", entering(size, &[1, 1 + distance]));
+            let report = run("token-ring", simultaneous_entries(size, &[1, 1 + distance]));
             // And one that passes the token on from the last process that entered.
             assert_eq!(report.metrics.sent, u64::from(distance) + 1, "n = {size}, {distance}");
         }
-        let mut again = entering(size, &[1]);
+        let mut again = simultaneous_entries(size, &[1]);
         if let Some(locking) = &mut again.workload.locking {
             locking.entries = Entries::Listed(vec![2]);
         }
@@ -265,7 +271,7 @@ fn ring_passes_token_within_lap() {
         assert_eq!(report.metrics.sent, u64::from(size) + 1, "n = {size}: a full lap");
         let all = run("token-ring", busy(size, 2, 1));
         assert_eq!(all.metrics.sent, 2 * u64::from(size), "one for each entry when all want to");
-        let unit = run("token-ring", Settings { seed: 1, ..entering(size, &[1]) });
+        let unit = run("token-ring", Settings { seed: 1, ..simultaneous_entries(size, &[1]) });
         assert_eq!(unit.metrics.entry_delay.longest, 0, "the token is just here");
     }
     for seed in 0..1000 {
@@ -285,7 +291,7 @@ fn ring_passes_token_within_lap() {
     }
 }
 
-/// Runs Maekawa's lock with quorums of this kind.
+/// Runs Maekawa's lock with a quorum system of this kind.
 fn maekawa(kind: Kind, settings: Settings) -> Report {
     let parameters = Parameters { quorums: kind, ..parameters(&settings) };
     run_with("maekawa", &parameters, settings)
@@ -300,7 +306,7 @@ const QUORUMS: [(Kind, u32, u64, f64); 5] = [
     (Kind::Grid, 16, 18, 24.2),
 ];
 
-/// 2.5: one request at a time costs exactly 3(K − 1).
+/// 2.5: if requests come one at a time, each entry takes exactly 3(K − 1) messages.
 #[test]
 fn uncontended_maekawa_takes_three_messages_per_member() {
     for (kind, size, messages, _) in QUORUMS {
@@ -313,7 +319,8 @@ fn uncontended_maekawa_takes_three_messages_per_member() {
     }
 }
 
-/// 2.5: under constant requests of all processes, between 3(K − 1) and 6(K − 1), about 4(K − 1).
+/// 2.5: if all processes request constantly, an entry takes from 3(K − 1) to 6(K − 1) messages, and
+/// about 4(K − 1) on average.
 #[test]
 fn saturated_maekawa_takes_about_four_messages_per_member() {
     for (kind, size, least, expected) in QUORUMS {

@@ -1,5 +1,5 @@
-//! Locks whose permission or token stays with its last user, over many seeds: cost, delays and
-//! bypass.
+//! Laws of locks whose permission or token stays with its last user: cost, delays and bypass, over
+//! many seeds.
 
 use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_core::theory::WorkloadKind;
@@ -14,8 +14,8 @@ fn card(name: &str, size: u32) -> Card {
     catalogue::card(name, &Parameters::plain(size)).expect("the catalogue knows the name")
 }
 
-/// Returns settings with `total` entries, one after the other, by uniformly drawn processes over
-/// reordering channels.
+/// Returns settings with `total` entries, one after the other. Their processes are drawn uniformly,
+/// and channels may reorder messages.
 fn sequential(size: u32, total: u64, seed: u64) -> Settings {
     let mut settings = Settings::new(size);
     settings.seed = seed;
@@ -24,7 +24,8 @@ fn sequential(size: u32, total: u64, seed: u64) -> Settings {
     settings
 }
 
-/// Returns the mean number of messages per entry of sequential runs, over `seeds` seeds.
+/// Returns the moments of the number of messages per entry, over `seeds` runs with `total`
+/// sequential entries each.
 fn mean(name: &str, parameters: &Parameters, total: u64, seeds: u64) -> Moments {
     let mut moments = Moments::default();
     for seed in 0..seeds {
@@ -37,7 +38,7 @@ fn mean(name: &str, parameters: &Parameters, total: u64, seeds: u64) -> Moments 
 
 /// Asserts that the mean number of messages per entry lies within four standard errors of
 /// `predicted`.
-fn agree(name: &str, parameters: &Parameters, predicted: f64) {
+fn assert_mean(name: &str, parameters: &Parameters, predicted: f64) {
     let measured = mean(name, parameters, 2000, 50);
     let context = format!("{name}, {parameters:?}: {measured:?}, not {predicted}");
     assert!(measured.agrees_with(predicted, 4.0), "{context}");
@@ -68,16 +69,17 @@ fn sequential_mean_costs_match_literature() {
     for size in [2, 3, 5, 10] {
         let plain = Parameters::plain(size);
         for name in ["carvalho-roucairol", "suzuki-kasami", "naimi-trehel"] {
-            agree(name, &plain, predicted(name, &plain));
+            assert_mean(name, &plain, predicted(name, &plain));
         }
         for (_, tree) in catalogue::TREES {
             let on_it = Parameters { tree: *tree, ..plain.clone() };
-            agree("raymond", &on_it, predicted("raymond", &on_it));
+            assert_mean("raymond", &on_it, predicted("raymond", &on_it));
         }
     }
 }
 
-/// Negative control: a mean that differs by four messages in a hundred entries is detected.
+/// Negative control: the comparison detects a mean that differs by four messages in a hundred
+/// entries.
 #[test]
 fn wrong_mean_is_rejected() {
     let measured = mean("naimi-trehel", &Parameters::plain(10), 2000, 50);
@@ -86,8 +88,8 @@ fn wrong_mean_is_rejected() {
     assert!(!measured.agrees_with(predicted - 0.04, 4.0), "{measured:?}");
 }
 
-/// Raymond 1989: about four messages per entry under constant requests. In a round the token
-/// crosses each edge in both directions, each time after a request.
+/// Raymond 1989: if all processes request constantly, an entry takes about four messages. In a
+/// round, the token crosses each edge in both directions, each time after a request.
 #[test]
 fn raymond_takes_about_four_messages_under_load() {
     for (name, tree) in catalogue::TREES {

@@ -1,4 +1,4 @@
-//! The fault matrix of elections (5.7), over many seeds.
+//! Effect of one fault on each election (5.7), over many seeds.
 
 use std::collections::BTreeSet;
 
@@ -10,20 +10,20 @@ use tenure_sim::{
 
 use super::{parameters, ring, run_late};
 
-/// Expected result of a cell of the matrix.
+/// Expected effect of a fault on an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cell {
     /// In every run, all processes believe in the largest live rank at the end.
     Fine,
     /// In some run a process learns of no leader. In no run do two processes believe in different
     /// leaders.
-    BlockKind,
+    Blocked,
     /// In some run two processes believe in different leaders, or one believes in a leader that is
     /// not the largest.
     Unsafe,
 }
 
-use Cell::{BlockKind, Fine, Unsafe};
+use Cell::{Blocked, Fine, Unsafe};
 
 const ELECTIONS: [&str; 8] = [
     "lelann",
@@ -46,14 +46,15 @@ const RINGS: [&str; 6] = [
     "itai-rodeh",
 ];
 
-/// Returns true if the largest rank should win.
-fn is_of_the_largest(name: &str) -> bool {
+/// Returns true if this election should be won by the largest rank.
+fn elects_largest_rank(name: &str) -> bool {
     !matches!(name, "itai-rodeh" | "raft")
 }
 
 const SEEDS: u64 = 400;
 
-/// One experiment: its settings, late starters, and the basis of timeouts.
+/// One experiment: its settings, the processes that start late, and the delay that timeouts are
+/// derived from.
 struct Trial {
     settings: Settings,
     late: Vec<(u64, ProcessId)>,
@@ -97,8 +98,8 @@ fn is_violated(report: &Report, property: &str) -> bool {
     report.judgement(property) == Some(Judgement::Violated)
 }
 
-/// Asserts the result of an algorithm under one fault. Fails if the fault did not occur in any run,
-/// because such runs prove nothing.
+/// Asserts the effect that the fault in `change` has on an algorithm. Fails if the fault occurred
+/// in no run, because then the runs prove nothing.
 #[track_caller]
 fn cell(name: &str, expected: Cell, change: &dyn Fn(&mut Trial)) {
     let runs = runs(name, change);
@@ -110,14 +111,14 @@ fn cell(name: &str, expected: Cell, change: &dyn Fn(&mut Trial)) {
         let believed: BTreeSet<_> = report.beliefs.iter().flatten().collect();
         // A belief in the largest process, which has crashed since, is stuck but not wrong.
         let misled = is_violated(report, "validity") && !report.leaders.is_empty();
-        let misled = misled && is_of_the_largest(name);
+        let misled = misled && elects_largest_rank(name);
         believed.len() > 1 || misled
     };
     let wrong = runs.iter().filter(wrong).count();
     let stuck = runs.iter().filter(|report| is_violated(report, "progress")).count();
     let found = match (wrong, stuck) {
         (0, 0) => Fine,
-        (0, _) => BlockKind,
+        (0, _) => Blocked,
         _ => Unsafe,
     };
     assert_eq!(found, expected, "{name}: wrong {wrong} times, stuck {stuck} of {SEEDS}");
@@ -130,7 +131,7 @@ fn no_fault_no_violation() {
     }
 }
 
-/// A late starter waits forever, and all others agree.
+/// A process that starts late waits forever, and all others agree.
 #[test]
 fn reordering_blocks_late_starter_of_chang_roberts() {
     let late = |order| {
@@ -141,7 +142,7 @@ fn reordering_blocks_late_starter_of_chang_roberts() {
             trial.settings.network.order = Some(order);
         }
     };
-    cell("chang-roberts", BlockKind, &late(Order::Reordered));
+    cell("chang-roberts", Blocked, &late(Order::Reordered));
     cell("chang-roberts", Fine, &late(Order::Fifo));
     for name in ["hirschberg-sinclair", "franklin", "itai-rodeh", "bully", "raft"] {
         cell(name, Fine, &late(Order::Reordered));
@@ -152,21 +153,21 @@ fn reordering_blocks_late_starter_of_chang_roberts() {
 fn reordering_misleads_lelann_and_blocks_dolev_klawe_rodeh() {
     let reorder = |trial: &mut Trial| trial.settings.network.order = Some(Order::Reordered);
     cell("lelann", Unsafe, &reorder);
-    cell("dolev-klawe-rodeh", BlockKind, &reorder);
+    cell("dolev-klawe-rodeh", Blocked, &reorder);
 }
 
-/// A lost message of the bully makes a lower process believe in itself.
+/// After the loss of a message in the bully algorithm, a lower process believes that it leads.
 #[test]
 fn lost_message_blocks_ring_and_misleads_bully() {
     let lose = |trial: &mut Trial| trial.settings.network.loss = Chance::at_most(0.2, 1);
     cell("lelann", Unsafe, &lose);
     for name in &RINGS[1..] {
-        cell(name, BlockKind, &lose);
+        cell(name, Blocked, &lose);
     }
     cell("raft", Fine, &lose);
     // With terms a lower process leads until it receives a message of a higher one. A process that
     // missed the announcement waits. If lower leaders are accepted, the lower one stays.
-    cell("bully", BlockKind, &lose);
+    cell("bully", Blocked, &lose);
     assert!(runs("bully", &lose).iter().any(|run| two_at_a_time(&run)));
     cell("bully", Unsafe, &|trial| {
         lose(trial);
@@ -184,7 +185,7 @@ fn duplicates_harm_no_election() {
     }
 }
 
-/// A ring must leave out a crashed process; the bully detects it.
+/// A ring without repair cannot leave out a crashed process. The bully algorithm detects it.
 #[test]
 fn initial_crash_breaks_only_unrepaired_ring() {
     let down = |trial: &mut Trial| {
@@ -193,7 +194,7 @@ fn initial_crash_breaks_only_unrepaired_ring() {
         settings.workload = Workload::elect();
     };
     for name in RINGS {
-        cell(name, BlockKind, &down);
+        cell(name, Blocked, &down);
     }
     cell("bully", Fine, &down);
     cell("raft", Fine, &down);
@@ -217,11 +218,11 @@ fn crash(trial: &mut Trial, recovery: Option<Recovery>) {
     settings.workload = Workload::elect();
 }
 
-/// The bully's next lower process takes over.
+/// In the bully algorithm, the next lower process takes over.
 #[test]
 fn crash_during_election_breaks_ring_not_bully() {
     for name in RINGS {
-        cell(name, BlockKind, &|trial| crash(trial, None));
+        cell(name, Blocked, &|trial| crash(trial, None));
     }
     cell("bully", Fine, &|trial| crash(trial, None));
     cell("raft", Fine, &|trial| crash(trial, None));
@@ -236,7 +237,7 @@ fn false_alarm_repeats_election_with_same_winner() {
         let process = ProcessId((trial.settings.seed % 4) as u32);
         trial.late = vec![(100_000_000, process)];
     };
-    for name in RINGS.into_iter().filter(|name| is_of_the_largest(name)) {
+    for name in RINGS.into_iter().filter(|name| elects_largest_rank(name)) {
         cell(name, Fine, &alarm);
         for (once, again) in runs(name, &calm).iter().zip(runs(name, &alarm)) {
             let context = format!("{name}, seed {}", again.seed);
@@ -255,7 +256,7 @@ fn two_at_a_time(report: &&Report) -> bool {
     is_violated(report, "one-leader-at-a-time")
 }
 
-/// Two bullies at a time, and forever where lower leaders are accepted.
+/// Two processes lead at the same time. This lasts forever if processes accept lower leaders.
 #[test]
 fn short_timeouts_create_two_bullies_without_terms() {
     assert!(runs("bully", &too_short).iter().any(|run| two_at_a_time(&run)), "too early");

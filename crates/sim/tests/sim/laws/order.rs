@@ -1,4 +1,4 @@
-//! Order of entries, with users that also send messages to each other.
+//! Order of entries if users also send messages to each other.
 
 use tenure_algorithms::mutex::{Lamport, RicartAgrawala, lamport, ricart_agrawala};
 use tenure_core::{Algorithm, Mutex, Order, Timestamped};
@@ -7,8 +7,9 @@ use tenure_sim::{
     Simulation, Tracking, Workload,
 };
 
-/// Returns settings for users that notify another user of each request. A user that receives such a
-/// message requests immediately. These messages are faster than those of the lock.
+/// Returns settings in which a user sends a message to another user after each request. The
+/// receiver then requests the lock immediately. Messages of users are faster than those of the
+/// lock.
 fn talkative(size: u32, seed: u64) -> Settings {
     let mut settings = Settings::new(size);
     let locking = Locking {
@@ -29,9 +30,13 @@ fn is_violated(report: &Report, property: &str) -> bool {
     report.judgement(property) == Some(Judgement::Violated)
 }
 
-/// Counts violations of the order of requests: by messages of the application, and by the
-/// protocol's own messages. Asserts that all other properties hold.
-fn disorder<P: Mutex + Algorithm + Timestamped>(config: &P::Config, stamped: bool) -> (u32, u32) {
+/// Returns the number of runs in which entries violate the order of requests. For the first number,
+/// the order includes messages of users. For the second, it follows only from messages of the
+/// protocol. Asserts that all other properties hold.
+fn count_disorder<P: Mutex + Algorithm + Timestamped>(
+    config: &P::Config,
+    stamped: bool,
+) -> (u32, u32) {
     let mut found = (0, 0);
     for seed in 0..1000 {
         let settings = talkative(3, seed);
@@ -56,22 +61,22 @@ fn disorder<P: Mutex + Algorithm + Timestamped>(config: &P::Config, stamped: boo
 
 #[test]
 fn lamport_keeps_order_with_carried_clock() {
-    assert_eq!(disorder::<Lamport>(&lamport::Config::default(), true), (0, 0));
+    assert_eq!(count_disorder::<Lamport>(&lamport::Config::default(), true), (0, 0));
 }
 
 #[test]
 fn ricart_agrawala_keeps_order_with_carried_clock() {
     let config = ricart_agrawala::Config::default();
-    assert_eq!(disorder::<RicartAgrawala>(&config, true), (0, 0));
-    let (with_messages, alone) = disorder::<RicartAgrawala>(&config, false);
+    assert_eq!(count_disorder::<RicartAgrawala>(&config, true), (0, 0));
+    let (with_messages, alone) = count_disorder::<RicartAgrawala>(&config, false);
     assert!(with_messages > 10, "the negative control: {with_messages} of 1000");
     assert_eq!(alone, 0, "what the lock itself says keeps its order");
 }
 
-/// The negative control.
+/// Negative control: without the clock in user messages, their order is violated.
 #[test]
 fn lamport_loses_wider_order_without_carried_clock() {
-    let (with_messages, alone) = disorder::<Lamport>(&lamport::Config::default(), false);
+    let (with_messages, alone) = count_disorder::<Lamport>(&lamport::Config::default(), false);
     assert!(with_messages > 10, "{with_messages} of 1000");
     assert_eq!(alone, 0, "what the lock itself says keeps its order");
 }

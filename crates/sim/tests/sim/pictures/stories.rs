@@ -2,19 +2,22 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
+use std::sync::Arc;
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::raft_log::{self, RaftLog};
+use tenure_algorithms::agreement::{Echo, echo};
 use tenure_algorithms::catalogue::{Configured, Parameters};
 use tenure_algorithms::election::{
-    Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
+    Bully, ChangRoberts, EchoElection, GallagerHumbletSpira, HirschbergSinclair, bully,
+    chang_roberts, echo_election, gallager_humblet_spira, hirschberg_sinclair,
 };
 use tenure_algorithms::mutex::{
     CarvalhoRoucairol, Lamport, NaimiTrehel, NishioLiManning, Raymond, carvalho_roucairol, lamport,
     raymond,
 };
 use tenure_core::tree::Shape;
-use tenure_core::{Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT};
+use tenure_core::{Graph, Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT};
 use tenure_sim::{Settings, Simulation};
 use tenure_trace::diagram::{Condition, Direction, LogPicture, Moment, Scale, View, lay_out};
 use tenure_trace::{
@@ -102,7 +105,7 @@ fn picture(
     Picture { name, trace, direction, scale: Scale::Time, fields }
 }
 
-/// Further locks of the book.
+/// Returns further locks that the book shows.
 fn more_locks() -> Vec<Picture> {
     let golden = |folder: &str| format!("{GOLDEN}/{folder}");
     let path = |group: Group| raymond::Config::of(Shape::Path, group.size());
@@ -119,6 +122,30 @@ fn more_locks() -> Vec<Picture> {
         picture("raymond", tree("path"), right, &[]),
         picture("naimi-trehel", queue("queue"), right, &[]),
         picture("nishio-li-manning", anew("holder_dies_inside"), right, &[]),
+    ]
+}
+
+/// Returns the algorithms on graphs that the book shows.
+fn on_graphs() -> Vec<Picture> {
+    let golden = |folder: &str| format!("{GOLDEN}/{folder}");
+    let (waves, elections) = (golden("echo"), golden("echo_election"));
+    let fragments = golden("gallager_humblet_spira");
+    let ring = |group: Group| Graph::ring(group.size());
+    let echo = story::<Echo>("echo", &waves, move |group| echo::Config::of(ring(group)));
+    let config = move |group: Group| echo_election::Config::of(ring(group));
+    let extinction = story::<EchoElection>("echo-election", &elections, config);
+    let line = |_: Group| {
+        let edges = [(0, 1, 1), (1, 2, 3), (2, 3, 2)];
+        let edges = edges.map(|(one, other, it)| (ProcessId(one), ProcessId(other), it));
+        let graph = Graph::new(4, edges).expect("a line is a graph");
+        gallager_humblet_spira::Config { graph: Arc::new(graph), variants: Variants::none() }
+    };
+    let merge = story::<GallagerHumbletSpira>("gallager-humblet-spira", &fragments, line);
+    let right = Direction::Right;
+    vec![
+        picture("gallager-humblet-spira", merge("two_fragments"), right, &["level"]),
+        picture("echo", echo("ring"), right, &[]),
+        picture("echo-election", extinction("extinction"), right, &["rank"]),
     ]
 }
 
@@ -179,19 +206,19 @@ impl Logs {
     }
 }
 
-/// Returns every picture with its name.
+/// Draws every picture and returns it with its name.
 fn drawn() -> Vec<(&'static str, String)> {
     let logs = LOGS.iter().map(|logs| (logs.name, logs.svg()));
-    let all = pictures().into_iter().chain(more_locks());
+    let all = pictures().into_iter().chain(more_locks()).chain(on_graphs());
     all.map(|picture| (picture.name, picture.svg())).chain(logs).collect()
 }
 
-/// P2 knows clock 14 and P3 clock 6.
+/// Returns initial clocks: 14 at P2 and 6 at P3.
 fn clocks(_: Group) -> Vec<u64> {
     vec![0, 14, 6]
 }
 
-/// Performs a named script of a folder, in rounds.
+/// Performs a script of a folder, in which time is counted in rounds. Returns its trace.
 fn story<P>(
     algorithm: &'static str,
     folder: &str,

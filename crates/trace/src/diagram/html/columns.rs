@@ -1,4 +1,4 @@
-//! Columnar form of a layout: one array per field, with shared texts.
+//! Columnar form of a layout, as the page embeds it: one array per field. Texts are shared.
 
 use std::collections::HashMap;
 
@@ -10,10 +10,10 @@ use super::super::layout::{Condition, Layout, Mark, MessageOutcome};
 use crate::format::{Kind, Record, Subject};
 use crate::verify::Verification;
 
-/// Stands for an absent index or process; both count from 0.
+/// Value that represents a missing index or process. Indices and processes count from 0.
 const NONE: i64 = -1;
 
-/// Texts and data that the columns refer to by index, without duplicates.
+/// Texts and data without duplicates. The columns refer to them by index.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Names {
     texts: Vec<String>,
@@ -47,19 +47,18 @@ impl Names {
     }
 }
 
-/// Records with the step that each belongs to.
+/// Records of the window, one array per field. Each record belongs to at most one step.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Records {
     #[serde(skip)]
     subjects: Vec<(u64, Subject)>,
-    /// Step of each record; -1 if none.
+    /// Index of the step to which each record belongs; -1 if there is none.
     step: Vec<i64>,
-    /// Name of its kind in the trace.
+    /// Index of the text with the name of the record's kind in the trace.
     kind: Vec<i64>,
-    /// Description of the record.
-    #[serde(rename = "says")]
+    /// Index of the text that describes the record.
     description: Vec<i64>,
-    /// Its data; of a message only the content.
+    /// Index of the record's data; -1 if there is none. For a message, the data is its content.
     data: Vec<i64>,
 }
 
@@ -87,7 +86,8 @@ impl Records {
         });
     }
 
-    /// Finds the step of each record: its own, or the previous one of its process.
+    /// Determines the step to which each record belongs: the step that the record begins, or else
+    /// the last step of its process.
     pub(super) fn place(&mut self, layout: &Layout) {
         let mut steps = layout.steps.iter().enumerate().peekable();
         let mut last = vec![NONE; layout.size()];
@@ -111,20 +111,20 @@ fn is_note(mark: &Mark) -> bool {
     matches!(mark, Mark::Note(_))
 }
 
-/// Steps, in trace order.
+/// Steps of the diagram in trace order, one array per field.
 #[derive(Serialize)]
 pub(super) struct Steps {
-    /// Ticks since the previous step.
+    /// Time since the previous step, in ticks.
     time: Vec<i64>,
     at: Vec<i64>,
-    /// Number of the first record.
+    /// Number of the first record of each step.
     record: Vec<u64>,
-    /// Cause of the step, as the index of its [`Mark`].
+    /// Cause of each step, as the index of its [`Mark`] variant.
     mark: Vec<u8>,
-    /// Text of the mark.
-    #[serde(rename = "says")]
+    /// Index of the text of the mark.
     description: Vec<i64>,
-    /// Message that arrived, was lost or was duplicated with it.
+    /// Index of the message that arrived, was lost or was duplicated in the step; -1 if there is
+    /// none.
     about: Vec<i64>,
     /// Lamport clock at each step, if requested.
     clock: Vec<u64>,
@@ -163,7 +163,7 @@ const fn code(mark: &Mark) -> u8 {
     match mark {
         Mark::Receives => 0,
         Mark::Acts => 1,
-        Mark::Says(_) => 2,
+        Mark::OtherCause(_) => 2,
         Mark::Crashes => 3,
         Mark::Recovers => 4,
         Mark::Loses(_) => 5,
@@ -175,7 +175,7 @@ const fn code(mark: &Mark) -> u8 {
 
 fn mark_text(mark: &Mark, names: &mut Names) -> i64 {
     match mark {
-        Mark::Says(text) | Mark::Network(text) | Mark::Note(text) => names.text(text),
+        Mark::OtherCause(text) | Mark::Network(text) | Mark::Note(text) => names.text(text),
         _ => NONE,
     }
 }
@@ -187,19 +187,19 @@ const fn about(mark: &Mark) -> Option<usize> {
     }
 }
 
-/// Messages of the diagram, one column per property.
+/// Messages of the diagram, one array per field.
 #[derive(Serialize)]
 pub(super) struct Crossings {
     from: Vec<usize>,
     to: Vec<usize>,
-    /// Name and layer of each message.
+    /// Index of the text with the name of each message.
     message: Vec<i64>,
     layer: Vec<i64>,
     sent: Vec<i64>,
     ended: Vec<i64>,
-    /// 0 arrived, 1 lost, 2 under way.
+    /// Outcome of each message: 0 arrived, 1 lost, 2 still under way.
     fate: Vec<u8>,
-    /// 1 if it carries a token.
+    /// For each message, 1 if it carries a token.
     token: Vec<u8>,
 }
 
@@ -227,15 +227,15 @@ impl Crossings {
     }
 }
 
-/// Intervals of conditions.
+/// Intervals in which conditions held, one array per field.
 #[derive(Serialize)]
 pub(super) struct Spans {
     at: Vec<usize>,
-    /// Index of the [`Condition`].
+    /// Index of the [`Condition`] variant of each interval.
     condition: Vec<u8>,
     from: Vec<i64>,
     until: Vec<i64>,
-    /// Number of the term in which it leads.
+    /// Number of the term in which the process leads; 0 for other conditions.
     term: Vec<u64>,
 }
 
@@ -261,7 +261,7 @@ impl Spans {
     }
 }
 
-/// Intervals of partitions.
+/// Intervals of partitions, one array per field.
 #[derive(Serialize)]
 pub(super) struct Regions {
     from: Vec<i64>,
@@ -281,7 +281,7 @@ impl Regions {
     }
 }
 
-/// Violations, one column per property.
+/// Violations, one array per field.
 #[derive(Serialize)]
 pub(super) struct ViolationMarks {
     step: Vec<usize>,
@@ -302,7 +302,8 @@ impl ViolationMarks {
     }
 }
 
-/// Returns the step of each violation. Their times are relative to the record at `first`.
+/// Returns the step of each violation, -1 if it lies outside the window. The times of violations
+/// count from `first`, the time of the first record in ticks.
 pub(super) fn violated(layout: &Layout, verification: &Verification, first: u64) -> Vec<i64> {
     let steps = verification.violations.iter().map(|it| layout.step_of(it, first));
     steps.map(place).collect()

@@ -1,4 +1,4 @@
-//! Changes of the logs with each record.
+//! Changes of the logs by the records of a page.
 
 use serde::Serialize;
 use tenure_core::ProcessId;
@@ -7,19 +7,20 @@ use tenure_core::service::log::Content;
 use super::columns::Names;
 use crate::fold::logs::{LogChange, Logs};
 
-/// Changes of logs, in trace order.
+/// Changes of logs in trace order, one array per field.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct LogChanges {
-    /// Record of the page that makes the change, by index; -1 for the state before them.
+    /// Index of the record on the page that makes the change. -1 for the state before the first
+    /// record.
     row: Vec<i64>,
     at: Vec<usize>,
-    /// Number of unchanged entries.
+    /// Number of entries at the start of the log that the change leaves as they are.
     stays: Vec<u64>,
-    /// Number of entries covered by a snapshot.
+    /// Last index that a snapshot covers; 0 if there is none.
     snapshot: Vec<u64>,
-    /// Terms of the later entries, and their contents; -1 for none.
+    /// Terms of the entries after those that stay. For each of them, `description` has the index of
+    /// the text with its content, or -1 for an entry without content.
     terms: Vec<Vec<u64>>,
-    #[serde(rename = "says")]
     description: Vec<Vec<i64>>,
     /// Commit index after the change.
     committed: Vec<u64>,
@@ -33,7 +34,7 @@ impl LogChanges {
         }
     }
 
-    /// Adds the change of a record; `logs` is the state after it.
+    /// Adds the change that a record makes. `logs` is the state after that record.
     pub(super) fn put(&mut self, row: i64, changed: LogChange, logs: &Logs, names: &mut Names) {
         let LogChange { at, stays } = changed;
         let Some(kept) = logs.of(at) else { return };

@@ -28,9 +28,9 @@ const PAGE: &str = include_str!("viewer/viewer.html");
 /// Colors of all pages, in light and dark, as CSS custom properties.
 pub const PALETTE: &str = include_str!("viewer/palette.css");
 const STYLE: &str = concat!(include_str!("viewer/palette.css"), include_str!("viewer/viewer.css"));
-/// JavaScript functions shared by all pages: `byId`, `element`, `facts` and `updateChildren`.
+/// JavaScript functions that all pages share: `byId`, `element`, `facts` and `updateChildren`.
 pub const ELEMENTS: &str = include_str!("viewer/element.js");
-/// Scripts of the page, in their order.
+/// Scripts of the page, in the order in which it contains them.
 const SCRIPTS: [&str; 10] = [
     ELEMENTS,
     include_str!("viewer/trace.js"),
@@ -44,12 +44,13 @@ const SCRIPTS: [&str; 10] = [
     include_str!("viewer/viewer.js"),
 ];
 
-/// Default for the maximum number of records on a page.
+/// Maximum number of records on a page whose window has no end.
 const DEFAULT_MAX_RECORDS: u64 = 100_000;
 
-/// Builds a page from the records in a window.
+/// Builds an interactive page from the records in a window.
 ///
-/// The whole run is verified and counted; only the window is kept in memory.
+/// The verification and the counters include the whole run. The page stores only the records in the
+/// window.
 #[derive(Debug)]
 pub struct Page {
     header: Header,
@@ -57,14 +58,14 @@ pub struct Page {
     reading: Reading,
     /// Time of the first record, in ticks since the beginning of the trace.
     first: Option<u64>,
-    /// Time that is displayed as 0.
+    /// Time that the page displays as 0, in ticks. `None` before the first record.
     start: Option<u64>,
     number: u64,
     kept: u64,
     over: bool,
     names: Names,
     records: Records,
-    /// Current logs; the page stores how they change within the window.
+    /// Logs after the records read so far. The page stores how they change within the window.
     logs: Logs,
     changes: LogChanges,
     scale: Scale,
@@ -78,13 +79,12 @@ struct PageData<'a> {
     unit: &'static str,
     records: u64,
     shown: Option<(u64, u64)>,
-    #[serde(rename = "goes_on")]
     is_cut_off: bool,
-    /// Initial scale: `time` or `rank`.
+    /// Initial scale of the axis: `time` or `rank`.
     scale: &'static str,
     card: Option<&'a Card>,
     verification: &'a Verification,
-    /// Step of each violation; -1 if it lies outside the window.
+    /// Index of the step of each violation; -1 if the step lies outside the window.
     violated: Vec<i64>,
     steps: Steps,
     crossings: Crossings,
@@ -126,12 +126,12 @@ impl Page {
         }
     }
 
-    /// Creates a page of the files at `paths`, which are traces of one run. A single file of any
-    /// length is streamed; several files are merged.
+    /// Creates a page from the files at `paths`, which are traces of one run. Reads a single file
+    /// record by record, so it may have any length. Merges several files.
     ///
     /// # Errors
     ///
-    /// Returns [`MergeError`] if they cannot be read or merged.
+    /// Returns [`MergeError`] if the files cannot be read or merged.
     pub fn of_files<P: AsRef<Path>>(paths: &[P], window: Window) -> Result<Self, MergeError> {
         let [path] = paths else {
             let merged = merge(paths.iter().map(Trace::read).collect::<Result<_, _>>()?)?;
@@ -166,7 +166,7 @@ impl Page {
         self.number
     }
 
-    /// True if no record lies in the window.
+    /// Returns true if no record lies in the window.
     pub fn is_empty(&self) -> bool {
         self.kept == 0
     }
@@ -197,12 +197,12 @@ impl Page {
         }
     }
 
-    /// Writes the page. With the algorithm's card, it displays the promised and the measured
-    /// message costs side by side.
+    /// Writes the page. If `card` is given, the page shows the message costs that it promises
+    /// beside the measured ones.
     ///
     /// # Errors
     ///
-    /// Returns write errors; part of the page may then be written.
+    /// Returns the error of a failed write. The output may then contain a part of the page.
     pub fn write(mut self, card: Option<&Card>, to: &mut impl Write) -> io::Result<()> {
         let (layout, verification) = self.reading.verified();
         self.records.place(&layout);

@@ -1,5 +1,5 @@
-//! Pictures of logs, in the style of papers: a row of boxes per process, with the term of each
-//! entry and a mark after the commit index.
+//! Pictures of logs, in the style of papers. Each process has a row of boxes, one per entry, with
+//! the term of the entry. A mark follows the commit index.
 
 mod svg;
 mod text;
@@ -15,19 +15,19 @@ use crate::format::{Header, Reader, Record};
 use crate::merge::{MergeError, Merged, merge_files};
 use crate::show::units;
 
-/// Moment at which the logs are shown.
+/// Moment of a run at which a picture shows the logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// End of the trace.
     End,
-    /// After all events up to this time, in ticks since the beginning of the trace.
+    /// The moment after all records up to this time, in ticks since the beginning of the trace.
     At(u64),
-    /// After the record with this number, from 1.
+    /// The moment after the record with this number, from 1.
     Behind(u64),
 }
 
 impl Moment {
-    /// True if this moment is before the record.
+    /// Returns true if this moment comes before the record with this number and time.
     fn is_before(self, number: u64, time: u64) -> bool {
         match self {
             Moment::End => false,
@@ -45,14 +45,14 @@ impl Moment {
     }
 }
 
-/// Logs of a run at several moments.
+/// Picture of the logs of a run at one or several moments.
 #[derive(Clone, Debug)]
 pub struct LogPicture {
     header: Header,
     panels: Vec<Panel>,
 }
 
-/// Logs at one moment.
+/// The logs at one moment, with a title.
 #[derive(Clone, Debug)]
 struct Panel {
     caption: String,
@@ -60,7 +60,7 @@ struct Panel {
 }
 
 impl LogPicture {
-    /// Collects the logs of a run at these moments, given in order.
+    /// Collects the logs of a run at these moments, which are in the order of the run.
     pub fn of<'r>(
         header: &Header,
         records: impl IntoIterator<Item = &'r Record>,
@@ -75,7 +75,7 @@ impl LogPicture {
     ///
     /// # Errors
     ///
-    /// Returns [`MergeError`] if they cannot be read or merged.
+    /// Returns [`MergeError`] if the files cannot be read or merged.
     pub fn of_files<P: AsRef<Path>>(paths: &[P], moments: &[Moment]) -> Result<Self, MergeError> {
         let [path] = paths else {
             let Merged { header, records, .. } = merge_files(paths)?;
@@ -106,7 +106,7 @@ impl LogPicture {
         self.panels.iter().map(|panel| &panel.logs)
     }
 
-    /// True if no log has an entry at any of the moments.
+    /// Returns true if no log has an entry at any of the moments.
     pub fn is_empty(&self) -> bool {
         self.panels.iter().all(|panel| panel.logs.is_empty())
     }
@@ -115,18 +115,19 @@ impl LogPicture {
         (0..self.header.n).map(ProcessId)
     }
 
-    /// Returns the highest index at any of the moments.
-    fn last(&self) -> u64 {
+    /// Returns the highest index of an entry at any of the moments.
+    fn last_index(&self) -> u64 {
         self.panels.iter().map(|panel| panel.logs.last()).max().unwrap_or(0)
     }
 
-    /// Returns the first and last index to draw, given room for `most` entries.
+    /// Returns the first and the last index to draw if there is room for `most` entries. The last
+    /// entries are drawn.
     fn shown(&self, most: u64) -> (u64, u64) {
-        let last = self.last();
+        let last = self.last_index();
         (last.saturating_sub(most.max(1)) + 1, last)
     }
 
-    /// Returns all logs to draw.
+    /// Returns all logs at all moments.
     fn all(&self) -> impl Iterator<Item = (ProcessId, &LogState)> {
         self.panels
             .iter()
@@ -134,10 +135,10 @@ impl LogPicture {
     }
 }
 
-/// Collects panels while records are read.
+/// Collects the logs at the requested moments while records are read.
 struct PanelCollector {
     picture: LogPicture,
-    /// Remaining moments, the next one last.
+    /// Moments that have not been reached, the next one last.
     pending: Vec<Moment>,
     logs: Logs,
     start: Option<u64>,

@@ -1,22 +1,22 @@
-//! Logs as text, plain or with a color for each term.
+//! Pictures of logs as text, plain or with a color for each term.
 
 use super::{LogPicture, Panel};
 use crate::fold::logs::LogState;
 
-/// Mark after the commit index.
+/// Sign after the last committed entry.
 const COMMIT_MARK: char = '║';
-/// Border between two entries.
+/// Sign between two entries.
 const BORDER: char = '│';
-/// Sign for a snapshot.
+/// Sign that represents the entries in a snapshot.
 const SNAPSHOT: char = '▒';
-/// Sign for omitted entries.
+/// Sign that represents omitted entries.
 const ELLIPSIS: &str = "… ";
-/// Colors of terms, as numbered by terminals with 256 colors; the letters are black.
+/// Background colors of terms, as terminals with 256 colors number them. The letters are black.
 const COLOURS: [u8; 6] = [117, 222, 114, 218, 183, 216];
 
 impl LogPicture {
-    /// Renders the logs in lines of at most `columns` letters; of long logs, the last entries. With
-    /// colors, escape sequences are added to that length.
+    /// Renders the logs in lines of at most `columns` letters. Of long logs, it shows the last
+    /// entries. If `colours`, escape sequences make the lines longer.
     pub fn to_text(&self, columns: usize, colours: bool) -> String {
         let drawing = Drawing::new(self, columns, colours);
         let mut text = String::new();
@@ -36,9 +36,9 @@ impl LogPicture {
 struct Drawing<'p> {
     picture: &'p LogPicture,
     colours: bool,
-    /// Width of the process names with their marks.
+    /// Width of the process names with their marks, in letters.
     names: usize,
-    /// Width of the text in a box.
+    /// Width of the text in the box of an entry, in letters.
     wide: usize,
     first: u64,
     last: u64,
@@ -48,7 +48,7 @@ impl<'p> Drawing<'p> {
     fn new(picture: &'p LogPicture, columns: usize, colours: bool) -> Self {
         let digits = |number: u64| number.to_string().len();
         let terms = picture.all().flat_map(|(_, kept)| kept.entries.iter().map(|it| it.term));
-        let wide = digits(terms.max().unwrap_or(0)).max(digits(picture.last()));
+        let wide = digits(terms.max().unwrap_or(0)).max(digits(picture.last_index()));
         let names = digits(u64::from(picture.header.n)) + "P leads ".len();
         let room = columns.saturating_sub(names + ELLIPSIS.len() + 1) / (wide + 3);
         let (first, last) = picture.shown(room as u64);
@@ -77,7 +77,7 @@ impl<'p> Drawing<'p> {
         text
     }
 
-    /// Returns the sign for omitted entries.
+    /// Returns the sign for omitted entries, or an empty string if none are omitted.
     fn more(&self) -> &'static str {
         if self.first > 1 { ELLIPSIS } else { "" }
     }
@@ -111,7 +111,7 @@ impl<'p> Drawing<'p> {
         row
     }
 
-    /// Returns the legend.
+    /// Returns the legend below the logs.
     fn foot(&self) -> String {
         let mut foot = String::new();
         let committed: Vec<u64> = self.picture.all().map(|(_, kept)| kept.committed).collect();

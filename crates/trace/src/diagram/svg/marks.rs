@@ -1,4 +1,4 @@
-//! Marks of steps: dot, label, crown, clock.
+//! Marks of steps: the dot, its label, the crown of a leader, and the clock.
 
 use std::fmt::Write;
 
@@ -8,10 +8,10 @@ use super::{Drawing, LINE_HEIGHT, shape};
 use crate::diagram::layout::{Mark, Step};
 use crate::diagram::view::Direction;
 
-/// Width of a crown before its label.
+/// Width of a crown before the label of a step, in pixels.
 const CROWN_WIDTH: i64 = 22;
 
-/// Label of a step.
+/// Label of a step, with its place.
 struct Label {
     crown: Option<&'static str>,
     description: String,
@@ -75,7 +75,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Returns the best place beside a dot for a label of this width.
+    /// Returns the best place beside a dot for a label of width `wide`, which may have a crown.
     fn beside(&self, dot: Point, wide: i64, crowned: bool) -> (Area, Point) {
         let half = wide / 2;
         let offsets: [(i64, i64); 8] = match self.direction {
@@ -113,7 +113,7 @@ impl Drawing<'_> {
 fn label(step: &Step) -> Label {
     let mut description: Vec<String> = Vec::new();
     match &step.mark {
-        Mark::Says(text) | Mark::Note(text) => description.push(text.clone()),
+        Mark::OtherCause(text) | Mark::Note(text) => description.push(text.clone()),
         Mark::Crashes => description.push("crashes".to_owned()),
         Mark::Recovers => description.push("recovers".to_owned()),
         Mark::Duplicates(_) => description.push("×2".to_owned()),

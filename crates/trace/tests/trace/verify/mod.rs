@@ -1,9 +1,10 @@
-//! Hand-made traces: violations are found, correct runs pass.
+//! Traces built by hand: violations are found, and correct runs pass.
 
 mod applications;
 mod elections;
 mod files;
 mod locks;
 mod long;
+mod networks;
 mod resource;
 mod story;

@@ -27,7 +27,7 @@ const LINE_HEIGHT: f64 = 18.0;
 /// The curve of an algorithm.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
-    name: &'static str,
+    name: String,
     family: &'static str,
     points: Vec<(u32, f64)>,
     /// One theoretical line, or the lower and upper bound.
@@ -35,8 +35,8 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    pub(super) fn new(name: &'static str, family: &'static str) -> Self {
-        Curve { name, family, points: Vec::new(), theory: Vec::new() }
+    pub(super) fn new(name: &str, family: &'static str) -> Self {
+        Curve { name: name.to_owned(), family, points: Vec::new(), theory: Vec::new() }
     }
 
     pub(super) fn measured(&mut self, size: u32, figure: f64) {
@@ -63,6 +63,7 @@ pub(super) fn family(card: &Card) -> &'static str {
     match (card.service, card.topology, card.strategy) {
         (Service::Election, Topology::UnidirectionalRing, _) => "on one-way rings",
         (Service::Election, Topology::BidirectionalRing, _) => "on two-way rings",
+        (Service::Election, Topology::Graph | Topology::Tree, _) => "on connected graphs",
         (Service::Election, ..) => "on complete graphs",
         (.., Strategy::Centralised) => "central coordinator",
         (.., Strategy::Token) => "token",
@@ -140,10 +141,10 @@ pub(super) fn to_svg(pictures: &[Picture]) -> String {
 /// Draws the row of a family: its name, its algorithms, and a panel per figure. Returns the lower
 /// end of the row.
 fn row(svg: &mut String, panels: &[Panel<'_>], family: &str, top: f64) -> f64 {
-    let mut names: Vec<&'static str> = Vec::new();
+    let mut names: Vec<&str> = Vec::new();
     for curve in panels.iter().flat_map(|panel| panel.of_family(family)) {
-        if !names.contains(&curve.name) {
-            names.push(curve.name);
+        if !names.contains(&curve.name.as_str()) {
+            names.push(&curve.name);
         }
     }
     draw(svg, &text(10.0, top, "start", "head", family));

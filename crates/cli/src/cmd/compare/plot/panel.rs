@@ -53,7 +53,7 @@ impl<'p> Panel<'p> {
         }
         for curve in self.of_family(family) {
             let place = names.iter().position(|name| *name == curve.name).unwrap_or(0);
-            let name = curve.name;
+            let name = &curve.name;
             draw(svg, &format!("<g class=\"curve i{}\" data-name=\"{name}\">", ink(place)));
             let dash = DASHES[place % DASHES.len()];
             for line in &curve.theory {

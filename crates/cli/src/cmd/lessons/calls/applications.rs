@@ -11,6 +11,8 @@ use tenure_instances::applications::replication::{ReplicationScenario, write};
 use tenure_instances::applications::tree::{TreeScenario, grow_tree};
 use tenure_sim::RunError;
 
+use crate::cmd::graph::TopologyOption;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Berkeley {
@@ -125,15 +127,19 @@ fn commit(with: Commit, phases: Phases) -> Result<Value, RunError> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Complete {
-    /// Number of processes, in a complete graph.
+pub(super) struct Network {
+    /// Number of processes.
     n: u32,
+    /// Connected graph, as the value of `--topology`.
+    topology: Option<String>,
 }
 
-pub(super) fn spanning_tree(with: Complete) -> Result<Value, RunError> {
-    let grown = grow_tree(&TreeScenario::complete(with.n))?;
+pub(super) fn spanning_tree(with: Network) -> Result<Value, String> {
+    let topology = with.topology.as_deref().unwrap_or("complete");
+    let graph = topology.parse::<TopologyOption>()?.graph(with.n)?;
+    let grown = grow_tree(&TreeScenario::on(&graph)).map_err(|error| error.to_string())?;
     Ok(json!({
-        "messages": grown.messages, "counted": grown.counted,
+        "messages": grown.messages, "counted": grown.counted, "edges_of_graph": graph.edge_count(),
         "edges": grown.parents.iter().flatten().count(), "joined": grown.joined.len(),
     }))
 }

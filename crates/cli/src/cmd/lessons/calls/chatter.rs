@@ -35,7 +35,7 @@ pub(super) fn lamport(arguments: Arguments) -> Result<Value, RunError> {
         out_of_order += u32::from(violated);
         user_messages += report.metrics.user_messages;
     }
-    Ok(json!({ "out_of_order": out_of_order, "told": user_messages }))
+    Ok(json!({ "out_of_order": out_of_order, "user_messages": user_messages }))
 }
 
 fn settings(seed: u64) -> Settings {

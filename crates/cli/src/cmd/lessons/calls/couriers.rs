@@ -80,7 +80,6 @@ fn ends(max_couriers: u32, through: u32) -> [Army; 2] {
 #[serde(deny_unknown_fields)]
 pub(super) struct Couriers {
     /// Maximum number of couriers.
-    #[serde(rename = "most")]
     max_couriers: u32,
     may_be_caught: bool,
 }

@@ -29,6 +29,6 @@ pub(super) fn race(with: Counter) -> Result<Value, Infallible> {
     Ok(json!({
         "schedules": race.schedules(statements).len(),
         "finals": race.finals(statements),
-        "told": with.schedules.iter().map(words).collect::<Vec<_>>(),
+        "transcript": with.schedules.iter().map(words).collect::<Vec<_>>(),
     }))
 }

@@ -82,10 +82,11 @@ pub(super) struct Story {
 }
 
 /// Performs a story. The result has the data of `tenure simulate` for the same schedule, with
-/// additional keys: `told` has the lines of the story by block, and `sent` the number of messages
-/// in each block. If the protocol keeps logs, `logs` has the logs after each block, by process: the
-/// terms of the entries, and the highest index known to be committed.
+/// additional keys: `transcript` has the lines of the story by block, and `sent` the number of
+/// messages in each block. If the protocol keeps logs, `logs` has the logs after each block, by
+/// process: the terms of the entries, and the highest index known to be committed.
 pub(super) fn perform(with: Story) -> Result<ActionResult, String> {
+    with.check_arguments()?;
     let known = STORIES.iter().find(|(name, _)| *name == with.script);
     let script = known.map_or(with.script.as_str(), |(_, script)| script);
     let script = match &with.swapped {
@@ -101,10 +102,7 @@ pub(super) fn perform(with: Story) -> Result<ActionResult, String> {
             let plain = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT);
             story.perform_with::<Bully>(|group| bully::Config { variants, ..plain(group) })
         }
-        "central" => {
-            let coordinator = ProcessId(with.coordinator.unwrap_or(1) - 1);
-            story.perform_uniform::<Central>(central::Config { coordinator, ..Default::default() })
-        }
+        "central" => story.perform_uniform::<Central>(with.central()?),
         "chang-roberts" => {
             let variants = variants(&with)?;
             story.perform_uniform::<ChangRoberts>(chang_roberts::Config::of(ranks(), variants))
@@ -117,9 +115,13 @@ pub(super) fn perform(with: Story) -> Result<ActionResult, String> {
             let variants = variants(&with)?;
             story.perform_uniform::<Lamport>(lamport::Config { variants })
         }
-        "named:coordinated:bully" => story.perform_with::<Named<Bully>>(|group| {
-            bully::Config::plain(group.size(), TICKS_PER_UNIT).into()
-        }),
+        "named:coordinated:bully" => {
+            let variants = variants(&with)?;
+            let plain = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT);
+            story.perform_with::<Named<Bully>>(|group| {
+                bully::Config { variants, ..plain(group) }.into()
+            })
+        }
         "raft" => {
             let variants = variants(&with)?;
             let plain = |group: Group| raft::Config::plain(group.size(), TICKS_PER_UNIT);
@@ -135,9 +137,48 @@ pub(super) fn perform(with: Story) -> Result<ActionResult, String> {
                 story.perform_uniform::<RicartAgrawala>(config)
             }
         },
-        "three-phase-commit" => story.perform_commit(),
+        "three-phase-commit" => story.perform_commit(variants(&with)?),
         "tolerant-ricart-agrawala" => story.perform_uniform::<TolerantRicartAgrawala>(()),
         other => Err(format!("unsupported algorithm '{other}' for a story")),
+    }
+}
+
+impl Story {
+    /// Returns the configuration of a story of the centralised lock.
+    fn central(&self) -> Result<central::Config, String> {
+        let number = self.coordinator.unwrap_or(1);
+        let place = number.checked_sub(1).ok_or("invalid coordinator 0: expected at least 1")?;
+        Ok(central::Config { coordinator: ProcessId(place), variants: variants(self)? })
+    }
+
+    /// Rejects arguments that have no effect on a story of this algorithm.
+    fn check_arguments(&self) -> Result<(), String> {
+        let used: &[&str] = match self.algorithm.as_str() {
+            "bully"
+            | "lamport"
+            | "named:coordinated:bully"
+            | "raft"
+            | "raft-log"
+            | "three-phase-commit" => &["variants"],
+            "ricart-agrawala" if self.clocks.is_some() => &["clocks"],
+            "ricart-agrawala" => &["variants"],
+            "central" => &["coordinator", "variants"],
+            "chang-roberts" => &["ids", "variants"],
+            "hirschberg-sinclair" => &["ids"],
+            _ => &[],
+        };
+        let given = [
+            ("variants", !self.variants.is_empty()),
+            ("ids", !self.ids.is_empty()),
+            ("coordinator", self.coordinator.is_some()),
+            ("clocks", self.clocks.is_some()),
+        ];
+        match given.iter().find(|(name, is_given)| *is_given && !used.contains(name)) {
+            Some((name, _)) => {
+                Err(format!("'{name}' has no effect on a story of {}", self.algorithm))
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -164,12 +205,15 @@ fn first_wins(size: u32) -> Vec<Rank> {
 impl StoryRunner<'_> {
     /// Performs a story of three-phase commit, started by the first process. Only the transaction
     /// is checked: the election in a partition is not part of the decision.
-    fn perform_commit(self) -> Result<ActionResult, String> {
+    fn perform_commit(
+        self,
+        variants: Variants<three_phase_commit::Switch>,
+    ) -> Result<ActionResult, String> {
         let story = StoryRunner { ranks_of: first_wins, judged: Some(Service::Other), ..self };
         story.perform_with::<Led<ThreePhaseCommit, Bully>>(|group| {
             let plain = bully::Config::plain(group.size(), TICKS_PER_UNIT);
             let election = bully::Config { ranks: first_wins(group.size()).into(), ..plain };
-            let application = three_phase_commit::Config { variants: Variants::none() };
+            let application = three_phase_commit::Config { variants };
             led::Config { application, election }
         })
     }
@@ -205,7 +249,7 @@ impl StoryRunner<'_> {
             Ok(transcript) => self.replay::<P>(&script, &transcript, config),
             Err(impossible) => {
                 let why = impossible.to_string();
-                let data = json!({ "told": [[why]] });
+                let data = json!({ "transcript": [[why]] });
                 Ok(ActionResult {
                     data,
                     picture: Some(format!("This story cannot be performed: {why}.\n")),
@@ -251,7 +295,7 @@ impl StoryRunner<'_> {
         let logs = LogPicture::of(&header, &records, &moments);
         if let Value::Object(fields) = &mut data {
             fields.insert("sent".to_owned(), json!(sent));
-            fields.insert("told".to_owned(), json!(transcript));
+            fields.insert("transcript".to_owned(), json!(transcript));
             if !logs.is_empty() {
                 let all: Vec<Value> = logs.logs().map(|logs| terms(logs, header.n)).collect();
                 fields.insert("logs".to_owned(), Value::Array(all));
@@ -323,8 +367,55 @@ mod tests {
         let script = "group 3\nelect p1; lose p2→p3\n----\n";
         let with = json!({ "algorithm": "bully", "script": script });
         let made = perform(serde_json::from_value(with).expect("a story")).expect("it is made");
-        assert_eq!(made.data["told"][0][0], "line 2: no such message is under way: p2→p3");
+        assert_eq!(made.data["transcript"][0][0], "line 2: no such message is under way: p2→p3");
         assert!(made.data.get("sent").is_none(), "and nothing else");
+    }
+
+    fn performed(with: Value) -> Result<ActionResult, String> {
+        perform(serde_json::from_value(with).expect("a story"))
+    }
+
+    /// A variant changes the story or is rejected.
+    #[test]
+    fn variants_take_effect() {
+        let phases = |variants: &[&str]| {
+            let script = "group 3\nelect p1; stabilize; begin p1; stabilize\n----\n";
+            let with = json!({
+                "algorithm": "three-phase-commit", "script": script, "variants": variants
+            });
+            performed(with).expect("it is made").data["transcript"].clone()
+        };
+        assert_ne!(phases(&[]), phases(&["two-phases"]));
+        let grants = |variants: &[&str]| {
+            performed(json!({
+                "algorithm": "central", "script": "central/queue", "variants": variants
+            }))
+        };
+        assert!(grants(&["untagged-grant"]).is_ok());
+        assert!(grants(&["backwards"]).expect_err("unknown").contains("unknown variant"));
+    }
+
+    #[test]
+    fn arguments_without_effect_are_rejected() {
+        for (with, expected) in [
+            (json!({ "algorithm": "repaired-ring", "variants": ["backwards"] }), "'variants'"),
+            (json!({ "algorithm": "tolerant-ricart-agrawala", "variants": ["x"] }), "'variants'"),
+            (json!({ "algorithm": "hirschberg-sinclair", "variants": ["x"] }), "'variants'"),
+            (
+                json!({ "algorithm": "ricart-agrawala", "clocks": [0], "variants": ["x"] }),
+                "'variants'",
+            ),
+            (json!({ "algorithm": "bully", "ids": [2, 1] }), "'ids'"),
+            (json!({ "algorithm": "lamport", "coordinator": 1 }), "'coordinator'"),
+            (json!({ "algorithm": "bully", "clocks": [0] }), "'clocks'"),
+            (json!({ "algorithm": "central", "coordinator": 0 }), "invalid coordinator 0"),
+            (json!({ "algorithm": "named:coordinated:bully", "variants": ["x"] }), "unknown"),
+        ] {
+            let mut with = with;
+            with["script"] = "group 3\n----\n".into();
+            let rejected = performed(with.clone()).expect_err("rejected");
+            assert!(rejected.contains(expected), "{with}: {rejected}");
+        }
     }
 
     #[test]

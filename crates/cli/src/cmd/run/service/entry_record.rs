@@ -10,7 +10,6 @@ pub(super) struct EntryRecord {
     /// Number of the client, from 1.
     pub(super) client: u32,
     /// Time of the request for the lock.
-    #[serde(rename = "asked")]
     pub(super) requested: u64,
     /// Time of the acquisition.
     pub(super) granted: u64,

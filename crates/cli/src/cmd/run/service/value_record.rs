@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Value {
     pub(super) bytes: usize,
-    #[serde(rename = "print")]
     hash: u64,
 }
 
@@ -27,10 +26,8 @@ pub(super) struct PutRecord {
     pub(super) key: String,
     pub(super) value: Value,
     /// Time of the request.
-    #[serde(rename = "asked")]
     pub(super) requested: u64,
     /// Response of the service; `None` if the outcome is unknown.
-    #[serde(rename = "told")]
     pub(super) response: Option<Response>,
 }
 
@@ -50,10 +47,8 @@ pub(super) struct ReadRecord {
     /// Member that responded.
     pub(super) by: String,
     /// Time of the request.
-    #[serde(rename = "asked")]
     pub(super) requested: u64,
     /// Response, with the revision of the value; 0 if there is no value.
-    #[serde(rename = "told")]
     pub(super) response: Response,
     pub(super) value: Option<Value>,
 }
@@ -63,6 +58,5 @@ pub(super) struct ReadRecord {
 #[serde(rename_all = "kebab-case")]
 pub(super) enum ClientMessage {
     Put(PutRecord),
-    #[serde(rename = "seen")]
     Read(ReadRecord),
 }

@@ -1,5 +1,5 @@
-//! Checks the promises of a lock service by the observations of its clients and the changes in its
-//! log.
+//! Checks the promises of a lock service. The evidence is what its clients observed, and the
+//! changes in its log.
 
 use std::collections::BTreeMap;
 
@@ -17,18 +17,18 @@ use super::value_record::ReadRecord;
 pub(super) enum Promise {
     /// At most one client holds the lock at any time.
     OneHolder,
-    /// Each entry has a higher fencing token than all before it.
+    /// Each entry has a higher fencing token than all earlier entries.
     FencesGrow,
     /// Clients acquire the lock in the order of the queue in the log.
     OrderOfTheQueue,
-    /// A client with an expired claim does not acquire the lock while an earlier claim is live.
+    /// A client whose claim has expired does not acquire the lock while an earlier claim exists.
     GrantedAlive,
-    /// The resource accepts no access with a lower fencing token than an accepted one.
+    /// The resource accepts no access whose fencing token is lower than one it has accepted.
     FencedAccess,
-    /// Acknowledged changes are in the log despite kills, and acknowledged values are present and
-    /// unchanged.
+    /// No acknowledged change is missing in the log, despite kills. Acknowledged values are present
+    /// and unchanged.
     NothingAcknowledgedLost,
-    /// With a majority all clients are served in the end, and each member catches up.
+    /// If a majority is up, the service serves all clients in the end, and each member catches up.
     Progress,
 }
 
@@ -60,16 +60,15 @@ impl Promise {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Fault {
     pub(super) promise: Promise,
-    #[serde(rename = "says")]
     pub(super) description: String,
 }
 
-/// The history of a position in the queue, by the log.
+/// History of a claim in the queue, according to the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct QueuePosition {
-    /// Revision from which it was first, if ever.
+    /// Revision in which the claim became the first in the queue. `None`: it never did.
     first: Option<u64>,
-    /// Revision in which it left the queue.
+    /// Revision in which the claim left the queue. `None`: it is still there.
     gone: Option<u64>,
 }
 
@@ -104,7 +103,7 @@ pub(super) fn verify(record: &ServiceRecord) -> Vec<Fault> {
     faults
 }
 
-/// Replays the queue. Returns the positions by fencing token.
+/// Replays the changes of the queue. Returns the history of each claim, by its fencing token.
 fn queue_positions(changes: &[QueueChange]) -> BTreeMap<u64, QueuePosition> {
     let mut queue_positions: BTreeMap<u64, QueuePosition> = BTreeMap::new();
     let mut queue: BTreeMap<u64, &[u8]> = BTreeMap::new();
@@ -133,7 +132,7 @@ fn queue_positions(changes: &[QueueChange]) -> BTreeMap<u64, QueuePosition> {
     queue_positions
 }
 
-/// Returns the revision of a change.
+/// Returns the revision of a change; `None` if it has none.
 pub(super) fn revision(change: &QueueChange) -> Option<u64> {
     match change {
         QueueChange::Queued { revision, .. } | QueueChange::Left { revision, .. } => {

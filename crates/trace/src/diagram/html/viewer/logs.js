@@ -36,13 +36,14 @@ class Logs {
   }
 
   change(place) {
-    const { at, stays, snapshot, terms, says, committed } = this.trace.logs;
+    const { at, stays, snapshot, terms, description, committed } = this.trace.logs;
     this.logs[at[place]] ??= { entries: [], committed: 0 };
     const log = this.logs[at[place]];
     log.snapshot = snapshot[place];
     log.entries.length = Math.min(log.entries.length, stays[place]);
     while (log.entries.length < log.snapshot) log.entries.push(null);
-    terms[place].forEach((term, entry) => log.entries.push({ term, says: says[place][entry] }));
+    terms[place].forEach((term, entry) =>
+      log.entries.push({ term, description: description[place][entry] }));
     log.committed = committed[place];
   }
 
@@ -64,8 +65,8 @@ class Logs {
   name(process, step) {
     const { leads, phase } = this.states.lasting(process, step);
     const crown = leads === null ? null : element("i", { class: "crown", title: "leads" });
-    const says = phase === "down" ? " down" : "";
-    return element("th", { scope: "row" }, element("strong", {}, this.trace.name(process)), says,
+    const label = phase === "down" ? " down" : "";
+    return element("th", { scope: "row" }, element("strong", {}, this.trace.name(process)), label,
       crown);
   }
 
@@ -74,8 +75,8 @@ class Logs {
     if (index <= log.snapshot) {
       return element("td", { class: `snapshot safe${mark}`, title: "in a snapshot" }, "▒");
     }
-    const { term, says } = log.entries[index - 1];
-    const text = says < 0 ? "" : this.trace.texts[says];
+    const { term, description } = log.entries[index - 1];
+    const text = description < 0 ? "" : this.trace.texts[description];
     const short = text.length > LETTERS ? `${text.slice(0, LETTERS - 1)}…` : text;
     const safe = index <= log.committed ? " safe" : "";
     const title = `${text || "nothing"} of term ${term}${safe ? ", committed" : ""}`;

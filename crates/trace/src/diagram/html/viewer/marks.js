@@ -123,27 +123,27 @@ class Marks {
   }
 
   /** Width of a text. */
-  width(says, font = SMALL) {
+  width(label, font = SMALL) {
     this.context.font = font;
-    return this.context.measureText(says).width;
+    return this.context.measureText(label).width;
   }
 
   /** Draws a text with an outline in the background color, centered by default. */
-  text(says, x, y, font = FONT, colour = this.colours.ink, align = "center") {
+  text(label, x, y, font = FONT, colour = this.colours.ink, align = "center") {
     const { context } = this;
     context.font = font;
     context.textAlign = align;
     context.textBaseline = "middle";
     // The outline follows the letters and leaves a gap between words.
-    const { width } = context.measureText(says);
+    const { width } = context.measureText(label);
     context.fillStyle = this.colours.paper;
     context.fillRect(align === "left" ? x : x - width / 2, y - 6, width, 12);
     context.lineJoin = "round";
     context.strokeStyle = this.colours.paper;
     context.lineWidth = 4;
-    context.strokeText(says, x, y);
+    context.strokeText(label, x, y);
     context.fillStyle = colour;
-    context.fillText(says, x, y);
+    context.fillText(label, x, y);
   }
 
   /** Draws the mark of a step. */

@@ -48,10 +48,10 @@ class Panels {
     byId("verdict").textContent = `${SIGNS[verdict]} ${verdict}`;
     byId("verdict").className = verdict;
     const counts = verification.violations.filter((found) => found.counts);
-    byId("violation").replaceChildren(...counts.slice(0, 2).map(({ property, says }) =>
-      element("p", {}, `✗ ${property} violated: ${says}`)));
+    byId("violation").replaceChildren(...counts.slice(0, 2).map(({ property, description }) =>
+      element("p", {}, `✗ ${property} violated: ${description}`)));
     const [first, last] = trace.shown ?? [0, 0];
-    if (trace.shown && first === 1 && !trace.goesOn) return;
+    if (trace.shown && first === 1 && !trace.isCutOff) return;
     const notice = byId("notice");
     notice.hidden = false;
     notice.textContent = trace.shown
@@ -78,8 +78,8 @@ class Panels {
       ["split", "network split", trace.regions.length > 0],
     ];
     byId("legend").replaceChildren(...entries.filter(([, , there]) => there).map(
-      ([name, says]) =>
-        element("li", {}, element("i", { class: name, "aria-hidden": "true" }), says),
+      ([name, label]) =>
+        element("li", {}, element("i", { class: name, "aria-hidden": "true" }), label),
     ));
   }
 
@@ -105,12 +105,12 @@ class Panels {
   violation(place) {
     const found = this.trace.verification.violations[place];
     const step = this.trace.violated[place];
-    const says = `Show at ${Number(found.at.toFixed(3))} ${this.trace.unit}`;
+    const label = `Show at ${Number(found.at.toFixed(3))} ${this.trace.unit}`;
     const promised = found.counts ? "" : " (not promised)";
     const jump = step < 0
       ? element("span", { class: "soft" }, "It lies outside the records shown.")
-      : element("button", { type: "button", onclick: () => this.act.jump(step) }, says);
-    return [element("p", {}, `${found.says}${promised}`), jump];
+      : element("button", { type: "button", onclick: () => this.act.jump(step) }, label);
+    return [element("p", {}, `${found.description}${promised}`), jump];
   }
 
   violations() {
@@ -168,8 +168,8 @@ class Panels {
       }), ` ${trace.name(process)}`)));
     const idle = trace.idle().length;
     byId("folding").hidden = idle === 0 || idle === trace.n;
-    const says = idle === 1 ? "Hide one that does" : `Hide ${idle} that do`;
-    byId("folding").querySelector("span").textContent = `${says} nothing`;
+    const label = idle === 1 ? "Hide one that does" : `Hide ${idle} that do`;
+    byId("folding").querySelector("span").textContent = `${label} nothing`;
   }
 
   /** Recomputes the events that pass the filters. */
@@ -201,9 +201,9 @@ class Panels {
     const data = details.filter((row) => kindOf(row) !== "state").map((row) => {
       const isSuspicion = kindOf(row) === "suspicion";
       const what = isSuspicion ? -1 : trace.detailData[row];
-      const says = element("span", {}, trace.texts[trace.detailSays[row]]);
-      if (what < 0) return element("li", {}, says);
-      return element("li", {}, says, element("code", {}, JSON.stringify(trace.data[what])));
+      const label = element("span", {}, trace.texts[trace.detailDescription[row]]);
+      if (what < 0) return element("li", {}, label);
+      return element("li", {}, label, element("code", {}, JSON.stringify(trace.data[what])));
     });
     byId("event").replaceChildren(element("ol", { class: "did" }, ...data), facts(rows));
     return null;
@@ -235,7 +235,7 @@ class Panels {
     rows.push(["sent", kinds(state.sent)], ["received", kinds(state.received)]);
     rows.push(["Lamport clock", String(state.clock)]);
     rows.push(["vector clock", state.latest < 0 ? "all 0" : this.vector(state.latest)]);
-    if (state.said) rows.push(["protocol state", tree(state.said.data)]);
+    if (state.protocolState) rows.push(["protocol state", tree(state.protocolState.data)]);
     byId("process").replaceChildren(
       element("p", {}, element("strong", {}, trace.name(process)), ` ${when}`), facts(rows));
     return null;

@@ -302,10 +302,10 @@ class Picture {
       const step = trace.inOrder[place];
       const x = this.x(step);
       if (x > this.wide) break;
-      const says = String(Number(trace.time[step].toFixed(2)));
-      if (x < last + (this.narrow ? 60 : 90) || says === ticks.at(-1)?.says) continue;
+      const label = String(Number(trace.time[step].toFixed(2)));
+      if (x < last + (this.narrow ? 60 : 90) || label === ticks.at(-1)?.label) continue;
       last = x;
-      ticks.push({ x, says });
+      ticks.push({ x, label });
     }
     return ticks;
   }
@@ -326,7 +326,7 @@ class Picture {
     const left = this.placeAt(this.gutter);
     for (let at = Math.ceil(left / distance) * distance; at < right; at += distance) {
       if (ticks.length > 60) break;
-      ticks.push({ x: this.xOf(at), says: Math.abs(at).toFixed(digits) });
+      ticks.push({ x: this.xOf(at), label: Math.abs(at).toFixed(digits) });
     }
     return ticks;
   }
@@ -338,10 +338,10 @@ class Picture {
     marks.line(0, AXIS, this.wide, AXIS, colours.faint, 1);
     const name = this.scaleName === "rank" ? "rank" : this.trace.unit;
     marks.text(name, 8, AXIS / 2, SMALL, colours.soft, "left");
-    for (const { x, says } of this.ticks()) {
+    for (const { x, label } of this.ticks()) {
       if (x < this.gutter || x > this.wide - 20) continue;
       marks.line(x, AXIS - 5, x, AXIS, colours.soft, 1);
-      marks.text(says, x, AXIS / 2, SMALL, colours.soft);
+      marks.text(label, x, AXIS / 2, SMALL, colours.soft);
     }
   }
 
@@ -354,11 +354,11 @@ class Picture {
       if (x < this.gutter + 8 || x > this.wide - 8) continue;
       context.fillStyle = colours.faint;
       context.fillRect(x - 4, AXIS, 8, this.high);
-      const says = `… ${Number(quiet.toFixed(1))} ${this.trace.unit}`;
-      const width = says.length * 6.1 + 4;
+      const label = `… ${Number(quiet.toFixed(1))} ${this.trace.unit}`;
+      const width = label.length * 6.1 + 4;
       if (x - width / 2 > this.gutter && x + width / 2 < this.wide
         && this.labels.take(x, this.high - 10, width, 13)) {
-        marks.text(says, x, this.high - 10, SMALL, colours.soft);
+        marks.text(label, x, this.high - 10, SMALL, colours.soft);
       }
     }
   }
@@ -398,14 +398,14 @@ class Picture {
     } else if (condition === CONDITION.leading) {
       marks.line(x1, y - 11, x2, y - 11, colours.leads, 2.2);
       const x = Math.max(x1, this.gutter + 12);
-      const says = `term ${term}`;
-      const width = marks.width(says);
+      const label = `term ${term}`;
+      const width = marks.width(label);
       if (x2 - x1 > 24 && term > 0 && x + width + 16 < this.wide
         && this.labels.take(x + 12 + width / 2, y - 21, width + 4, 13)) {
         const strength = this.context.globalAlpha;
         this.words.push(() => {
           this.context.globalAlpha = strength;
-          marks.text(says, x + 12, y - 21, SMALL, colours.ink, "left");
+          marks.text(label, x + 12, y - 21, SMALL, colours.ink, "left");
           this.context.globalAlpha = 1;
         });
       }
@@ -507,8 +507,8 @@ class Picture {
   labelMessage(message) {
     const { trace, marks, colours, context } = this;
     const [x1, y1, x2, y2] = this.ends(message);
-    const says = trace.kinds[trace.kind[message]].name;
-    const width = marks.width(says, FONT) + 4;
+    const label = trace.kinds[trace.kind[message]].name;
+    const width = marks.width(label, FONT) + 4;
     const lost = trace.fate[message] === FATE.lost;
     if (!lost && Math.hypot(x2 - x1, y2 - y1) < width * 0.7) return;
     const [sent, ended] = [trace.sent[message], trace.ended[message]];
@@ -521,7 +521,7 @@ class Picture {
       if (this.onLane(y)) continue;
       if (!this.labels.take(x, y, width, 15)) continue;
       const kind = colours[lookOf(trace.kind[message]).colour];
-      marks.text(says, x, y, FONT, lost ? colours.lost : kind);
+      marks.text(label, x, y, FONT, lost ? colours.lost : kind);
       return;
     }
   }
@@ -548,7 +548,7 @@ class Picture {
         this.drawNetwork(step, x);
         continue;
       }
-      const plain = trace.mark[step] <= MARK.says && !this.states.suspicions[step];
+      const plain = trace.mark[step] <= MARK.emits && !this.states.suspicions[step];
       if (trace.mark[step] === MARK.loses || trace.mark[step] === MARK.duplicates) continue;
       const leads = this.crowned.has(step);
       if (plain && !leads && (close || latest[at] === Math.round(x))) continue;
@@ -577,9 +577,9 @@ class Picture {
   labelStep(step, x, y) {
     const { trace, marks, colours } = this;
     const words = { [MARK.crashes]: "crashes", [MARK.recovers]: "recovers" };
-    const says = words[trace.mark[step]] ?? trace.texts[trace.says[step]];
-    if (!says) return;
-    const short = says.length > 28 ? `${says.slice(0, 27)}…` : says;
+    const label = words[trace.mark[step]] ?? trace.texts[trace.description[step]];
+    if (!label) return;
+    const short = label.length > 28 ? `${label.slice(0, 27)}…` : label;
     const width = marks.width(short) + 4;
     for (const below of [20, -18, 32, -31]) {
       // Avoids the line of the next process.
@@ -596,11 +596,11 @@ class Picture {
   drawNetwork(step, x) {
     const { trace, marks, colours } = this;
     marks.line(x, AXIS, x, this.high, colours.soft, 1.2, [5, 4]);
-    const says = trace.texts[trace.says[step]] ?? "";
-    const width = says.length * 6.1 + 4;
+    const label = trace.texts[trace.description[step]] ?? "";
+    const width = label.length * 6.1 + 4;
     const middle = Math.min(Math.max(x, this.gutter + width / 2 + 2), this.wide - width / 2 - 2);
     if (this.labels.take(middle, AXIS + 10, width, 13)) {
-      marks.text(says, middle, AXIS + 10, SMALL, colours.ink);
+      marks.text(label, middle, AXIS + 10, SMALL, colours.ink);
     }
   }
 

@@ -6,7 +6,7 @@ class States {
     this.trace = trace;
     this.beliefs = Array.from({ length: trace.n }, () => []);
     this.opinions = Array.from({ length: trace.n }, () => []);
-    this.said = Array.from({ length: trace.n }, () => []);
+    this.protocolStates = Array.from({ length: trace.n }, () => []);
     this.suspicions = new Int32Array(trace.size);
     for (let row = 0; row < trace.detailStep.length; row++) this.read(row);
     const steps = { from: new Int32Array(trace.messages), to: new Int32Array(trace.messages) };
@@ -42,7 +42,7 @@ class States {
       this.opinions[at].push({ step, peer, suspected: verdict === "Suspect" });
       this.suspicions[step] = verdict === "Suspect" ? 1 : 2;
     } else if (kind === "state") {
-      this.said[at].push({ step, data });
+      this.protocolStates[at].push({ step, data });
     }
   }
 
@@ -73,7 +73,7 @@ class States {
     const { trace } = this;
     const state = this.lasting(process, step);
     state.belief = this.last(this.beliefs[process], step);
-    state.said = this.last(this.said[process], step);
+    state.protocolState = this.last(this.protocolStates[process], step);
     state.suspects = this.suspects(process, step);
     state.sent = this.counts(this.sent.of(process), trace.sent, step);
     state.received = this.counts(this.received.of(process), trace.ended, step);

@@ -2,7 +2,7 @@
 
 /** Cause of a step. */
 const MARK = {
-  receives: 0, acts: 1, says: 2, crashes: 3, recovers: 4,
+  receives: 0, acts: 1, emits: 2, crashes: 3, recovers: 4,
   loses: 5, duplicates: 6, network: 7, note: 8,
 };
 /** Condition of a process. */
@@ -43,7 +43,7 @@ class Trace {
     Object.assign(this, {
       header: data.header, caption: data.caption, unit: data.unit, card: data.card,
       verification: data.verification, records: data.records, shown: data.shown,
-      goesOn: data.goes_on, scale: data.scale, violated: data.violated,
+      isCutOff: data.is_cut_off, scale: data.scale, violated: data.violated,
       texts: data.names.texts, data: data.names.data, logs: data.logs,
     });
     this.n = data.header.n;
@@ -68,7 +68,7 @@ class Trace {
     this.size = steps.at.length;
     this.at = Int32Array.from(steps.at);
     this.mark = Uint8Array.from(steps.mark);
-    this.says = Int32Array.from(steps.says);
+    this.description = Int32Array.from(steps.description);
     this.about = Int32Array.from(steps.about);
     this.record = Float64Array.from(steps.record);
     this.clock = Float64Array.from(steps.clock);
@@ -146,7 +146,7 @@ class Trace {
 
   readDetails(details) {
     this.detailKind = Int32Array.from(details.kind);
-    this.detailSays = Int32Array.from(details.says);
+    this.detailDescription = Int32Array.from(details.description);
     this.detailData = Int32Array.from(details.data);
     this.detailStep = Int32Array.from(details.step);
     this.detailAt = groups(this.detailStep, this.size);
@@ -223,10 +223,13 @@ class Trace {
 
   /** Description of a step, one sentence per record. */
   words(step) {
-    const says = Array.from(this.detailAt.of(step), (row) => this.texts[this.detailSays[row]]);
-    const said = says.filter((each) => each !== "");
-    if (said.length === 0 && this.says[step] >= 0) said.push(this.texts[this.says[step]]);
-    return said;
+    const rows = Array.from(this.detailAt.of(step));
+    const descriptions = rows.map((row) => this.texts[this.detailDescription[row]]);
+    const shown = descriptions.filter((each) => each !== "");
+    if (shown.length === 0 && this.description[step] >= 0) {
+      shown.push(this.texts[this.description[step]]);
+    }
+    return shown;
   }
 
   /** Formats the time of a step. */

@@ -83,8 +83,8 @@ class Viewer {
     const { panels, trace } = this;
     const place = Math.max(0, panels.place(this.now) - 1);
     byId("scrubber").value = String(place);
-    const says = this.selected < 0 ? "nothing selected" : trace.timeOf(this.selected);
-    byId("scrubber").setAttribute("aria-valuetext", `event ${place + 1}, ${says}`);
+    const label = this.selected < 0 ? "nothing selected" : trace.timeOf(this.selected);
+    byId("scrubber").setAttribute("aria-valuetext", `event ${place + 1}, ${label}`);
     const all = panels.kept.length;
     byId("where").textContent = `${Math.min(place + 1, all)} of ${all}`;
     panels.event(this.selected);

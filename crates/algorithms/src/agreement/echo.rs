@@ -1,0 +1,240 @@
+//! The echo algorithm: a wave explores a graph along all its edges, and returns along a tree.
+//!
+//! E. Chang, *Echo algorithms: depth parallel operations on general graphs*, IEEE Transactions on
+//! Software Engineering SE-8(4), 1982; A. Segall, *Distributed network protocols*, IEEE
+//! Transactions on Information Theory IT-29(1), 1983 (propagation of information with feedback).
+//!
+//! | | |
+//! |---|---|
+//! | assumes | a connected graph, neighbours that know each other, reliable channels in any order |
+//! | messages per wave | 2E: one in each direction of each edge |
+//! | | 2E − (N − 1) explorers and N − 1 echoes |
+//! | time | the eccentricity of the initiator, and back |
+//!
+//! **Why it is right.** A process sends explorers once: when the wave reaches it, to all neighbours
+//! but its parent. It echoes once, to its parent, when every other neighbour has sent it an
+//! explorer or an echo. So one message crosses each edge in each direction. The first sender of an
+//! explorer becomes the parent, so a parent took part before its children, and the parents form a
+//! tree. A leaf of this tree receives an explorer from each other neighbour and echoes. Hence every
+//! process echoes, and the initiator receives an answer from each neighbour. An echo covers the
+//! whole subtree of its sender, so all processes have taken part before the initiator decides.
+//!
+//! Beyond the papers, a message names the initiator of its wave, so that waves of several
+//! processes do not mix. A process forgets a wave with its echo, because every neighbour has sent
+//! its only message by then.
+
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+
+use tenure_core::service::wave::{Command, Event};
+use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::{
+    Algorithm, Card, Cost, Effects, Faults, Graph, Group, Knowledge, Never, ProcessId, ProcessSet,
+    Property, Protocol, Service, SharedConfig, Strategy, labelled,
+};
+
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
+use crate::variants::{Variants, switches};
+
+/// One process in the graph.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Echo {
+    me: ProcessId,
+    neighbours: SharedConfig<ProcessSet>,
+    variants: Variants<Switch>,
+    /// Waves in which this process takes part, by initiator.
+    waves: BTreeMap<ProcessId, Participation>,
+}
+
+/// Participation of a process in one wave.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Participation {
+    /// Neighbour whose explorer arrived first; `None` at the initiator.
+    parent: Option<ProcessId>,
+    /// Neighbours, except the parent, from which no message has arrived.
+    awaited: ProcessSet,
+    /// Number of processes known in the subtree of this process, including itself.
+    size: u32,
+}
+
+/// Messages between processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// "The wave has reached me."
+    Explorer {
+        /// Process that started the wave.
+        initiator: ProcessId,
+    },
+    /// "All processes below me have taken part."
+    Echo {
+        /// Process that started the wave.
+        initiator: ProcessId,
+        /// Number of processes in the subtree of the sender.
+        size: u32,
+    },
+}
+
+labelled!(Message, Agreement, Explorer => "explorer", Echo => "echo");
+
+/// Configuration of one process.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The connected graph of the group.
+    pub graph: Arc<Graph>,
+    /// Variants that are switched on.
+    pub variants: Variants<Switch>,
+}
+
+impl Config {
+    /// Returns a configuration for this connected graph, without variants.
+    pub fn of(graph: Graph) -> Self {
+        Config { graph: Arc::new(graph), variants: Variants::none() }
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        Ok(Config { graph: parameters.graph()?, variants: parameters.variants()? })
+    }
+}
+
+switches! {
+    EarlyEcho = "early-echo", unsound,
+        "a process echoes as soon as the wave reaches it, before its neighbours have answered"
+        => "", "-n 4 --initiators 1";
+    EchoesOnly = "echoes-only", unsound,
+        "only an echo is an answer: an explorer that crosses an explorer does not count"
+        => "", "-n 3 --initiators 1";
+    LastParent = "last-parent", unsound,
+        "the last sender of an explorer becomes the parent, instead of the first"
+        => "", "-n 3 --initiators 1";
+}
+
+impl Protocol for Echo {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Never;
+    type Stable = ();
+
+    fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
+        let neighbours = config.graph.neighbours(group.me()).iter().copied().collect();
+        Echo {
+            me: group.me(),
+            neighbours: SharedConfig::new(neighbours),
+            variants: config.variants,
+            waves: BTreeMap::new(),
+        }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        let Command::Explore = command;
+        self.take_part(self.me, None, fx);
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::Explorer { initiator } => match self.waves.get_mut(&initiator) {
+                None => self.take_part(initiator, Some(from), fx),
+                Some(participation) => {
+                    if self.variants.has(Switch::LastParent) && participation.parent.is_some() {
+                        participation.parent = Some(from);
+                    }
+                    if !self.variants.has(Switch::EchoesOnly) {
+                        self.on_answer(from, initiator, 0, fx);
+                    }
+                }
+            },
+            Message::Echo { initiator, size } => self.on_answer(from, initiator, size, fx),
+        }
+    }
+}
+
+impl Echo {
+    /// Returns true if this process takes part in the wave of `initiator` and has not echoed yet.
+    pub fn takes_part(&self, initiator: ProcessId) -> bool {
+        self.waves.contains_key(&initiator)
+    }
+
+    fn take_part(
+        &mut self,
+        initiator: ProcessId,
+        parent: Option<ProcessId>,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let explored = self.neighbours.iter().filter(|peer| Some(*peer) != parent);
+        let awaited: ProcessSet = explored.collect();
+        fx.broadcast(&awaited, Message::Explorer { initiator });
+        fx.emit(Event::Reached { initiator, parent });
+        self.waves.insert(initiator, Participation { parent, awaited, size: 1 });
+        if let Some(parent) = parent.filter(|_| self.variants.has(Switch::EarlyEcho)) {
+            fx.send(parent, Message::Echo { initiator, size: 1 });
+        }
+        self.finish(initiator, fx);
+    }
+
+    /// Records that a neighbour has answered. `size` is the size of its subtree if the neighbour is
+    /// a child.
+    fn on_answer(
+        &mut self,
+        from: ProcessId,
+        initiator: ProcessId,
+        size: u32,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let Some(participation) = self.waves.get_mut(&initiator) else { return };
+        if participation.awaited.remove(from) {
+            participation.size = participation.size.saturating_add(size);
+            self.finish(initiator, fx);
+        }
+    }
+
+    /// Ends the part of this process in a wave, when all neighbours have answered. Echoes to the
+    /// parent; the initiator reports the end to its user.
+    fn finish(&mut self, initiator: ProcessId, fx: &mut impl Effects<Self>) {
+        let Some(participation) = self.waves.get(&initiator) else { return };
+        let Participation { parent, ref awaited, size } = *participation;
+        if !awaited.is_empty() {
+            return;
+        }
+        self.waves.remove(&initiator);
+        match parent {
+            Some(_) if self.variants.has(Switch::EarlyEcho) => {}
+            Some(parent) => fx.send(parent, Message::Echo { initiator, size }),
+            None => fx.emit(Event::Returned { size }),
+        }
+    }
+}
+
+impl Algorithm for Echo {
+    fn card(config: &Config, _: u32) -> Card {
+        let messages = 2 * config.graph.edge_count() as u64;
+        Card {
+            strategy: Strategy::Flooding,
+            faults: Faults::none(
+                "survives nothing: the initiator waits for ever for a lost answer, and a repeated \
+                 explorer starts a second wave",
+            ),
+            knows: Knowledge::UNIFORM,
+            messages: Cost::per_agreement("2E", messages, Some(messages)),
+            variants: Variants::<Switch>::declared(),
+            ..Card::agreement(
+                Service::Wave,
+                "echo",
+                "a wave explores all edges of a graph and returns along a tree",
+                "Chang, IEEE TSE SE-8(4), 1982",
+            )
+            .promising([Property::OneTree, Property::AllReached])
+        }
+        .on_graph(Arc::clone(&config.graph))
+    }
+
+    fn expected(config: &Config, _: u32, _: WorkloadKind) -> Option<Prediction> {
+        Some(Prediction::new(Precision::Exact, 2 * config.graph.edge_count() as u64))
+    }
+}

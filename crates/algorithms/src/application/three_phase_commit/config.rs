@@ -1,0 +1,19 @@
+//! Configuration of three-phase commit.
+
+use crate::variants::{Variants, switches};
+
+/// Configuration of one process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Config {
+    /// Variants that are switched on.
+    pub variants: Variants<Switch>,
+}
+
+switches! {
+    TwoPhases = "two-phases", unsound,
+        "the coordinator commits as soon as all have voted yes";
+    CommitDirectly = "commit-directly", unsound,
+        "a new leader commits a transaction for which any process is ready, before the others are";
+    ReturnedCount = "returned-count", unsound,
+        "a restarted process takes part as if nothing could have been decided without it";
+}

@@ -1,0 +1,334 @@
+//! Echo with extinction: every initiator starts a wave, and the largest extinguishes the others.
+//!
+//! The echo algorithm is by E. Chang, *Echo algorithms: depth parallel operations on general
+//! graphs*, IEEE Transactions on Software Engineering SE-8(4), 1982. G. Tel, *Introduction to
+//! Distributed Algorithms*, Cambridge University Press, 2nd edition, 2000, elects with it by
+//! extinction. The announcement here travels along the tree of the winner's wave.
+//!
+//! | | |
+//! |---|---|
+//! | assumes | a connected graph, known neighbours, any order, distinct ranks, no crash |
+//! | messages | at most 2kE + N − k if k start, of which N − 1 announce |
+//! | | exactly 2E + N − 1 if one starts |
+//! | time | at most 2D + 1 to decide after the winner has started, and D to announce |
+//!
+//! **Why it is right.** A wave is tagged with the rank of its initiator. A process takes part only
+//! in the largest wave that it has received, and does not answer smaller ones. The largest wave is
+//! never stopped, so it returns, as an echo does, and its initiator leads. A smaller wave never
+//! returns: all processes would have to take part in it, and the initiator of a larger one does
+//! not. A process that a wave has reached starts no wave of its own in this election. So the leader
+//! has the largest rank among the processes that have started, which need not be the largest of
+//! all. The winner sends nothing for the k − 1 smaller waves, so each of them lacks a message of
+//! its 2E at least.
+//!
+//! Beyond the book, a tag begins with the number of the election, which is the term of the leader.
+//! A later election extinguishes an earlier one, and copies of messages are recognised. A process
+//! deposes its leader when it takes part in a later election. No wave returns without the old
+//! leader, so there are never two leaders at a time.
+
+use alloc::sync::Arc;
+
+use tenure_core::service::election::{Command, Event};
+use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::{
+    Algorithm, Card, Cost, Effects, Faults, Graph, Group, Knowledge, Never, ProcessId, ProcessSet,
+    Property, Protocol, Rank, SharedConfig, Strategy, Term, labelled,
+};
+
+use super::ring::{self, Candidate};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
+use crate::variants::{Variants, switches};
+
+/// One process in the graph.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct EchoElection {
+    neighbours: SharedConfig<ProcessSet>,
+    /// This process, with the rank that decides the election.
+    candidate: Candidate,
+    variants: Variants<Switch>,
+    phase: Phase,
+}
+
+/// Tag of a wave. A wave of a later election is larger; within one election, the wave of a larger
+/// rank is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Wave {
+    /// Number of the election, from 1.
+    pub election: u32,
+    /// Initiator of the wave.
+    pub initiator: Candidate,
+}
+
+impl Wave {
+    /// Returns the term in which the initiator leads, if this wave returns to it.
+    fn term(self) -> Term {
+        Term { number: u64::from(self.election), leader: self.initiator.process }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    /// No wave has reached this process.
+    Asleep,
+    /// Takes part in the largest wave received so far.
+    Exploring {
+        /// *caw*: the currently active wave.
+        wave: Wave,
+        /// *father*: neighbour from which this wave arrived first; `None` at its initiator.
+        parent: Option<ProcessId>,
+        /// Neighbours, except the parent, from which this wave has not arrived.
+        awaited: ProcessSet,
+        /// Neighbours that have echoed.
+        children: ProcessSet,
+    },
+    /// Knows the leader of the latest election.
+    Settled {
+        /// Wave of the leader, which has returned.
+        wave: Wave,
+    },
+}
+
+/// Messages between processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// "This is the largest wave that has reached me."
+    Explorer {
+        /// Tag of the wave.
+        wave: Wave,
+    },
+    /// "All processes below me have taken part."
+    Echo {
+        /// Tag of the wave.
+        wave: Wave,
+    },
+    /// Announces the leader, whose wave has returned.
+    Elected {
+        /// Tag of the wave.
+        wave: Wave,
+    },
+}
+
+labelled!(Message, Election, Explorer => "explorer", Echo => "echo", Elected => "elected");
+
+/// Configuration of one process.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The connected graph of the group.
+    pub graph: Arc<Graph>,
+    /// Distinct ranks, by process.
+    pub ranks: Arc<[Rank]>,
+    /// Variants that are switched on.
+    pub variants: Variants<Switch>,
+}
+
+impl Config {
+    /// Returns a configuration for this connected graph with plain ids as ranks.
+    pub fn of(graph: Graph) -> Self {
+        let ranks = ring::plain(graph.vertices());
+        Config { graph: Arc::new(graph), ranks, variants: Variants::none() }
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        let (graph, ranks) = (parameters.graph()?, Arc::clone(&parameters.ranks));
+        Ok(Config { graph, ranks, variants: parameters.variants()? })
+    }
+}
+
+switches! {
+    AnswersSmaller = "answers-smaller", unsound,
+        "a process answers smaller waves instead of extinguishing them"
+        => "", "-n 2";
+    KeepsFirst = "keeps-first", unsound,
+        "a process stays with the first wave that reaches it, and larger ones wait"
+        => "", "-n 2";
+    EarlyEcho = "early-echo", unsound,
+        "a process echoes as soon as a wave reaches it, before its neighbours have answered"
+        => "", "-n 4 --initiators 1,3";
+}
+
+impl Protocol for EchoElection {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Never;
+    type Stable = ();
+
+    fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
+        let neighbours = config.graph.neighbours(group.me()).iter().copied().collect();
+        EchoElection {
+            neighbours: SharedConfig::new(neighbours),
+            candidate: Candidate { rank: ring::rank(&config.ranks, group), process: group.me() },
+            variants: config.variants,
+            phase: Phase::Asleep,
+        }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        let election = match (command, &self.phase) {
+            (Command::Elect, Phase::Asleep) => 1,
+            (Command::Elect, Phase::Settled { wave }) => wave.election + 1,
+            // The largest initiator leads by definition, so it cannot resign while it is up.
+            (Command::Elect, Phase::Exploring { .. }) | (Command::Resign, _) => return,
+        };
+        self.take_part(Wave { election, initiator: self.candidate }, None, fx);
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::Explorer { wave } if self.is_larger(wave) => {
+                self.take_part(wave, Some(from), fx);
+            }
+            Message::Explorer { wave } => {
+                if self.variants.has(Switch::AnswersSmaller) && self.wave() != Some(wave) {
+                    fx.send(from, Message::Echo { wave });
+                }
+                self.on_answer(from, wave, false, fx);
+            }
+            Message::Echo { wave } => self.on_answer(from, wave, true, fx),
+            Message::Elected { wave } => self.settle(wave, fx),
+        }
+    }
+}
+
+impl EchoElection {
+    /// Returns the largest wave that has reached this process.
+    fn wave(&self) -> Option<Wave> {
+        match self.phase {
+            Phase::Asleep => None,
+            Phase::Exploring { wave, .. } | Phase::Settled { wave } => Some(wave),
+        }
+    }
+
+    /// Returns true if this process takes part in a wave that has arrived, because it is larger
+    /// than all earlier ones.
+    fn is_larger(&self, wave: Wave) -> bool {
+        match self.wave() {
+            None => true,
+            Some(known) if self.variants.has(Switch::KeepsFirst) => wave.election > known.election,
+            Some(known) => wave > known,
+        }
+    }
+
+    fn take_part(&mut self, wave: Wave, parent: Option<ProcessId>, fx: &mut impl Effects<Self>) {
+        let explored = self.neighbours.iter().filter(|peer| Some(*peer) != parent);
+        let awaited: ProcessSet = explored.collect();
+        match self.phase {
+            Phase::Settled { wave: old } if old.election < wave.election => {
+                fx.emit(Event::Deposed { term: old.term() });
+            }
+            _ => {}
+        }
+        fx.broadcast(&awaited, Message::Explorer { wave });
+        self.phase = Phase::Exploring { wave, parent, awaited, children: ProcessSet::new() };
+        if let Some(parent) = parent.filter(|_| self.variants.has(Switch::EarlyEcho)) {
+            fx.send(parent, Message::Echo { wave });
+        }
+        self.finish(fx);
+    }
+
+    /// Records that a neighbour has answered the wave of this process. A neighbour that echoes is a
+    /// child. A message of any other wave is ignored.
+    fn on_answer(
+        &mut self,
+        from: ProcessId,
+        arrived: Wave,
+        is_child: bool,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let Phase::Exploring { wave, awaited, children, .. } = &mut self.phase else { return };
+        if *wave != arrived || !awaited.remove(from) {
+            return;
+        }
+        if is_child {
+            children.insert(from);
+        }
+        self.finish(fx);
+    }
+
+    /// Ends the part of this process in a wave, when all neighbours have answered. Echoes to the
+    /// parent; the initiator wins the election.
+    fn finish(&mut self, fx: &mut impl Effects<Self>) {
+        match self.phase {
+            Phase::Exploring { wave, parent, ref awaited, .. } if awaited.is_empty() => {
+                match parent {
+                    Some(_) if self.variants.has(Switch::EarlyEcho) => {}
+                    Some(parent) => fx.send(parent, Message::Echo { wave }),
+                    None => self.settle(wave, fx),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Accepts the leader and announces it to the children. Has no effect if this process takes
+    /// part in a later wave.
+    fn settle(&mut self, elected: Wave, fx: &mut impl Effects<Self>) {
+        match &self.phase {
+            Phase::Exploring { wave, children, .. } if *wave == elected => {
+                fx.broadcast(children, Message::Elected { wave: elected });
+                self.phase = Phase::Settled { wave: elected };
+                let term = elected.term();
+                fx.emit(Event::Elected { leader: term.leader, term });
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Algorithm for EchoElection {
+    fn card(config: &Config, size: u32) -> Card {
+        let (wave, announcement) = costs(config, size);
+        Card {
+            strategy: Strategy::Comparison,
+            faults: Faults::duplication(
+                "a crash or a lost message stops the largest wave, and the election with it",
+            ),
+            knows: Knowledge::UNIFORM,
+            // The winner sends nothing in the at most N − 1 smaller waves, so that each of them
+            // lacks a message at least. This makes up for the announcement.
+            messages: Cost::per_election(
+                "2E + N − 1 … 2NE",
+                wave + announcement,
+                Some(u64::from(size) * wave),
+            ),
+            promises: alloc::vec![
+                Property::Agreement,
+                Property::Progress,
+                Property::OneLeaderPerTerm,
+                Property::OneLeaderAtATime,
+            ],
+            variants: Variants::<Switch>::declared(),
+            ..Card::election(
+                "echo-election",
+                "waves explore a graph, and the largest extinguishes the others",
+                "Chang, IEEE TSE SE-8(4), 1982; Tel, 2000",
+            )
+        }
+        .on_graph(Arc::clone(&config.graph))
+    }
+
+    fn expected(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+        let (wave, announcement) = costs(config, size);
+        Some(match scene {
+            WorkloadKind::OneStarts(_) => Prediction::new(Precision::Exact, wave + announcement),
+            _ => Prediction::new(Precision::Most, u64::from(size) * wave),
+        })
+    }
+
+    fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+        Config { ranks, ..config.clone() }
+    }
+}
+
+/// Returns the number of messages of a wave that returns, and of the announcement.
+fn costs(config: &Config, size: u32) -> (u64, u64) {
+    (2 * config.graph.edge_count() as u64, u64::from(size) - 1)
+}

@@ -1,0 +1,274 @@
+//! Election by flooding: in each round every process sends the largest rank that it has seen to all
+//! neighbours, for as many rounds as the diameter of the graph.
+//!
+//! N. A. Lynch, *Distributed Algorithms*, Morgan Kaufmann, 1996 (FloodMax, with numbered rounds in
+//! an asynchronous network).
+//!
+//! | | |
+//! |---|---|
+//! | assumes | a connected graph, a known diameter D, any order, distinct ranks, no crash |
+//! | messages | exactly 2E·D: one in each direction of each edge and round |
+//! | time | D if all start at once, at most 2D if one starts |
+//!
+//! **Why it is right.** A process begins its next round when it has received the messages of this
+//! round from all neighbours. By induction, after r rounds it knows the largest rank within
+//! distance r. After D rounds this is the largest of all, at every process, so no announcement is
+//! needed. The number of rounds decides, because no process can tell whether a larger rank is still
+//! under way.
+//!
+//! A neighbour can be one round ahead, because it waits only for messages that were already sent.
+//! Its message is counted for the next round. A process that has not started joins at the first
+//! message. Beyond the book, messages carry the number of their election, so that copies are
+//! recognised.
+
+use alloc::sync::Arc;
+
+use tenure_core::service::election::{Command, Event};
+use tenure_core::theory::{Precision, Prediction, Theory, WorkloadKind};
+use tenure_core::{
+    Algorithm, Card, Cost, Effects, Faults, Graph, Group, Never, ProcessId, ProcessSet, Protocol,
+    Rank, SharedConfig, Strategy, Term, labelled,
+};
+
+use super::ring::{self, Candidate};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
+use crate::variants::{Variants, switches};
+
+/// One process in the graph.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FloodingElection {
+    neighbours: SharedConfig<ProcessSet>,
+    /// Number of rounds: the diameter *D* of the graph.
+    rounds: u32,
+    /// This process, with the rank that decides the election.
+    candidate: Candidate,
+    variants: Variants<Switch>,
+    /// Number of the latest known election, 0 before the first.
+    election: u32,
+    /// State of this process in that election.
+    phase: Phase,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    /// No election is in progress.
+    Settled,
+    /// Has sent its message of this round, and waits for the messages of its neighbours.
+    Flooding {
+        /// Number of the round, from 1.
+        round: u32,
+        /// *max-uid*: largest candidate in the messages of this round and of all earlier rounds.
+        largest: Candidate,
+        /// Neighbours whose message of this round has not arrived.
+        awaited: ProcessSet,
+        /// Messages of the next round that have arrived early.
+        next: Early,
+    },
+}
+
+/// Messages of the next round, from neighbours that are one round ahead.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Early {
+    from: ProcessSet,
+    /// Largest rank in these messages; `None` without messages.
+    largest: Option<Candidate>,
+}
+
+/// A message of one round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// Largest candidate that the sender knew before this round.
+    Largest {
+        /// Number of the election.
+        election: u32,
+        /// Number of the round, from 1.
+        round: u32,
+        /// The largest candidate: a rank and its process.
+        candidate: Candidate,
+    },
+}
+
+labelled!(Message, Election, Largest => "largest");
+
+/// Configuration of one process.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The connected graph of the group.
+    pub graph: Arc<Graph>,
+    /// Diameter *D* of the graph, or an upper bound.
+    pub diameter: u32,
+    /// Distinct ranks, by process.
+    pub ranks: Arc<[Rank]>,
+    /// Variants that are switched on.
+    pub variants: Variants<Switch>,
+}
+
+impl Config {
+    /// Returns a configuration for this connected graph with plain ids as ranks.
+    ///
+    /// # Panics
+    ///
+    /// If the graph is not connected.
+    pub fn of(graph: Graph) -> Self {
+        let ranks = ring::plain(graph.vertices());
+        Config::on(Arc::new(graph), ranks, Variants::none())
+    }
+
+    fn on(graph: Arc<Graph>, ranks: Arc<[Rank]>, variants: Variants<Switch>) -> Self {
+        let diameter = graph.diameter().expect("the graph is connected");
+        Config { graph, diameter, ranks, variants }
+    }
+
+    /// Returns the number of messages of an election.
+    fn messages(&self) -> u64 {
+        2 * self.graph.edge_count() as u64 * u64::from(self.diameter)
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        let ranks = Arc::clone(&parameters.ranks);
+        Ok(Config::on(parameters.graph()?, ranks, parameters.variants()?))
+    }
+}
+
+switches! {
+    OneRoundLess = "one-round-less", unsound,
+        "processes decide after D − 1 rounds"
+        => "", "-n 3";
+    NoWaiting = "no-waiting", unsound,
+        "the first message of a round ends it: a process does not wait for all neighbours"
+        => "", "-n 3";
+    OnlyNews = "only-news", unsound,
+        "a process that has seen no larger rank sends in the first round only: its neighbours wait"
+        => "", "-n 4 --initiators 1";
+}
+
+impl Protocol for FloodingElection {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Never;
+    type Stable = ();
+
+    fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
+        let neighbours = config.graph.neighbours(group.me()).iter().copied().collect();
+        let less = u32::from(config.variants.has(Switch::OneRoundLess));
+        FloodingElection {
+            neighbours: SharedConfig::new(neighbours),
+            rounds: config.diameter.saturating_sub(less),
+            candidate: Candidate { rank: ring::rank(&config.ranks, group), process: group.me() },
+            variants: config.variants,
+            election: 0,
+            phase: Phase::Settled,
+        }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        match command {
+            Command::Elect if self.phase == Phase::Settled => self.start(self.election + 1, fx),
+            // The largest rank leads by definition, so it cannot resign while it is up.
+            Command::Elect | Command::Resign => {}
+        }
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        let Message::Largest { election, round: theirs, candidate } = message;
+        if election > self.election {
+            self.start(election, fx);
+        }
+        let Phase::Flooding { round, largest, awaited, next } = &mut self.phase else { return };
+        if election != self.election {
+            return;
+        }
+        if theirs == *round && awaited.remove(from) {
+            *largest = candidate.max(*largest);
+            if self.variants.has(Switch::NoWaiting) {
+                awaited.clear();
+            }
+            self.end_rounds(fx);
+        } else if theirs == *round + 1 && next.from.insert(from) {
+            next.largest = next.largest.max(Some(candidate));
+        }
+    }
+}
+
+impl FloodingElection {
+    /// Joins an election, in its first round.
+    fn start(&mut self, election: u32, fx: &mut impl Effects<Self>) {
+        self.election = election;
+        if self.rounds == 0 {
+            return self.settle(self.candidate.process, fx);
+        }
+        self.send(1, self.candidate, fx);
+        self.wait_in_round(1, self.candidate, &Early::default());
+    }
+
+    fn send(&self, round: u32, candidate: Candidate, fx: &mut impl Effects<Self>) {
+        let message = Message::Largest { election: self.election, round, candidate };
+        fx.broadcast(&self.neighbours, message);
+    }
+
+    /// Starts to wait for the messages of a round. Neighbours whose messages arrived early are not
+    /// awaited.
+    fn wait_in_round(&mut self, round: u32, largest: Candidate, early: &Early) {
+        let awaited = self.neighbours.iter().filter(|peer| !early.from.contains(*peer)).collect();
+        let largest = early.largest.map_or(largest, |theirs| theirs.max(largest));
+        self.phase = Phase::Flooding { round, largest, awaited, next: Early::default() };
+    }
+
+    /// Ends all rounds whose messages have arrived. Accepts the leader after the last round.
+    fn end_rounds(&mut self, fx: &mut impl Effects<Self>) {
+        while let Phase::Flooding { round, largest, awaited, next } = &self.phase
+            && awaited.is_empty()
+        {
+            let (round, largest, early) = (*round, *largest, next.clone());
+            if round == self.rounds {
+                return self.settle(largest.process, fx);
+            }
+            if !self.variants.has(Switch::OnlyNews) || largest != self.candidate {
+                self.send(round + 1, largest, fx);
+            }
+            self.wait_in_round(round + 1, largest, &early);
+        }
+    }
+
+    fn settle(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) {
+        self.phase = Phase::Settled;
+        fx.emit(Event::Elected { leader, term: Term { number: 0, leader } });
+    }
+}
+
+impl Algorithm for FloodingElection {
+    fn card(config: &Config, _: u32) -> Card {
+        let messages = config.messages();
+        Card {
+            strategy: Strategy::Flooding,
+            faults: Faults::duplication(
+                "a crash or a lost message stops the rounds of the neighbours, and then of all",
+            ),
+            messages: Cost::per_election("2E·D", messages, Some(messages)),
+            theory: Some(Theory::election(config.diameter)),
+            variants: Variants::<Switch>::declared(),
+            ..Card::election(
+                "flooding-election",
+                "every process floods the largest rank that it has seen, for D rounds",
+                "Lynch, 1996 (FloodMax)",
+            )
+        }
+        .on_graph(Arc::clone(&config.graph))
+    }
+
+    fn expected(config: &Config, _: u32, _: WorkloadKind) -> Option<Prediction> {
+        Some(Prediction::new(Precision::Exact, config.messages()))
+    }
+
+    fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+        Config { ranks, ..config.clone() }
+    }
+}

@@ -1,0 +1,390 @@
+//! Gallager, Humblet and Spira: fragments of the minimum spanning tree merge until one is left, and
+//! its core elects.
+//!
+//! R. G. Gallager, P. A. Humblet, P. M. Spira, *A distributed algorithm for minimum-weight spanning
+//! trees*, ACM TOPLAS 5(1), 1983.
+//!
+//! | | |
+//! |---|---|
+//! | assumes | a connected graph with distinct weights, first-in-first-out channels, no crash |
+//! | messages for the tree | at most 2E + 5N⌊log₂N⌋, where the paper states 2E + 5N log₂N |
+//! | messages to announce the leader | N − 2 |
+//! | levels | at most ⌊log₂N⌋ |
+//!
+//! **Why it is right.** A *fragment* is a subtree of the minimum spanning tree. With distinct
+//! weights the tree is unique, and the lightest edge that leaves a fragment belongs to it. So every
+//! edge that a fragment adds is right, in any order. A fragment searches for this edge from its
+//! *core*, the edge over which its last two parts merged, and its weight names the fragment. Each
+//! process tests its lightest remaining edges. The answers flow back to the core, and the fragment
+//! connects over the best edge.
+//!
+//! *Levels* bound the cost. Two fragments of one level that choose the same edge merge, and the
+//! level rises. A fragment that connects to one of a higher level is absorbed. So a fragment of
+//! level L has at least 2^L processes. A fragment waits for another in two cases: a process of a
+//! lower level postpones its Test, and a fragment of the same level that did not choose the same
+//! edge postpones its Connect. Of the fragments of the lowest level, consider the one with the
+//! lightest leaving edge. No Test of it waits, and the fragment at the other end of the edge has a
+//! higher level or chooses the same edge. So there is always one that proceeds.
+//!
+//! A process learns its level and fragment late. Therefore it postpones a Test of a higher level. A
+//! process that does not know its new fragment yet would accept an edge inside of it. If the tested
+//! process has at least the level of the Test and another name, the fragments differ.
+//!
+//! Ties between equal weights are broken by the pair of identities of the ends. A pair of processes
+//! has at most one edge, so weights are distinct then.
+//!
+//! The tree is complete when both ends of the core find no leaving edge. Here the paper halts.
+//! For an election the end with the larger identity becomes the leader. Each end knows this and
+//! announces it to its side of the tree. The tree and the leader are final. Another request to
+//! elect is answered from them without messages.
+//!
+//! `postponed` takes the place of "place received message on end of queue". The paper takes these
+//! messages up again at any later time. Here it happens as soon as the process has changed.
+
+mod card;
+mod edges;
+mod message;
+mod rules;
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use tenure_core::service::election::{Command, Event};
+use tenure_core::{Effects, Graph, Group, Never, ProcessId, Protocol, Term};
+
+use edges::{EdgeState, Edges};
+pub use message::{Best, Message, Search, Weight};
+use rules::Rules;
+pub use rules::Switch;
+
+use crate::Variants;
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
+
+/// One process of the graph.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct GallagerHumbletSpira {
+    me: ProcessId,
+    variants: Variants<Switch>,
+    edges: Edges,
+    phase: Phase,
+    /// `LN`: level of the fragment that this process belongs to.
+    level: u32,
+    /// `FN`: name of the fragment, which is the weight of its core; `None` at level 0.
+    fragment: Option<Weight>,
+    /// `in-branch`: neighbour that is nearer to the core of the fragment; `None` before the first
+    /// Initiate.
+    in_branch: Option<ProcessId>,
+    /// `best-edge` and `best-wt`: the lightest known edge that leaves the fragment. The process is
+    /// the neighbour in the direction of that edge.
+    best: Option<(ProcessId, Weight)>,
+    /// Messages that cannot be handled before the state of this process changes, in order of
+    /// arrival.
+    postponed: Vec<(ProcessId, Message)>,
+    /// The elected leader, once it is known.
+    leader: Option<ProcessId>,
+}
+
+/// `SN`: state of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    /// Not awake: a request of the user or a message wakes the process.
+    Sleeping,
+    /// Searches for the lightest edge that leaves the fragment.
+    Find {
+        /// `find-count`: number of neighbours from which this process still expects a Report.
+        awaited: u32,
+        /// `test-edge`: neighbour at the edge that is being tested.
+        test_edge: Option<ProcessId>,
+    },
+    /// Has reported the lightest edge to the neighbour that is nearer to the core.
+    Found,
+}
+
+/// Configuration of one process.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The connected graph, with weights.
+    pub graph: Arc<Graph>,
+    /// Variants that are switched on.
+    pub variants: Variants<Switch>,
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        Ok(Config { graph: parameters.graph()?, variants: parameters.variants()? })
+    }
+}
+
+impl Protocol for GallagerHumbletSpira {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Never;
+    type Stable = ();
+
+    fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
+        GallagerHumbletSpira {
+            me: group.me(),
+            variants: config.variants,
+            edges: Edges::of(&config.graph, group, Rules(config.variants)),
+            phase: Phase::Sleeping,
+            level: 0,
+            fragment: None,
+            in_branch: None,
+            best: None,
+            postponed: Vec::new(),
+            leader: None,
+        }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        match (command, self.leader) {
+            (Command::Elect, Some(leader)) => report_leader(leader, fx),
+            (Command::Elect, None) if self.phase == Phase::Sleeping => self.wake_up(fx),
+            // The tree determines the leader, which cannot resign.
+            (Command::Elect | Command::Resign, _) => {}
+        }
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        if self.phase == Phase::Sleeping {
+            self.wake_up(fx);
+        }
+        self.postponed.push((from, message));
+        let ready =
+            |process: &Self| process.postponed.iter().position(|it| !process.must_wait(*it));
+        while let Some(place) = ready(self) {
+            let (from, message) = self.postponed.remove(place);
+            self.respond(from, message, fx);
+        }
+    }
+}
+
+impl GallagerHumbletSpira {
+    /// Returns the neighbours over edges of the minimum spanning tree, as far as this process knows
+    /// them.
+    pub fn branches(&self) -> impl Iterator<Item = ProcessId> + '_ {
+        self.edges.branches()
+    }
+
+    /// Returns the level of the fragment, from 0.
+    pub fn level(&self) -> u32 {
+        self.level
+    }
+
+    /// Returns true if this process has postponed a message.
+    pub fn has_postponed(&self) -> bool {
+        !self.postponed.is_empty()
+    }
+
+    /// `wakeup`: makes this process a fragment of its own, and connects it over its lightest edge.
+    fn wake_up(&mut self, fx: &mut impl Effects<Self>) {
+        self.phase = Phase::Found;
+        let Some(lightest) = self.edges.lightest_basic() else {
+            return self.settle(self.me, None, fx);
+        };
+        self.edges.add_branch(lightest);
+        fx.send(lightest, Message::Connect { level: 0 });
+    }
+
+    /// Returns true if the paper places this message at the end of the queue, to be handled later.
+    fn must_wait(&self, (from, message): (ProcessId, Message)) -> bool {
+        match message {
+            Message::Connect { level } => {
+                self.is_basic(from) && !self.rules().absorbs(level, self.level)
+            }
+            Message::Test { level, .. } => self.rules().postpones_test(level, self.level),
+            Message::Report { .. } => self.is_searching() && self.in_branch == Some(from),
+            _ => false,
+        }
+    }
+
+    fn respond(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::Connect { level } => self.on_connect(from, level, fx),
+            Message::Initiate { level, fragment, search } => {
+                self.on_initiate(from, (level, fragment, search), fx);
+            }
+            Message::Test { fragment, .. } => self.on_test(from, fragment, fx),
+            Message::Accept => {
+                let accepted = self.edges.weight(from);
+                self.end_test();
+                self.improve(from, Best::of(accepted));
+                self.report(fx);
+            }
+            Message::Reject => {
+                self.edges.reject(from);
+                self.test(fx);
+            }
+            Message::Report { best } => self.on_report(from, best, fx),
+            Message::ChangeRoot => self.change_root(fx),
+            Message::Elected { leader } if self.leader.is_none() => {
+                self.settle(leader, Some(from), fx);
+            }
+            Message::Elected { .. } => {}
+        }
+    }
+
+    /// Handles a Connect: absorbs a fragment of a lower level, or merges with a fragment that has
+    /// chosen the same edge.
+    fn on_connect(&mut self, from: ProcessId, level: u32, fx: &mut impl Effects<Self>) {
+        let absorbs = level < self.level || self.is_basic(from);
+        let Some(weight) = self.edges.weight(from) else { return };
+        let merged = (level.saturating_add(1), weight, Search::Find);
+        let (level, fragment, search) = match self.fragment.filter(|_| absorbs) {
+            Some(fragment) => {
+                self.edges.add_branch(from);
+                (self.level, fragment, self.search())
+            }
+            None => merged,
+        };
+        fx.send(from, Message::Initiate { level, fragment, search });
+        if let Phase::Find { awaited, .. } = &mut self.phase
+            && absorbs
+        {
+            *awaited += 1;
+        }
+    }
+
+    /// Handles an Initiate: joins the fragment of the sender and informs the other neighbours in
+    /// the tree. Searches for the lightest leaving edge if the fragment is searching.
+    fn on_initiate(
+        &mut self,
+        from: ProcessId,
+        (level, fragment, search): (u32, Weight, Search),
+        fx: &mut impl Effects<Self>,
+    ) {
+        (self.level, self.fragment) = (level, Some(fragment));
+        (self.in_branch, self.best) = (Some(from), None);
+        let mut awaited = 0;
+        for peer in self.branches().filter(|peer| *peer != from) {
+            fx.send(peer, Message::Initiate { level, fragment, search });
+            awaited += 1;
+        }
+        self.phase = match search {
+            Search::Find => Phase::Find { awaited, test_edge: None },
+            Search::Found => Phase::Found,
+        };
+        self.test(fx);
+    }
+
+    /// `test`: tests the lightest undecided edge of this process, if the process searches.
+    fn test(&mut self, fx: &mut impl Effects<Self>) {
+        let lightest = self.edges.lightest_basic();
+        let (Phase::Find { test_edge, .. }, Some(fragment)) = (&mut self.phase, self.fragment)
+        else {
+            return;
+        };
+        *test_edge = lightest;
+        match lightest {
+            Some(peer) => fx.send(peer, Message::Test { level: self.level, fragment }),
+            None => self.report(fx),
+        }
+    }
+
+    /// Handles a Test: answers whether the edge leaves the fragment of the sender. If both ends
+    /// test an edge inside of their fragment, the two Tests answer each other.
+    fn on_test(&mut self, from: ProcessId, fragment: Weight, fx: &mut impl Effects<Self>) {
+        if self.fragment != Some(fragment) {
+            return fx.send(from, Message::Accept);
+        }
+        self.edges.reject(from);
+        match self.phase {
+            Phase::Find { test_edge: Some(peer), .. } if peer == from => self.test(fx),
+            _ => fx.send(from, Message::Reject),
+        }
+    }
+
+    /// `report`: reports the lightest known leaving edge to the neighbour nearer to the core, once
+    /// all expected answers have arrived.
+    fn report(&mut self, fx: &mut impl Effects<Self>) {
+        let Phase::Find { awaited, test_edge: None } = self.phase else { return };
+        if self.rules().reports(awaited)
+            && let Some(core) = self.in_branch
+        {
+            self.phase = Phase::Found;
+            fx.send(core, Message::Report { best: self.best_weight() });
+        }
+    }
+
+    /// Handles a Report of a subtree. Over the core it compares the results of the two sides.
+    fn on_report(&mut self, from: ProcessId, theirs: Best, fx: &mut impl Effects<Self>) {
+        if self.in_branch != Some(from) {
+            if let Phase::Find { awaited, .. } = &mut self.phase {
+                *awaited = awaited.saturating_sub(1);
+            }
+            self.improve(from, theirs);
+            return self.report(fx);
+        }
+        let ours = self.best_weight();
+        if ours < theirs {
+            self.change_root(fx);
+        } else if ours == Best::None && theirs == Best::None && self.leader.is_none() {
+            self.settle(self.me.max(from), Some(from), fx);
+        }
+    }
+
+    /// `change-root`: makes the process at the best edge the root, and that process connects over
+    /// the edge.
+    fn change_root(&mut self, fx: &mut impl Effects<Self>) {
+        let Some((peer, _)) = self.best else { return };
+        if self.edges.is(EdgeState::Branch, peer) {
+            return fx.send(peer, Message::ChangeRoot);
+        }
+        fx.send(peer, Message::Connect { level: self.level });
+        self.edges.add_branch(peer);
+    }
+
+    /// Accepts the leader. Announces it over all edges of the tree except the edge to `from`.
+    fn settle(&mut self, leader: ProcessId, from: Option<ProcessId>, fx: &mut impl Effects<Self>) {
+        self.leader = Some(leader);
+        for peer in self.branches().filter(|peer| Some(*peer) != from) {
+            fx.send(peer, Message::Elected { leader });
+        }
+        report_leader(leader, fx);
+    }
+
+    fn end_test(&mut self) {
+        if let Phase::Find { test_edge, .. } = &mut self.phase {
+            *test_edge = None;
+        }
+    }
+
+    /// Records a leaving edge in the direction of `peer`, if it is lighter than the best known
+    /// edge.
+    fn improve(&mut self, peer: ProcessId, found: Best) {
+        if let Best::Edge(weight) = found
+            && found < self.best_weight()
+        {
+            self.best = Some((peer, weight));
+        }
+    }
+
+    fn best_weight(&self) -> Best {
+        Best::of(self.best.map(|(_, weight)| weight))
+    }
+
+    fn is_basic(&self, peer: ProcessId) -> bool {
+        self.edges.is(EdgeState::Basic, peer)
+    }
+
+    fn is_searching(&self) -> bool {
+        matches!(self.phase, Phase::Find { .. })
+    }
+
+    fn search(&self) -> Search {
+        if self.is_searching() { Search::Find } else { Search::Found }
+    }
+
+    fn rules(&self) -> Rules {
+        Rules(self.variants)
+    }
+}
+
+fn report_leader(leader: ProcessId, fx: &mut impl Effects<GallagerHumbletSpira>) {
+    fx.emit(Event::Elected { leader, term: Term { number: 0, leader } });
+}

@@ -1,0 +1,59 @@
+//! Card of the algorithm of Gallager, Humblet and Spira: assumptions, costs and promises.
+
+use alloc::sync::Arc;
+
+use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::{Algorithm, Card, Cost, Faults, Knowledge, Order, Property};
+
+use super::{Config, GallagerHumbletSpira, Switch};
+use crate::Variants;
+
+/// Returns the bounds of the paper on messages for the tree, and of the announcement.
+///
+/// An edge is rejected at most once, by two messages, and the last core never. At each level a
+/// process receives at most one Initiate and one Accept, and sends at most one accepted Test, one
+/// Report, and one Change-root or Connect. At level 0 it sends at most one Connect, and at the last
+/// level it receives one Initiate and sends one Report. So there are at most
+/// 2(E − 1) + N + 5N(⌊log₂N⌋ − 1) + 2N messages.
+///
+/// The N − 1 edges of the tree carry a Connect, the core two. Both ends reject every other edge.
+/// All processes take part in the last level. So there are at least N + 2(E − (N − 1)) + 2N.
+fn bounds(edges: u64, n: u64) -> (u64, u64) {
+    let announced = n - 2;
+    let least = 2 * edges + n + 2;
+    let most = 2 * edges + 5 * n * u64::from(n.ilog2()) - 2 * n - 2;
+    (least + announced, most + announced)
+}
+
+impl Algorithm for GallagerHumbletSpira {
+    fn card(config: &Config, size: u32) -> Card {
+        let (least, most) = match size {
+            1 => (0, 0),
+            _ => bounds(config.graph.edge_count() as u64, u64::from(size)),
+        };
+        Card {
+            order: Order::Fifo,
+            faults: Faults::none(
+                "a crash or a lost message leaves a fragment waiting, and a duplicate counts twice",
+            ),
+            knows: Knowledge::UNIFORM,
+            messages: Cost::per_election("2E + 2N … 2E + 5N⌊log₂N⌋ − N − 4", least, Some(most)),
+            promises: [Property::Agreement, Property::Progress].into(),
+            variants: Variants::<Switch>::declared(),
+            ..Card::election(
+                "gallager-humblet-spira",
+                "fragments of the minimum spanning tree merge, and the core of the last one elects",
+                "Gallager, Humblet & Spira, ACM TOPLAS 5(1), 1983",
+            )
+        }
+        .on_graph(Arc::clone(&config.graph))
+    }
+
+    fn expected(config: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
+        let (edges, n) = (config.graph.edge_count() as u64, u64::from(size));
+        Some(match size {
+            1 => Prediction::new(Precision::Exact, 0),
+            _ => Prediction::new(Precision::Most, bounds(edges, n).1),
+        })
+    }
+}

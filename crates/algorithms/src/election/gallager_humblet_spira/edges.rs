@@ -1,0 +1,90 @@
+//! Adjacent edges of a process and their states.
+
+use alloc::vec::Vec;
+
+use tenure_core::{Graph, Group, ProcessId};
+
+use super::Weight;
+use super::rules::Rules;
+
+/// Edges of a process, in ascending order of weight.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Edges(Vec<Edge>);
+
+/// An edge from this process to a neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Edge {
+    peer: ProcessId,
+    weight: Weight,
+    state: EdgeState,
+}
+
+/// `SE`: state of an adjacent edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum EdgeState {
+    /// It is not decided whether the edge belongs to the tree.
+    Basic,
+    /// The edge belongs to the tree.
+    Branch,
+    /// Both ends are in one fragment, and the edge does not belong to the tree.
+    Rejected,
+}
+
+impl Edges {
+    /// Returns the edges of a process, all of them undecided.
+    pub(super) fn of(graph: &Graph, group: Group, rules: Rules) -> Self {
+        let me = group.me();
+        let edge = |peer: &ProcessId| {
+            let value = graph.weight(me, *peer).expect("neighbours share an edge");
+            Edge { peer: *peer, weight: rules.weight(value, me, *peer), state: EdgeState::Basic }
+        };
+        let clockwise = |edge: &Edge| (edge.peer.0 + group.size() - me.0) % group.size();
+        let mut edges: Vec<Edge> = graph.neighbours(me).iter().map(edge).collect();
+        edges.sort_unstable_by_key(|edge| (edge.weight, clockwise(edge)));
+        Edges(edges)
+    }
+
+    /// Returns the neighbour over the lightest undecided edge.
+    pub(super) fn lightest_basic(&self) -> Option<ProcessId> {
+        let lightest = self.0.iter().find(|edge| edge.state == EdgeState::Basic);
+        lightest.map(|edge| edge.peer)
+    }
+
+    /// Returns the neighbours over edges of the tree, the lightest edge first.
+    pub(super) fn branches(&self) -> impl Iterator<Item = ProcessId> + '_ {
+        let is_branch = |edge: &&Edge| edge.state == EdgeState::Branch;
+        self.0.iter().filter(is_branch).map(|edge| edge.peer)
+    }
+
+    /// Returns the weight of the edge to a neighbour.
+    pub(super) fn weight(&self, peer: ProcessId) -> Option<Weight> {
+        self.edge(peer).map(|edge| edge.weight)
+    }
+
+    /// Returns true if the edge to `peer` has the state `state`.
+    pub(super) fn is(&self, state: EdgeState, peer: ProcessId) -> bool {
+        self.edge(peer).is_some_and(|edge| edge.state == state)
+    }
+
+    /// Marks the edge to `peer` as part of the tree.
+    pub(super) fn add_branch(&mut self, peer: ProcessId) {
+        self.set(peer, EdgeState::Branch);
+    }
+
+    /// Marks the edge to `peer` as outside of the tree, unless the state of the edge is decided.
+    pub(super) fn reject(&mut self, peer: ProcessId) {
+        if self.is(EdgeState::Basic, peer) {
+            self.set(peer, EdgeState::Rejected);
+        }
+    }
+
+    fn set(&mut self, peer: ProcessId, state: EdgeState) {
+        if let Some(edge) = self.0.iter_mut().find(|edge| edge.peer == peer) {
+            edge.state = state;
+        }
+    }
+
+    fn edge(&self, peer: ProcessId) -> Option<&Edge> {
+        self.0.iter().find(|edge| edge.peer == peer)
+    }
+}

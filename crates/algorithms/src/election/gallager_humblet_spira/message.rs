@@ -1,0 +1,98 @@
+//! Messages, and the weights that they carry.
+
+use tenure_core::{ProcessId, labelled};
+
+/// Weight of an edge, compared by value and then by the identities of its ends. The weight of a
+/// core edge is the name of its fragment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Weight {
+    /// Weight that the graph has for the edge.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
+    pub value: u64,
+    /// The two ends of the edge, the smaller process first, which break ties. `None` if ties are
+    /// not broken.
+    pub ends: Option<(ProcessId, ProcessId)>,
+}
+
+/// Weight of the lightest known edge that leaves a fragment. A lighter edge compares as smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Best {
+    /// An edge of this weight.
+    Edge(Weight),
+    /// `∞`: no edge leaves the fragment.
+    None,
+}
+
+impl Best {
+    /// Converts a weight; `None` becomes [`Best::None`].
+    pub(super) fn of(weight: Option<Weight>) -> Self {
+        weight.map_or(Best::None, Best::Edge)
+    }
+}
+
+/// Search state of a fragment, which a process takes over when it joins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Search {
+    /// The search for the lightest leaving edge is in progress.
+    Find,
+    /// The search has ended in the part of the fragment that the process joins.
+    Found,
+}
+
+/// Messages between processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// The fragment of the sender has chosen this edge, and wants to connect over it.
+    Connect {
+        /// Level of the sender's fragment.
+        level: u32,
+    },
+    /// Informs the receiver that it belongs to this fragment.
+    Initiate {
+        /// Level of the fragment.
+        level: u32,
+        /// Name of the fragment.
+        fragment: Weight,
+        /// Search state of the fragment.
+        search: Search,
+    },
+    /// Asks whether the edge leaves the fragment of the sender.
+    Test {
+        /// Level of the sender's fragment.
+        level: u32,
+        /// Name of the sender's fragment.
+        fragment: Weight,
+    },
+    /// Answer to a Test: the edge leaves the fragment, because its ends are in different fragments.
+    Accept,
+    /// Answer to a Test: both ends of the edge are in one fragment.
+    Reject,
+    /// Reports the lightest edge that leaves the fragment from the sender's side of the tree.
+    Report {
+        /// Weight of that edge, if there is one.
+        best: Best,
+    },
+    /// The best edge of the fragment lies in the receiver's subtree, so the root moves there.
+    ChangeRoot,
+    /// Announces the leader. This message is not part of the paper.
+    Elected {
+        /// The end of the core with the larger identity.
+        leader: ProcessId,
+    },
+}
+
+labelled!(
+    Message, Election,
+    Connect => "connect",
+    Initiate => "initiate",
+    Test => "test",
+    Accept => "accept",
+    Reject => "reject",
+    Report => "report",
+    ChangeRoot => "change-root",
+    Elected => "elected",
+);

@@ -1,0 +1,50 @@
+//! Rules that variants change. Each function states the correct rule first and the mistakes after
+//! it.
+
+use tenure_core::ProcessId;
+
+use super::Weight;
+use crate::Variants;
+use crate::variants::switches;
+
+switches! {
+    NoWait = "no-wait", unsound,
+        "answers a Test of a higher level at once, although its own fragment may be the same one"
+        => "", "-n 3";
+    AbsorbAnyLevel = "absorb-any-level", unsound,
+        "absorbs a fragment of the same level, although its own search may have chosen that edge"
+        => "", "--topology 1-2:1,2-3:3,3-4:2";
+    ReportEarly = "report-early", unsound,
+        "reports as soon as its own test has ended, without the reports of its subtrees"
+        => "", "--topology 1-2:1,2-3:2,3-4:3";
+    SameWeights = "same-weights", unsound,
+        "ties are not broken: of equal edges each process prefers the next one clockwise"
+        => "", "-n 3";
+}
+
+/// Rules of the algorithm under the given variants.
+#[derive(Clone, Copy)]
+pub(super) struct Rules(pub(super) Variants<Switch>);
+
+impl Rules {
+    /// Returns the weight of an edge.
+    pub(super) fn weight(self, value: u64, one: ProcessId, other: ProcessId) -> Weight {
+        let ends = Some((one.min(other), one.max(other)));
+        Weight { value, ends: ends.filter(|_| !self.0.has(Switch::SameWeights)) }
+    }
+
+    /// Returns true if a fragment of level `theirs` that connects is absorbed at level `ours`.
+    pub(super) fn absorbs(self, theirs: u32, ours: u32) -> bool {
+        theirs < ours || self.0.has(Switch::AbsorbAnyLevel) && theirs == ours && ours > 0
+    }
+
+    /// Returns true if a Test of level `theirs` waits at level `ours`.
+    pub(super) fn postpones_test(self, theirs: u32, ours: u32) -> bool {
+        theirs > ours && !self.0.has(Switch::NoWait)
+    }
+
+    /// Returns true if a process reports while it awaits this many reports of subtrees.
+    pub(super) fn reports(self, awaited: u32) -> bool {
+        awaited == 0 || self.0.has(Switch::ReportEarly)
+    }
+}

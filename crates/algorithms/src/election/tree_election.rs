@@ -1,0 +1,309 @@
+//! Election on a tree by saturation: ranks move from the leaves inwards until they meet on one
+//! edge, and both its ends know the largest.
+//!
+//! N. Santoro, *Design and Analysis of Distributed Algorithms*, Wiley, 2007 (full saturation).
+//!
+//! | | |
+//! |---|---|
+//! | assumes | a tree, neighbours that know each other, any order, distinct ranks, no crash |
+//! | messages | N + k − 2 to wake up if k start, N to saturate, N − 2 to announce |
+//! | | so 3N + k − 4: 3N − 3 if one starts, 4N − 4 if all do |
+//!
+//! **Why it is right.** A process sends the largest rank that it knows to one neighbour, once all
+//! others have sent theirs. A leaf does this immediately. So each edge carries such a message, from
+//! the side on which all processes have sent. On exactly one edge both ends have done so: N
+//! messages cross N − 1 edges. A process that receives a message from the neighbour to which it has
+//! sent its own is *saturated*. Each of the two ends knows the largest rank of its side and
+//! receives that of the other. Hence both compute the largest of all, and each announces it on its
+//! side.
+//!
+//! The wake-up starts leaves that do not know of the election. A process that starts by itself
+//! wakes all neighbours, and any other process all but the one that woke it: 2(N − 1) − (N − k)
+//! messages.
+//!
+//! Beyond the book, messages carry the number of their election, so that copies are recognised.
+
+use alloc::sync::Arc;
+
+use tenure_core::service::election::{Command, Event};
+use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::tree::{Shape, Tree};
+use tenure_core::{
+    Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, ProcessId, ProcessSet,
+    Protocol, Rank, SharedConfig, Term, Topology, labelled,
+};
+
+use super::ring::{self, Candidate};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
+use crate::variants::{Variants, switches};
+
+/// One process in the tree.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TreeElection {
+    neighbours: SharedConfig<ProcessSet>,
+    /// This process, with the rank that decides the election.
+    candidate: Candidate,
+    variants: Variants<Switch>,
+    /// Number of the latest known election, 0 before the first.
+    election: u32,
+    /// State of this process in that election.
+    phase: Phase,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    /// No election is in progress (`AVAILABLE` before the first).
+    Settled,
+    /// `ACTIVE`: waits until all neighbours but one have sent their largest rank.
+    Active {
+        /// Neighbours that have not sent their largest rank.
+        awaited: ProcessSet,
+        /// Candidate with the largest rank received so far, possibly this process.
+        largest: Candidate,
+    },
+    /// `PROCESSING`: has sent its largest rank to its parent, the one neighbour that had not sent.
+    Processing {
+        /// The neighbour to which this process has sent its largest rank.
+        parent: ProcessId,
+        /// Candidate with the largest rank on this side of the edge to the parent.
+        largest: Candidate,
+    },
+}
+
+/// Messages between processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// "An election is in progress."
+    WakeUp {
+        /// Number of the election.
+        election: u32,
+    },
+    /// "All processes on my side of this edge have sent, and this is their largest rank."
+    Saturation {
+        /// Number of the election.
+        election: u32,
+        /// Largest rank on the side of the sender.
+        largest: Candidate,
+    },
+    /// Announces the leader.
+    Elected {
+        /// Number of the election.
+        election: u32,
+        /// The elected leader.
+        leader: ProcessId,
+    },
+}
+
+labelled!(
+    Message, Election,
+    WakeUp => "wake-up", Saturation => "saturation", Elected => "elected",
+);
+
+/// Configuration of one process.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The tree of the group.
+    pub tree: Arc<Tree>,
+    /// Distinct ranks, by process.
+    pub ranks: Arc<[Rank]>,
+    /// Variants that are switched on.
+    pub variants: Variants<Switch>,
+}
+
+impl Config {
+    /// Returns a configuration for this tree with plain ids as ranks.
+    pub fn of(tree: Tree) -> Self {
+        let ranks = ring::plain(tree.size());
+        Config { tree: Arc::new(tree), ranks, variants: Variants::none() }
+    }
+
+    /// Returns a configuration for a tree of the given shape over `size` processes.
+    pub fn shaped(shape: Shape, size: u32) -> Self {
+        Config::of(Tree::of(shape, size))
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        let (tree, ranks) = (parameters.tree()?, Arc::clone(&parameters.ranks));
+        Ok(Config { tree, ranks, variants: parameters.variants()? })
+    }
+}
+
+switches! {
+    FirstMessage = "first-message", unsound,
+        "a process decides at the first saturation message, before its other neighbours have sent"
+        => "", "-n 3 --initiators 1";
+    IgnoresCrossing = "ignores-crossing", unsound,
+        "a process that has sent its saturation message ignores the one that crosses it"
+        => "", "-n 2";
+    NoWakeUp = "no-wake-up", unsound,
+        "processes are not woken up: the election ends only if all leaves start it"
+        => "", "-n 3 --initiators 1";
+}
+
+impl Protocol for TreeElection {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Never;
+    type Stable = ();
+
+    fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
+        let (me, tree) = (group.me(), &config.tree);
+        let is_neighbour =
+            |peer: &ProcessId| tree.parent(*peer) == Some(me) || tree.parent(me) == Some(*peer);
+        TreeElection {
+            neighbours: SharedConfig::new(group.processes().filter(is_neighbour).collect()),
+            candidate: Candidate { rank: ring::rank(&config.ranks, group), process: me },
+            variants: config.variants,
+            election: 0,
+            phase: Phase::Settled,
+        }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        match command {
+            Command::Elect if self.phase == Phase::Settled => {
+                self.wake_up(self.election + 1, None, fx);
+            }
+            // The largest rank leads by definition, so it cannot resign while it is up.
+            Command::Elect | Command::Resign => {}
+        }
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::WakeUp { election } => {
+                if election > self.election {
+                    self.wake_up(election, Some(from), fx);
+                }
+            }
+            Message::Saturation { election, largest } => {
+                // It may overtake the message that wakes this process up.
+                if election > self.election {
+                    self.wake_up(election, Some(from), fx);
+                }
+                if election == self.election {
+                    self.on_saturation(from, largest, fx);
+                }
+            }
+            Message::Elected { election, leader } => {
+                if election == self.election && self.phase != Phase::Settled {
+                    self.settle(leader, from, fx);
+                }
+            }
+        }
+    }
+}
+
+impl TreeElection {
+    /// Joins an election and wakes all neighbours up, except the one that woke this process.
+    fn wake_up(&mut self, election: u32, by: Option<ProcessId>, fx: &mut impl Effects<Self>) {
+        self.election = election;
+        if !self.variants.has(Switch::NoWakeUp) {
+            for peer in self.neighbours.iter().filter(|peer| Some(*peer) != by) {
+                fx.send(peer, Message::WakeUp { election });
+            }
+        }
+        let awaited = ProcessSet::clone(&self.neighbours);
+        self.phase = Phase::Active { awaited, largest: self.candidate };
+        self.saturate(fx);
+    }
+
+    /// Handles the largest rank on a neighbour's side. Decides if this process has sent its own to
+    /// that neighbour.
+    fn on_saturation(&mut self, from: ProcessId, theirs: Candidate, fx: &mut impl Effects<Self>) {
+        match &mut self.phase {
+            Phase::Active { awaited, largest } if awaited.contains(from) => {
+                awaited.remove(from);
+                *largest = theirs.max(*largest);
+                let leader = largest.process;
+                if self.variants.has(Switch::FirstMessage) {
+                    return self.settle(leader, self.candidate.process, fx);
+                }
+                self.saturate(fx);
+            }
+            Phase::Processing { parent, largest } if *parent == from => {
+                let leader = theirs.max(*largest).process;
+                if !self.variants.has(Switch::IgnoresCrossing) {
+                    self.settle(leader, from, fx);
+                }
+            }
+            // A duplicate.
+            _ => {}
+        }
+    }
+
+    /// Sends the largest rank to the last neighbour, if all others have sent theirs. A process
+    /// without neighbours wins.
+    fn saturate(&mut self, fx: &mut impl Effects<Self>) {
+        let Phase::Active { awaited, largest } = &self.phase else { return };
+        let (largest, mut left) = (*largest, awaited.iter());
+        match (left.next(), left.next()) {
+            (None, _) => self.settle(largest.process, largest.process, fx),
+            (Some(parent), None) => {
+                fx.send(parent, Message::Saturation { election: self.election, largest });
+                self.phase = Phase::Processing { parent, largest };
+            }
+            _ => {}
+        }
+    }
+
+    /// Accepts the leader, and announces it to all neighbours except `informed`, which knows it.
+    fn settle(&mut self, leader: ProcessId, informed: ProcessId, fx: &mut impl Effects<Self>) {
+        self.phase = Phase::Settled;
+        fx.emit(Event::Elected { leader, term: Term { number: 0, leader } });
+        let election = self.election;
+        for peer in self.neighbours.iter().filter(|peer| *peer != informed) {
+            fx.send(peer, Message::Elected { election, leader });
+        }
+    }
+}
+
+impl Algorithm for TreeElection {
+    fn card(_: &Config, size: u32) -> Card {
+        Card {
+            faults: Faults::duplication(
+                "a crash parts the tree, and a lost message ends the election undecided",
+            ),
+            knows: Knowledge::UNIFORM,
+            topology: Topology::Tree,
+            messages: Cost::per_election(
+                "3N − 3 … 4N − 4",
+                messages(size, 1),
+                Some(messages(size, size)),
+            ),
+            variants: Variants::<Switch>::declared(),
+            ..Card::election(
+                "tree-election",
+                "ranks move from the leaves of a tree inwards, until they meet on one edge",
+                "Santoro, 2007 (full saturation)",
+            )
+        }
+    }
+
+    fn expected(_: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+        let starting = match scene {
+            WorkloadKind::AllStart | WorkloadKind::AllStartRandomRanks => size,
+            WorkloadKind::OneStarts(_) => 1,
+            _ => return Some(Prediction::new(Precision::Most, messages(size, size))),
+        };
+        Some(Prediction::new(Precision::Exact, messages(size, starting)))
+    }
+
+    fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+        Config { ranks, ..config.clone() }
+    }
+}
+
+/// Returns the number of messages in a tree of `size` processes. Of these, `starting` processes
+/// start before a message wakes them up.
+pub fn messages(size: u32, starting: u32) -> u64 {
+    if size == 1 { 0 } else { 3 * u64::from(size) + u64::from(starting) - 4 }
+}

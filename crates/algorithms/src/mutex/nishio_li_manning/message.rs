@@ -1,0 +1,70 @@
+//! Messages of the algorithm, and the token that one of them carries.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use tenure_core::{ProcessId, Term, labelled};
+
+/// The token and the state that travels with it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Token {
+    /// Generation of the token. It identifies the process that made the token.
+    pub(super) generation: Term,
+    /// Number of entries in this generation.
+    pub(super) entries: u64,
+    /// `LN`: number of the last served request, by process.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
+    pub(super) served: Vec<u64>,
+    /// `Q`: processes that receive the token next, in order.
+    pub(super) queue: VecDeque<ProcessId>,
+}
+
+/// Messages between processes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// Requests the token.
+    Request {
+        /// Sequence number of the request, from 1.
+        number: u64,
+    },
+    /// Passes the token; its holder may enter.
+    Token {
+        /// The token, with its state.
+        token: Box<Token>,
+    },
+    /// Informs the receiver, the process that makes tokens, that the token of this generation may
+    /// be lost. Also informs a process of a generation newer than that of its token.
+    Doubt {
+        /// Newest generation known to the sender.
+        generation: Term,
+    },
+    /// Asks the receiver to give up older tokens, before the sender makes the token of this
+    /// generation.
+    Inquire {
+        /// The new generation, which identifies the process that makes its token.
+        generation: Term,
+    },
+    /// The sender has no token, and accepts none of an older generation.
+    Answer {
+        /// Newest generation known to the sender.
+        generation: Term,
+        /// Number of requests that the sender has made.
+        requests: u64,
+        /// Number of the sender's served requests.
+        served: u64,
+    },
+}
+
+labelled!(Message, Mutex,
+    Request => "request", Token => "token",
+    Doubt => "doubt", Inquire => "inquire", Answer => "answer");
+
+impl Token {
+    /// Returns a new token of this generation, with no entries and an empty queue.
+    pub(super) fn of(generation: Term, served: Vec<u64>) -> Box<Self> {
+        Box::new(Token { generation, entries: 0, served, queue: VecDeque::new() })
+    }
+}

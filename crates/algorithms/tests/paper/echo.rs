@@ -1,0 +1,140 @@
+//! E. Chang, *Echo algorithms: depth parallel operations on general graphs*, IEEE Transactions on
+//! Software Engineering SE-8(4), 1982.
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::agreement::Echo;
+use tenure_algorithms::agreement::echo::{Config, Switch};
+use tenure_core::monitors::{AllReached, WaveTree};
+use tenure_core::service::wave::{Command, Event};
+use tenure_core::{Graph, Monitor, Order, ProcessId};
+use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+
+use crate::support::graphs::connected_graphs;
+use crate::support::p;
+
+fn cluster(config: Config) -> TestCluster<Echo> {
+    TestCluster::uniform(config.graph.vertices(), Order::Reordered, config)
+}
+
+/// Starts waves at `initiators` and delivers messages in random order until none is in flight.
+/// Returns the processes whose waves returned, or a violation.
+fn explore(
+    config: &Config,
+    initiators: &[ProcessId],
+    seed: u64,
+) -> Result<(TestCluster<Echo>, Vec<ProcessId>), String> {
+    let mut cluster = cluster(config.clone());
+    for at in initiators {
+        cluster.command(*at, Command::Explore);
+    }
+    cluster.drain(&mut SplitMix64(seed));
+    let (mut tree, mut all) = (WaveTree::new(), AllReached::new(config.graph.vertices()));
+    let mut returned = Vec::new();
+    for (at, seen) in cluster.take_events() {
+        for verdict in [tree.observe(at, seen.observed()), all.observe(at, seen.observed())] {
+            verdict.map_err(|violation| violation.message)?;
+        }
+        if matches!(seen, ClusterEvent::Event(Event::Returned { .. })) {
+            returned.push(at);
+        }
+    }
+    Ok((cluster, returned))
+}
+
+/// One message in each direction of each edge, on every graph.
+#[test]
+fn wave_takes_two_messages_per_edge_on_every_small_graph() {
+    for size in 1..=5 {
+        for (seed, graph) in (0..).zip(connected_graphs(size)) {
+            let (edges, others) = (graph.edge_count() as u64, u64::from(size) - 1);
+            let config = Config::of(graph);
+            let initiator = ProcessId(seed as u32 % size);
+            let (cluster, returned) = explore(&config, &[initiator], seed).unwrap();
+            assert_eq!(returned, [initiator], "{config:?}");
+            assert_eq!(cluster.sent_of("explorer"), 2 * edges - others, "{config:?}");
+            assert_eq!(cluster.sent_of("echo"), others, "{config:?}");
+        }
+    }
+}
+
+#[test]
+fn concurrent_waves_do_not_mix() {
+    for (seed, graph) in (0..).zip(connected_graphs(4)) {
+        let all = 4 * 2 * graph.edge_count() as u64;
+        let config = Config::of(graph);
+        let initiators = [0, 1, 2, 3].map(ProcessId);
+        let (cluster, mut returned) = explore(&config, &initiators, seed).unwrap();
+        returned.sort_unstable();
+        assert_eq!(returned, initiators, "{config:?}");
+        assert_eq!(cluster.total_sent(), all, "{config:?}");
+        for at in initiators {
+            let takes_part = |of| cluster.process(at).is_some_and(|it| it.takes_part(of));
+            assert!(!initiators.into_iter().any(takes_part), "{config:?}");
+        }
+    }
+}
+
+/// A process forgets a wave when it has sent its echo. So the initiator of the wave can start
+/// another.
+#[test]
+fn second_wave_of_one_initiator_explores_again() {
+    let mut cluster = cluster(Config::of(Graph::complete(4)));
+    for wave in 1..=3 {
+        cluster.command(p(2), Command::Explore);
+        cluster.drain(&mut SplitMix64(wave));
+        assert_eq!(cluster.total_sent(), wave * 12);
+    }
+}
+
+/// On a ring of four, both messages for P3 are in flight. The first to arrive decides P3's parent.
+#[test]
+fn first_sender_of_explorer_becomes_parent() {
+    for (first, second) in [(2, 4), (4, 2)] {
+        let mut cluster = cluster(Config::of(Graph::ring(4)));
+        cluster.command(p(1), Command::Explore);
+        for neighbour in [2, 4] {
+            cluster.pass((p(1), p(neighbour)), 0);
+        }
+        cluster.pass((p(first), p(3)), 0);
+        let reached = Event::Reached { initiator: p(1), parent: Some(p(first)) };
+        let events = cluster.take_events();
+        let at_third: Vec<_> = events.into_iter().filter(|(at, _)| *at == p(3)).collect();
+        assert!(matches!(&at_third[..], [(_, ClusterEvent::Event(it))] if *it == reached));
+        cluster.pass((p(second), p(3)), 0);
+        assert_eq!(cluster.queue((p(3), p(first))).len(), 1, "it echoes to its parent");
+        assert_eq!(cluster.queue((p(3), p(second))).len(), 1, "and has explored the other");
+    }
+}
+
+/// A leaf sends its echo immediately. A process on a line does so after the rest of the line.
+#[test]
+fn initiator_decides_after_the_farthest_process() {
+    let mut cluster = cluster(Config::of(Graph::line(4)));
+    cluster.command(p(1), Command::Explore);
+    for link in [(1, 2), (2, 3), (3, 4), (4, 3), (3, 2)] {
+        assert_eq!(cluster.links_in_use().len(), 1);
+        cluster.pass((p(link.0), p(link.1)), 0);
+    }
+    cluster.take_events();
+    cluster.pass((p(2), p(1)), 0);
+    let events = cluster.take_events();
+    let returned = ClusterEvent::Event(Event::Returned { size: 4 });
+    assert!(matches!(&events[..], [(at, it)] if *at == p(1) && *it == returned));
+}
+
+#[test]
+fn each_mistake_is_caught() {
+    let run = |switch, size, seed| {
+        let variants = Variants::none().with(switch);
+        explore(&Config { variants, ..Config::of(Graph::ring(size)) }, &[p(1)], seed)
+    };
+    let is_early = |seed| {
+        let error = run(Switch::EarlyEcho, 4, seed).err();
+        error.is_some_and(|error| error.contains("3 of 4 have taken part"))
+    };
+    assert!((0..100).any(is_early));
+    for switch in [Switch::EchoesOnly, Switch::LastParent] {
+        let is_stuck = |seed| run(switch, 3, seed).is_ok_and(|(_, returned)| returned.is_empty());
+        assert!((0..100).any(is_stuck), "{switch:?}");
+    }
+}

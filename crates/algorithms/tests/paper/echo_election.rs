@@ -1,0 +1,140 @@
+//! Echo with extinction: E. Chang, IEEE Transactions on Software Engineering SE-8(4), 1982; G. Tel,
+//! *Introduction to Distributed Algorithms*, 2nd edition, 2000.
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::election::EchoElection;
+use tenure_algorithms::election::echo_election::{Config, Switch};
+use tenure_core::monitors::{OneLeader, Scope};
+use tenure_core::service::election::{Command, Event};
+use tenure_core::{Graph, Monitor, Order, ProcessId, Term};
+use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+
+use crate::support::election::{all_processes, beliefs, elect, subsets, unchecked_beliefs};
+use crate::support::graphs::connected_graphs;
+use crate::support::p;
+
+/// Checked on every labelled graph, and hence with ranks in any order.
+#[test]
+fn largest_initiator_leads_on_every_small_graph() {
+    for size in 1..=4 {
+        for (seed, graph) in (0..).zip(connected_graphs(size)) {
+            let (wave, others) = (2 * graph.edge_count() as u64, u64::from(size) - 1);
+            let config = Config::of(graph);
+            for initiators in subsets(size) {
+                let order = Order::Reordered;
+                let (cluster, beliefs) =
+                    elect::<EchoElection>(size, order, config.clone(), &initiators, 0, seed);
+                let largest = initiators.last().copied();
+                assert_eq!(beliefs, vec![largest; size as usize], "{config:?} {initiators:?}");
+                let (sent, starting) = (cluster.total_sent(), initiators.len() as u64);
+                assert!(
+                    sent <= starting * wave + others + 1 - starting,
+                    "{config:?} {initiators:?}"
+                );
+                assert!(sent >= wave + others, "{config:?} {initiators:?}");
+                assert_eq!(cluster.sent_of("elected"), others, "along the tree");
+                if starting == 1 {
+                    assert_eq!(sent, wave + others, "{config:?} {initiators:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn five_processes_elect_on_every_graph() {
+    for (seed, graph) in (0..).zip(connected_graphs(5)) {
+        let config = Config::of(graph);
+        let initiators = subsets(5).nth(seed as usize % 31).unwrap();
+        let (_, beliefs) =
+            elect::<EchoElection>(5, Order::Reordered, config.clone(), &initiators, 0, seed);
+        assert_eq!(beliefs, vec![initiators.last().copied(); 5], "{config:?} {initiators:?}");
+    }
+}
+
+#[test]
+fn duplicates_do_not_change_the_leader() {
+    for (seed, graph) in (0..).zip(connected_graphs(4)) {
+        let (config, all) = (Config::of(graph), all_processes(4));
+        let (_, beliefs) =
+            elect::<EchoElection>(4, Order::Reordered, config.clone(), &all, 5, seed);
+        assert_eq!(beliefs, vec![Some(p(4)); 4], "{config:?}");
+    }
+}
+
+/// A process that has received a wave starts no wave of its own, whatever its rank.
+#[test]
+fn reached_process_does_not_start() {
+    let mut cluster =
+        TestCluster::<EchoElection>::uniform(3, Order::Fifo, Config::of(Graph::ring(3)));
+    cluster.command(p(1), Command::Elect);
+    cluster.pass((p(1), p(3)), 0);
+    cluster.command(p(3), Command::Elect);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(beliefs(&mut cluster), [Some(p(1)); 3]);
+    assert_eq!(cluster.total_sent(), 2 * 3 + 2);
+}
+
+/// All processes depose P4. After that P1 starts the second election alone and leads.
+#[test]
+fn later_election_has_a_later_term_and_one_leader_at_a_time() {
+    for seed in 0..200 {
+        let config = Config::of(Graph::ring(4));
+        let all = all_processes(4);
+        let (mut cluster, first) =
+            elect::<EchoElection>(4, Order::Reordered, config, &all, 0, seed);
+        assert_eq!(first, [Some(p(4)); 4]);
+        let mut monitor = OneLeader::new(Scope::Overall);
+        let term = Term { number: 1, leader: p(4) };
+        let elected = Event::Elected { leader: p(4), term };
+        monitor.observe(p(4), ClusterEvent::<EchoElection>::Event(elected).observed()).unwrap();
+        cluster.command(p(1), Command::Elect);
+        cluster.drain(&mut SplitMix64(seed));
+        let (mut deposed, mut leaders) = (0, vec![None; 4]);
+        for (at, seen) in cluster.take_events() {
+            monitor.observe(at, seen.observed()).unwrap();
+            match seen {
+                ClusterEvent::Event(Event::Deposed { term: old }) => {
+                    assert_eq!(old, term);
+                    deposed += 1;
+                }
+                ClusterEvent::Event(Event::Elected { term, .. }) => {
+                    leaders[at.index()] = Some(term);
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(deposed, 4, "seed {seed}");
+        assert_eq!(leaders, [Some(Term { number: 2, leader: p(1) }); 4], "seed {seed}");
+    }
+}
+
+#[test]
+fn each_mistake_is_caught() {
+    let run = |switch, initiators: &[ProcessId], seed| {
+        let variants = Variants::none().with(switch);
+        let config = Config { variants, ..Config::of(Graph::ring(4)) };
+        let mut cluster = TestCluster::<EchoElection>::uniform(4, Order::Reordered, config);
+        initiators.iter().for_each(|at| cluster.command(*at, Command::Elect));
+        cluster.drain(&mut SplitMix64(seed));
+        let events = cluster.take_events();
+        let leader = |seen: &ClusterEvent<EchoElection>| match seen {
+            ClusterEvent::Event(Event::Elected { leader, .. }) => Some(*leader),
+            _ => None,
+        };
+        events.iter().filter(|(at, seen)| leader(seen) == Some(*at)).count()
+    };
+    for switch in [Switch::AnswersSmaller, Switch::EarlyEcho] {
+        let found = (0..200).any(|seed| run(switch, &[p(1), p(3)], seed) == 2);
+        assert!(found, "{switch:?}: two win one election");
+    }
+    assert!((0..200).any(|seed| run(Switch::KeepsFirst, &[p(1), p(3)], seed) == 0));
+}
+
+#[test]
+fn single_process_leads_without_messages() {
+    let config = Config::of(Graph::complete(1));
+    let (mut cluster, beliefs) = elect::<EchoElection>(1, Order::Fifo, config, &[p(1)], 0, 0);
+    assert_eq!((cluster.total_sent(), beliefs), (0, vec![Some(p(1))]));
+    assert_eq!(unchecked_beliefs(&mut cluster), [None], "all events were read");
+}

@@ -1,0 +1,254 @@
+//! R. G. Gallager, P. A. Humblet, P. M. Spira, *A distributed algorithm for minimum-weight spanning
+//! trees*, ACM TOPLAS 5(1), 1983.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::election::GallagerHumbletSpira;
+use tenure_algorithms::election::gallager_humblet_spira::{Config, Switch};
+use tenure_core::service::election::Command;
+use tenure_core::{Algorithm, Graph, Order, ProcessId, Property};
+
+use crate::support::election::{
+    Beliefs, all_processes, beliefs, elect, subsets, unchecked_beliefs,
+};
+use crate::support::p;
+use tenure_trace::{SplitMix64, TestCluster};
+
+type Cluster = TestCluster<GallagerHumbletSpira>;
+
+fn on(graph: &Graph) -> Config {
+    Config { graph: Arc::new(graph.clone()), variants: Variants::none() }
+}
+
+fn with(graph: &Graph, variant: Switch) -> Config {
+    Config { variants: Variants::none().with(variant), ..on(graph) }
+}
+
+/// Creates a graph from edges `(end, other end, weight)`, in which process numbers start at 1.
+fn graph(size: u32, edges: &[(u32, u32, u64)]) -> Graph {
+    Graph::new(size, edges.iter().map(|(one, other, weight)| (p(*one), p(*other), *weight)))
+        .expect("the edges are distinct")
+}
+
+/// Returns all connected graphs of `size` processes, with random distinct weights.
+fn connected_graphs(size: u32, seed: u64) -> Vec<Graph> {
+    let pairs: Vec<_> =
+        (1..=size).flat_map(|one| (one + 1..=size).map(move |other| (one, other))).collect();
+    let chosen = |subset: u32| {
+        let is_in = |place: &usize| subset & (1 << place) != 0;
+        let edges: Vec<_> = (0..pairs.len())
+            .filter(is_in)
+            .map(|place| (pairs[place].0, pairs[place].1, 1))
+            .collect();
+        graph(size, &edges)
+    };
+    let all = (0..1_u32 << pairs.len()).map(chosen).filter(Graph::is_connected);
+    all.map(|graph| graph.with_distinct_weights(seed)).collect()
+}
+
+/// Returns the minimum spanning tree by Kruskal's algorithm. The ids of the ends decide between
+/// equal weights.
+fn kruskal(graph: &Graph) -> BTreeSet<(ProcessId, ProcessId)> {
+    let mut edges: Vec<_> = graph.edges().map(|(one, other, it)| (it, one, other)).collect();
+    edges.sort_unstable();
+    let mut fragments: Vec<usize> = (0..graph.vertices() as usize).collect();
+    let mut tree = BTreeSet::new();
+    for (_, one, other) in edges {
+        let (kept, merged) = (fragments[one.index()], fragments[other.index()]);
+        if kept != merged {
+            fragments.iter_mut().filter(|it| **it == merged).for_each(|it| *it = kept);
+            tree.insert((one, other));
+        }
+    }
+    tree
+}
+
+/// Returns the edges that belong to the tree. Asserts that both ends of each edge agree on this.
+fn tree(cluster: &Cluster) -> BTreeSet<(ProcessId, ProcessId)> {
+    let branches = |at: ProcessId| {
+        let process = cluster.process(at).expect("no process crashes");
+        process.branches().map(move |peer| (at, peer)).collect::<Vec<_>>()
+    };
+    let arcs: BTreeSet<_> = cluster.process_ids().into_iter().flat_map(branches).collect();
+    assert!(arcs.iter().all(|(one, other)| arcs.contains(&(*other, *one))), "{arcs:?}");
+    arcs.into_iter().filter(|(one, other)| one < other).collect()
+}
+
+/// Returns the number of messages that built the tree, without the announcement of the leader.
+fn tree_messages(cluster: &Cluster) -> u64 {
+    cluster.total_sent() - cluster.sent_of("elected")
+}
+
+/// Asserts everything that the algorithm promises at the end of a run.
+fn assert_complete(graph: &Graph, cluster: &Cluster, beliefs: &Beliefs, context: &str) {
+    let (edges, n) = (graph.edge_count() as u64, u64::from(graph.vertices()));
+    assert_eq!(tree(cluster), kruskal(graph), "{context}");
+    let leader = beliefs[0].expect("a leader is known");
+    assert!(beliefs.iter().all(|it| *it == Some(leader)), "{context}: {beliefs:?}");
+    let sent = tree_messages(cluster);
+    // The bound of the paper.
+    let most = 2.0 * edges as f64 + 5.0 * n as f64 * (n as f64).log2();
+    assert!(sent as f64 <= most, "{context}: {sent}");
+    let card = GallagerHumbletSpira::card(&on(graph), graph.vertices()).messages;
+    let total = cluster.total_sent();
+    assert!((card.least..=card.most.unwrap()).contains(&total), "{context}: {total}, {card:?}");
+    assert_eq!(cluster.sent_of("elected"), n.saturating_sub(2), "{context}");
+    for at in cluster.process_ids() {
+        let process = cluster.process(at).expect("no process crashes");
+        assert!(!process.has_postponed(), "{context}: {process:?}");
+        assert!(process.level() <= graph.vertices().ilog2(), "{context}: {process:?}");
+    }
+}
+
+/// Confirms the claims of the paper for all connected graphs of up to five processes, each with
+/// random weights, initiators and schedules.
+#[test]
+fn all_small_graphs_get_their_minimum_tree() {
+    for size in 1..=5 {
+        for (number, graph) in connected_graphs(size, 7).into_iter().enumerate() {
+            let seed = number as u64;
+            let initiators = subsets(size).nth(number % ((1 << size) - 1)).unwrap();
+            let (cluster, beliefs) =
+                elect::<GallagerHumbletSpira>(size, Order::Fifo, on(&graph), &initiators, 0, seed);
+            assert_complete(&graph, &cluster, &beliefs, &format!("seed {seed}: {graph:?}"));
+        }
+    }
+}
+
+#[test]
+fn larger_random_graphs_get_their_minimum_tree() {
+    for seed in 0..60 {
+        let size = 6 + seed as u32 % 20;
+        let graph = Graph::random(size, 200_000, seed).with_distinct_weights(seed);
+        let initiators = [p(1 + seed as u32 % size), p(size)];
+        let (cluster, beliefs) =
+            elect::<GallagerHumbletSpira>(size, Order::Fifo, on(&graph), &initiators, 0, seed);
+        assert_complete(&graph, &cluster, &beliefs, &format!("seed {seed}: {graph:?}"));
+    }
+}
+
+/// If weights are equal, the ids of the ends decide, as in [`kruskal`].
+#[test]
+fn equal_weights_are_told_apart_by_identities() {
+    for seed in 0..60 {
+        let graph = Graph::random(7, 500_000, seed);
+        assert!(graph.has_unit_weights());
+        let (cluster, beliefs) =
+            elect::<GallagerHumbletSpira>(7, Order::Fifo, on(&graph), &all_processes(7), 0, seed);
+        assert_complete(&graph, &cluster, &beliefs, &format!("seed {seed}: {graph:?}"));
+    }
+}
+
+/// The core of the last fragment is the edge of the last merge, and its larger end leads.
+#[test]
+fn larger_end_of_the_last_core_leads() {
+    // {P1, P2} and {P3, P4} merge over the edge P2 – P3.
+    let line = graph(4, &[(1, 2, 1), (2, 3, 3), (3, 4, 2)]);
+    for seed in 0..200 {
+        let (cluster, beliefs) =
+            elect::<GallagerHumbletSpira>(4, Order::Fifo, on(&line), &all_processes(4), 0, seed);
+        assert_eq!(beliefs, [Some(p(3)); 4], "seed {seed}");
+        assert_eq!(cluster.process(p(1)).map(GallagerHumbletSpira::level), Some(2));
+    }
+}
+
+/// A fragment of level 0 does not wait for the search of the fragment that absorbs it.
+#[test]
+fn fragment_of_lower_level_is_absorbed() {
+    let line = graph(3, &[(1, 2, 1), (2, 3, 2)]);
+    let mut cluster = Cluster::uniform(3, Order::Fifo, on(&line));
+    cluster.command(p(1), Command::Elect);
+    cluster.pass((p(1), p(2)), 0);
+    cluster.pass((p(2), p(1)), 0);
+    cluster.pass((p(1), p(2)), 0);
+    assert_eq!(cluster.process(p(2)).map(GallagerHumbletSpira::level), Some(1));
+    // P2 tests the edge to P3, which wakes up, connects, and postpones the test.
+    cluster.pass((p(2), p(3)), 0);
+    assert!(cluster.process(p(3)).is_some_and(GallagerHumbletSpira::has_postponed));
+    cluster.pass((p(3), p(2)), 0);
+    cluster.pass((p(2), p(3)), 0);
+    assert_eq!(cluster.process(p(3)).map(GallagerHumbletSpira::level), Some(1));
+    assert!(!cluster.process(p(3)).is_some_and(GallagerHumbletSpira::has_postponed));
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(beliefs(&mut cluster), [Some(p(2)); 3]);
+    assert_eq!(tree(&cluster), kruskal(&line));
+}
+
+/// Fragments of one level that choose different edges wait for each other.
+#[test]
+fn fragment_of_same_level_waits_for_the_same_edge() {
+    let line = graph(3, &[(1, 2, 1), (2, 3, 2)]);
+    let mut cluster = Cluster::uniform(3, Order::Fifo, on(&line));
+    cluster.command(p(3), Command::Elect);
+    cluster.pass((p(3), p(2)), 0);
+    let second = cluster.process(p(2)).expect("no process crashes");
+    assert!(second.has_postponed() && second.level() == 0);
+    assert_eq!(second.branches().collect::<Vec<_>>(), [p(1)]);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(beliefs(&mut cluster), [Some(p(2)); 3]);
+}
+
+#[test]
+fn single_process_leads_and_repeated_request_is_free() {
+    let (cluster, beliefs_of_one) =
+        elect::<GallagerHumbletSpira>(1, Order::Fifo, on(&Graph::line(1)), &[p(1)], 0, 0);
+    assert_eq!((cluster.total_sent(), beliefs_of_one), (0, vec![Some(p(1))]));
+    let triangle = graph(3, &[(1, 2, 3), (2, 3, 1), (1, 3, 2)]);
+    let (mut cluster, beliefs_of_three) =
+        elect::<GallagerHumbletSpira>(3, Order::Fifo, on(&triangle), &[p(1)], 0, 0);
+    let (sent, leader) = (cluster.total_sent(), beliefs_of_three[0]);
+    cluster.command(p(1), Command::Elect);
+    assert_eq!(cluster.total_sent(), sent);
+    assert_eq!(beliefs(&mut cluster), [leader, None, None]);
+}
+
+/// Returns true if for some seed the tree is wrong, or processes do not all know the same leader.
+fn is_caught(config: &Config, order: Order) -> bool {
+    let size = config.graph.vertices();
+    (0..400).any(|seed| {
+        let mut cluster = Cluster::uniform(size, order, config.clone());
+        let mut rng = SplitMix64(seed);
+        let starts = |_: &ProcessId| rng.one_in(2);
+        let initiators: Vec<ProcessId> = all_processes(size).into_iter().filter(starts).collect();
+        for at in initiators {
+            cluster.command(at, Command::Elect);
+        }
+        // A mistaken process may send without end.
+        for _ in 0..400 {
+            let Some(link) = rng.pick(&cluster.links_in_use()).copied() else { break };
+            cluster.deliver(link, &mut rng);
+        }
+        let beliefs = unchecked_beliefs(&mut cluster);
+        let is_asleep = cluster.total_sent() == 0;
+        let agree = beliefs[0].is_some() && beliefs.iter().all(|it| *it == beliefs[0]);
+        !is_asleep && (!agree || tree(&cluster) != kruskal(&config.graph))
+    })
+}
+
+#[test]
+fn every_mistake_is_caught() {
+    let triangle = graph(3, &[(1, 2, 1), (2, 3, 2), (1, 3, 3)]);
+    let line = graph(4, &[(1, 2, 1), (2, 3, 3), (3, 4, 2)]);
+    let ascending = graph(4, &[(1, 2, 1), (2, 3, 2), (3, 4, 3)]);
+    for (switch, graph) in [
+        (Switch::NoWait, &triangle),
+        (Switch::AbsorbAnyLevel, &line),
+        (Switch::ReportEarly, &ascending),
+        (Switch::SameWeights, &Graph::ring(3)),
+    ] {
+        assert!(is_caught(&with(graph, switch), Order::Fifo), "{switch:?}");
+        assert!(!is_caught(&on(graph), Order::Fifo), "{switch:?}");
+    }
+}
+
+#[test]
+fn card_states_assumptions_and_costs() {
+    let card = GallagerHumbletSpira::card(&on(&Graph::complete(4)), 4);
+    assert_eq!(card.order, Order::Fifo);
+    assert!(!card.promises.contains(&Property::Validity), "the largest rank need not lead");
+    assert_eq!((card.messages.least, card.messages.most), (20, Some(44)));
+    let of_two = GallagerHumbletSpira::card(&on(&Graph::line(2)), 2).messages;
+    assert_eq!(of_two.exactly(), Some(6));
+}

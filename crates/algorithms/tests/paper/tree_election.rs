@@ -1,0 +1,113 @@
+//! Full saturation: N. Santoro, *Design and Analysis of Distributed Algorithms*, 2007.
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::election::TreeElection;
+use tenure_algorithms::election::tree_election::{Config, Message, Switch, messages};
+use tenure_core::service::election::{Command, Event};
+use tenure_core::tree::Tree;
+use tenure_core::{Graph, Order, ProcessId};
+use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+
+use crate::support::election::{all_processes, beliefs, elect, subsets, unchecked_beliefs};
+use crate::support::graphs::connected_graphs;
+use crate::support::p;
+
+/// Returns all trees over `size` labelled processes.
+fn trees(size: u32) -> impl Iterator<Item = Tree> {
+    let trees = connected_graphs(size).filter(Graph::is_tree);
+    trees.map(|graph| graph.to_tree().expect("it is a tree"))
+}
+
+#[test]
+fn stages_cost_as_computed_on_every_small_tree() {
+    for size in 2..=5 {
+        for (seed, tree) in (0..).zip(trees(size)) {
+            let config = Config::of(tree);
+            for initiators in subsets(size) {
+                let order = Order::Reordered;
+                let (cluster, beliefs) =
+                    elect::<TreeElection>(size, order, config.clone(), &initiators, 0, seed);
+                let context = format!("{config:?} {initiators:?}");
+                assert_eq!(beliefs, vec![Some(p(size)); size as usize], "{context}");
+                let (n, k) = (u64::from(size), initiators.len() as u64);
+                let sent = ["wake-up", "saturation", "elected"].map(|kind| cluster.sent_of(kind));
+                assert_eq!(sent, [n + k - 2, n, n - 2], "{context}");
+                assert_eq!(cluster.total_sent(), messages(size, k as u32), "{context}");
+            }
+        }
+    }
+}
+
+/// Exactly two neighbours are saturated: each receives a message from the neighbour to which it has
+/// sent its own. They decide without an announcement.
+#[test]
+fn ranks_meet_on_one_edge() {
+    for (seed, tree) in (0..).zip(trees(5)) {
+        let mut cluster =
+            TestCluster::<TreeElection>::uniform(5, Order::Reordered, Config::of(tree.clone()));
+        cluster.command(ProcessId(seed as u32 % 5), Command::Elect);
+        let (mut rng, mut saturated) = (SplitMix64(seed), Vec::new());
+        cluster.take_events();
+        while let Some(link) = rng.pick(&cluster.links_in_use()).copied() {
+            let place = rng.below(cluster.queue(link).len());
+            let is_saturation = matches!(cluster.queue(link)[place], Message::Saturation { .. });
+            cluster.pass(link, place);
+            let is_elected =
+                |seen: &ClusterEvent<_>| matches!(seen, ClusterEvent::Event(Event::Elected { .. }));
+            if cluster.take_events().iter().any(|(_, seen)| is_elected(seen)) && is_saturation {
+                saturated.push(link.1);
+            }
+        }
+        assert_eq!(saturated.len(), 2, "{tree:?}");
+        assert_eq!(tree.distance(saturated[0], saturated[1]), 1, "{tree:?}");
+    }
+}
+
+#[test]
+fn duplicates_do_not_change_the_leader() {
+    for (seed, tree) in (0..).zip(trees(5)) {
+        let (config, all) = (Config::of(tree), all_processes(5));
+        let (_, beliefs) =
+            elect::<TreeElection>(5, Order::Reordered, config.clone(), &all, 5, seed);
+        assert_eq!(beliefs, [Some(p(5)); 5], "{config:?}");
+    }
+}
+
+#[test]
+fn second_election_costs_the_same() {
+    for (seed, tree) in (0..).zip(trees(4)) {
+        let config = Config::of(tree);
+        let (mut cluster, _) =
+            elect::<TreeElection>(4, Order::Reordered, config, &all_processes(4), 0, seed);
+        cluster.command(p(2), Command::Elect);
+        cluster.drain(&mut SplitMix64(seed));
+        assert_eq!(beliefs(&mut cluster), [Some(p(4)); 4]);
+        assert_eq!(cluster.total_sent(), messages(4, 4) + messages(4, 1));
+    }
+}
+
+#[test]
+fn single_process_leads_without_messages() {
+    let config = Config::of(trees(1).next().unwrap());
+    let (cluster, beliefs) = elect::<TreeElection>(1, Order::Fifo, config, &[p(1)], 0, 0);
+    assert_eq!((cluster.total_sent(), beliefs), (messages(1, 1), vec![Some(p(1))]));
+}
+
+#[test]
+fn each_mistake_is_caught() {
+    let run = |switch, initiators: &[ProcessId], seed| {
+        let variants = Variants::none().with(switch);
+        let line = Graph::line(4).to_tree().unwrap();
+        let config = Config { variants, ..Config::of(line) };
+        let mut cluster = TestCluster::<TreeElection>::uniform(4, Order::Reordered, config);
+        initiators.iter().for_each(|at| cluster.command(*at, Command::Elect));
+        cluster.drain(&mut SplitMix64(seed));
+        unchecked_beliefs(&mut cluster)
+    };
+    let all = all_processes(4);
+    let wrong = |leader: &Option<ProcessId>| leader.is_some_and(|leader| leader != p(4));
+    assert!((0..200).any(|seed| run(Switch::FirstMessage, &all, seed).iter().any(wrong)));
+    assert_eq!(run(Switch::IgnoresCrossing, &all, 0), [None; 4]);
+    assert_eq!(run(Switch::NoWakeUp, &[p(2)], 0), [None; 4]);
+    assert_eq!(run(Switch::NoWakeUp, &[p(1), p(4)], 0), [Some(p(4)); 4], "all leaves start");
+}

@@ -1,0 +1,76 @@
+//! Counterexamples to properties that the user has written as expressions.
+
+use std::sync::Arc;
+
+use tenure_core::Property;
+
+use super::findings::FinishedSearch;
+use super::replay::path_to;
+use crate::liveness::fairness::{Condition, Unserved, unserved};
+use crate::liveness::graph::Graph;
+use crate::own::Watched;
+use crate::report::{Counterexample, ViolationKind};
+use crate::users::user::Checkable;
+
+impl<P: Checkable> FinishedSearch<'_, P> {
+    /// Returns the shortest run to a state that violates the property, if any.
+    pub(super) fn own_step(&mut self, property: Property, index: usize) -> Option<Counterexample> {
+        let layout = self.rules.layout;
+        let violated = self.explored.violations[layout.monitors + index]?;
+        let mut path = path_to(&self.explored, violated.from);
+        path.actions.extend((violated.length > 0).then_some(violated.action));
+        let mut replay = self.replay(&path);
+        if path.actions.is_empty() {
+            let world = replay.world.clone();
+            replay.reduced_worker.violated_at_first(&world);
+        }
+        for action in &path.actions {
+            replay.apply(*action);
+        }
+        let found = &replay.reduced_worker.own.violated;
+        let binding = found.iter().find(|(known, _)| *known == index);
+        let binding = binding.map_or_else(Vec::new, |(_, binding)| binding.clone());
+        let explanation = self.watched(index).property.explain(&binding);
+        let kind = ViolationKind::Step;
+        Some(self.counterexample(property, kind, explanation, &path, None))
+    }
+
+    /// Returns a run after which an event that the property demands may never happen, if any.
+    pub(super) fn own_liveness(
+        &mut self,
+        property: Property,
+        index: usize,
+        graph: &Graph,
+    ) -> Option<Counterexample> {
+        let watched = self.watched(index);
+        let bindings = 0..watched.bindings.len();
+        let conditions: Vec<Condition> =
+            bindings.map(|binding| Condition::of(watched.mark(binding))).collect();
+        let fairness = self.processes.config.fairness;
+        let missing =
+            |binding: u32| watched.property.explain_pending(&watched.bindings[binding as usize]);
+        Some(match unserved(graph, &conditions, fairness)? {
+            Unserved::Doomed { processes: bindings, world } => {
+                let path = path_to(&self.explored, graph.id(world));
+                let explanation = format!("{}, in any run from here", missing(bindings[0]));
+                self.counterexample(property, ViolationKind::Blocked, explanation, &path, None)
+            }
+            Unserved::Stopped { process: binding, world } => {
+                let path = path_to(&self.explored, graph.id(world));
+                let explanation = format!("{} if the run stops here", missing(binding));
+                self.counterexample(property, ViolationKind::End, explanation, &path, None)
+            }
+            Unserved::Starving { process: binding, cycle } => {
+                let (path, prefix) = self.starvation(graph, &cycle, cycle[0]);
+                let explanation = format!("{}: the end of the run repeats", missing(binding));
+                let kind = ViolationKind::Starvation;
+                self.counterexample(property, kind, explanation, &path, Some(prefix))
+            }
+        })
+    }
+
+    fn watched(&self, index: usize) -> Watched {
+        let own = self.rules.own.as_ref().map(Arc::clone);
+        own.expect("the search has properties").properties[index].clone()
+    }
+}

@@ -1,0 +1,261 @@
+//! Heaviest and lightest paths through the graph of a measure.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use crate::liveness::components::{Component, Components};
+use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
+use crate::measure::weights::{is_fault, weight_of};
+
+/// Bit in the marks of a world that is set if every user has issued all its commands, and none
+/// waits.
+pub(crate) const SERVED: u32 = 1;
+
+/// Packs the value of a world and the [`SERVED`] bit into the marks of the world.
+pub(crate) fn marks_of(value: u32, is_served: bool) -> u32 {
+    value << 1 | if is_served { SERVED } else { 0 }
+}
+
+/// Predecessor of a world that no path has reached, and of the first world of a path.
+const NONE: u32 = u32::MAX;
+
+/// A step of a path, with its start.
+pub(super) type Step = (u32, OutEdge);
+
+/// A path from an initial world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Path {
+    pub(super) first: u32,
+    pub(super) steps: Vec<Step>,
+}
+
+/// The greatest total of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Greatest {
+    /// A run with this total.
+    Total(u32, Path),
+    /// A counted step, the first of a cycle, and the rest of the cycle.
+    Unbounded(Vec<Step>),
+}
+
+/// The least value of a run that serves all users.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Least {
+    pub(super) value: u32,
+    pub(super) path: Path,
+    /// True if no step is possible at the end of the run.
+    pub(super) is_quiescent: bool,
+}
+
+/// An analysis of a graph. The initial worlds have the weights of their boots.
+pub(super) struct Extremes<'g> {
+    pub(super) graph: &'g Graph,
+    pub(super) first: &'g [(u32, u32)],
+}
+
+impl Extremes<'_> {
+    /// Returns the greatest total over all paths.
+    pub(super) fn greatest_total(&self) -> Greatest {
+        let (values, repeated) = self.totals();
+        if let Some((from, step)) = repeated {
+            return Greatest::Unbounded(self.cycle(from, step));
+        }
+        let total = |(first, boot): &(u32, u32)| values[*first as usize] + boot;
+        let most = self.first.iter().map(total).max().unwrap_or(0);
+        let first = self.first.iter().filter(|begin| total(begin) == most);
+        let path = self.tight_path(&values, first.map(|(first, _)| *first));
+        Greatest::Total(most, path)
+    }
+
+    /// Returns the greatest total from each world, and the first counted step that can be repeated
+    /// without end, if any.
+    fn totals(&self) -> (Vec<u32>, Option<Step>) {
+        let mut values = vec![0u32; self.graph.len()];
+        let mut repeated: Option<Step> = None;
+        let stays = |_, step: OutEdge| step.to != OUT_OF_BOUNDS;
+        Components::new(self.graph, |_| true, stays).for_each(|component: Component<'_>| {
+            let mut most = 0;
+            for from in component.members {
+                for step in self.steps(*from) {
+                    let weight = weight_of(step.label);
+                    if !component.contains(step.to) {
+                        most = most.max(weight + values[step.to as usize]);
+                    } else if weight > 0 && repeated.is_none_or(|(first, _)| *from < first) {
+                        repeated = Some((*from, *step));
+                    }
+                }
+            }
+            for member in component.members {
+                values[*member as usize] = most;
+            }
+        });
+        (values, repeated)
+    }
+
+    fn steps(&self, from: u32) -> impl Iterator<Item = &OutEdge> {
+        self.graph.steps(from).iter().filter(|step| step.to != OUT_OF_BOUNDS)
+    }
+
+    /// Returns the shortest cycle that begins with a step.
+    fn cycle(&self, from: u32, step: OutEdge) -> Vec<Step> {
+        let mut steps = vec![(from, step)];
+        if step.to != from {
+            let found = self.shortest(std::iter::once(step.to), |_, _| true, |world| world == from);
+            steps.extend(found.map(|path| path.steps).unwrap_or_default());
+        }
+        steps
+    }
+
+    /// Returns the shortest path from one of the worlds in `first` on which the weights of the
+    /// steps add up to the value of that world. It continues to the end of a run if it can.
+    fn tight_path(&self, values: &[u32], first: impl Iterator<Item = u32> + Clone) -> Path {
+        let value = |world: u32| values[world as usize];
+        let is_tight = |from: u32, step: &OutEdge| {
+            let rest = weight_of(step.label) + value(step.to);
+            value(from) == rest && (value(from) > 0 || !is_fault(step.label))
+        };
+        let is_served = |world| value(world) == 0 && self.is_served(world);
+        self.shortest(first.clone(), is_tight, |world| is_served(world) && self.is_end(world))
+            .or_else(|| {
+                let ends = |world| value(world) == 0 && self.is_end(world);
+                self.shortest(first.clone(), is_tight, ends)
+            })
+            .or_else(|| self.shortest(first.clone(), is_tight, is_served))
+            .or_else(|| self.shortest(first.clone(), is_tight, |world| value(world) == 0))
+            .unwrap_or_else(|| Path { first: first.clone().next().unwrap_or(0), steps: Vec::new() })
+    }
+
+    /// Returns the shortest path from a first world along these steps to a wanted world.
+    fn shortest(
+        &self,
+        first: impl Iterator<Item = u32>,
+        follows: impl Fn(u32, &OutEdge) -> bool,
+        is_wanted: impl Fn(u32) -> bool,
+    ) -> Option<Path> {
+        let mut before = vec![NONE; self.graph.len()];
+        let mut queue: VecDeque<u32> = first.collect();
+        let begins: Vec<u32> = queue.iter().copied().collect();
+        while let Some(world) = queue.pop_front().filter(|_| !self.graph.is_stopped()) {
+            if is_wanted(world) {
+                return Some(self.path(&before, &begins, world, &follows));
+            }
+            for step in self.steps(world).filter(|step| follows(world, step)) {
+                let is_new = before[step.to as usize] == NONE && !begins.contains(&step.to);
+                if is_new {
+                    before[step.to as usize] = world;
+                    queue.push_back(step.to);
+                }
+            }
+        }
+        None
+    }
+
+    /// Returns the path to a world along its predecessors.
+    fn path(
+        &self,
+        before: &[u32],
+        begins: &[u32],
+        end: u32,
+        follows: &impl Fn(u32, &OutEdge) -> bool,
+    ) -> Path {
+        let (mut steps, mut here) = (Vec::new(), end);
+        while !begins.contains(&here) {
+            let from = before[here as usize];
+            let step = self.steps(from).find(|step| step.to == here && follows(from, step));
+            steps.push((from, *step.expect("a path follows the steps of the graph")));
+            here = from;
+        }
+        steps.reverse();
+        Path { first: here, steps }
+    }
+
+    /// Returns the greatest value and its world; of several worlds, the one found first.
+    pub(super) fn greatest_peak(&self) -> (u32, u32) {
+        let worlds = 0..self.graph.len() as u32;
+        let by_value = |world: &u32| (self.value(*world), Reverse(*world));
+        let world = worlds.max_by_key(by_value).unwrap_or(0);
+        (self.value(world), world)
+    }
+
+    /// Returns the least value of a run that serves all users: the total of its steps, or the
+    /// greatest value of its worlds. Of several such runs it is the shortest.
+    /// Runs that end by themselves are preferred, if there are any.
+    pub(super) fn least(&self, is_total: bool) -> Option<Least> {
+        let (keys, before) = self.lightest(is_total);
+        let worlds = || 0..self.graph.len() as u32;
+        let served = || worlds().filter(|world| self.is_served(*world));
+        let is_quiescent = served().any(|world| self.is_end(world));
+        let ends = served().filter(|world| !is_quiescent || self.is_end(*world));
+        let end = ends.min_by_key(|world| (keys[*world as usize], *world))?;
+        if keys[end as usize] == u64::MAX {
+            return None;
+        }
+        let path = self.lightest_path(&keys, &before, end, is_total);
+        Some(Least { value: (keys[end as usize] >> 32) as u32, path, is_quiescent })
+    }
+
+    /// Returns the least key of each world, and its predecessor: Dijkstra's algorithm. A key is the
+    /// value of a path, and then its number of steps.
+    fn lightest(&self, is_total: bool) -> (Vec<u64>, Vec<u32>) {
+        let mut keys = vec![u64::MAX; self.graph.len()];
+        let mut before = vec![NONE; self.graph.len()];
+        let mut queue = BinaryHeap::new();
+        for (first, boot) in self.first {
+            let value = if is_total { *boot } else { self.value(*first) };
+            keys[*first as usize] = u64::from(value) << 32;
+            queue.push(Reverse((keys[*first as usize], *first)));
+        }
+        while let Some(Reverse((key, world))) = queue.pop().filter(|_| !self.graph.is_stopped()) {
+            if key > keys[world as usize] {
+                continue;
+            }
+            for step in self.steps(world) {
+                let next = self.key_after(key, *step, is_total);
+                if next < keys[step.to as usize] {
+                    keys[step.to as usize] = next;
+                    before[step.to as usize] = world;
+                    queue.push(Reverse((next, step.to)));
+                }
+            }
+        }
+        (keys, before)
+    }
+
+    fn key_after(&self, key: u64, step: OutEdge, is_total: bool) -> u64 {
+        let value = if is_total {
+            (key >> 32) + u64::from(weight_of(step.label))
+        } else {
+            (key >> 32).max(self.value(step.to).into())
+        };
+        value << 32 | (key & u64::from(u32::MAX)) + 1
+    }
+
+    fn lightest_path(&self, keys: &[u64], before: &[u32], end: u32, is_total: bool) -> Path {
+        let (mut steps, mut here) = (Vec::new(), end);
+        while before[here as usize] != NONE {
+            let (from, key) = (before[here as usize], keys[here as usize]);
+            let step = self.steps(from).find(|step| {
+                step.to == here && self.key_after(keys[from as usize], **step, is_total) == key
+            });
+            steps.push((from, *step.expect("a path follows the steps of the graph")));
+            here = from;
+        }
+        steps.reverse();
+        Path { first: here, steps }
+    }
+
+    fn value(&self, world: u32) -> u32 {
+        self.graph.marks(world) >> 1
+    }
+
+    /// Returns true if every user has issued all its commands, and none waits.
+    fn is_served(&self, world: u32) -> bool {
+        self.graph.marks(world) & SERVED != 0
+    }
+
+    /// Returns true if faults are the only possible steps.
+    fn is_end(&self, world: u32) -> bool {
+        !self.graph.is_open(world)
+            && self.graph.steps(world).iter().all(|step| is_fault(step.label))
+    }
+}

@@ -1,0 +1,84 @@
+//! Extremes of a measure over all schedules, with schedules that attain them.
+//!
+//! A total (messages, steps) is not part of a state. Each step of the state graph has a weight, and
+//! the maximum is the heaviest path in the graph of its strongly connected components. The length
+//! of a causal chain depends on the path, so states contain it.
+
+pub(crate) mod extremes;
+pub(crate) mod report;
+mod run;
+pub(crate) mod weights;
+
+/// Measure of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Measure {
+    /// Messages sent to other processes.
+    Messages,
+    /// Messages received from other processes, counting duplicates.
+    Received,
+    /// Length of the longest causal chain of messages.
+    Time,
+    /// Greatest number of entries of one process during one wait of another.
+    Bypass,
+    /// Steps of handlers: commands, messages, timers and suspicions.
+    Moves,
+}
+
+impl Measure {
+    /// All measures, in the order of the declaration.
+    pub const ALL: [Measure; 5] =
+        [Measure::Messages, Measure::Received, Measure::Time, Measure::Bypass, Measure::Moves];
+
+    /// Returns the name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Measure::Messages => "messages",
+            Measure::Received => "received",
+            Measure::Time => "time",
+            Measure::Bypass => "bypass",
+            Measure::Moves => "moves",
+        }
+    }
+
+    /// Returns a description in one line.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Measure::Messages => "messages sent to other processes",
+            Measure::Received => "messages received from other processes",
+            Measure::Time => "messages in the longest causal chain",
+            Measure::Bypass => "entries of one process during one wait of another",
+            Measure::Moves => "steps of handlers: commands, messages, timers and suspicions",
+        }
+    }
+
+    /// Returns true if the measure of a run is a total over its steps. Otherwise it is the greatest
+    /// value of a state.
+    pub(crate) const fn is_total(self) -> bool {
+        matches!(self, Measure::Messages | Measure::Received | Measure::Moves)
+    }
+
+    /// Returns the value at which counting stops, so that the search is finite. `None` for totals.
+    pub const fn cap(self) -> Option<u32> {
+        match self {
+            Measure::Time => Some(64),
+            Measure::Bypass => Some(16),
+            Measure::Messages | Measure::Received | Measure::Moves => None,
+        }
+    }
+}
+
+/// A measure and the messages that it counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MeasureConfig {
+    /// Measure of a run.
+    pub measure: Measure,
+    /// Kind of the counted messages. `None`: all kinds, in the layer of the service if it has one.
+    /// The cost on the card of an algorithm counts the same messages.
+    pub kind: Option<String>,
+}
+
+impl From<Measure> for MeasureConfig {
+    fn from(measure: Measure) -> Self {
+        MeasureConfig { measure, kind: None }
+    }
+}

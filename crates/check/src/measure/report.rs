@@ -1,0 +1,256 @@
+//! Results of a measurement.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+use tenure_trace::Trace;
+
+use crate::display::{bounds_in_words, diagram};
+use crate::explain::description::RunDescription;
+use crate::limits::Limit;
+use crate::measure::Measure;
+use crate::report::{Bounds, SaveError, save_trace};
+
+/// Extremes of a measure over all schedules.
+#[derive(Clone, Debug)]
+pub struct MeasureReport {
+    /// Name of the algorithm.
+    pub algorithm: String,
+    /// Number of processes.
+    pub size: u32,
+    /// Measure of a run.
+    pub measure: Measure,
+    /// Kind of the messages that were counted, if not all.
+    pub kind: Option<String>,
+    /// Greatest value of a run, complete or not; `None` if a limit stopped the analysis.
+    pub maximum: Option<Extreme>,
+    /// Least value of a run that serves all users; `None` if there is no such run, or a limit
+    /// stopped the analysis.
+    pub minimum: Option<Extreme>,
+    /// End of the runs of which the minimum is taken.
+    pub ends: Option<Ends>,
+    /// True if all states were explored and no declared bound pruned any. Otherwise the maximum is
+    /// a lower bound, and the minimum an upper bound.
+    pub is_whole: bool,
+    /// Number of distinct states, including the initial ones.
+    pub states: u64,
+    /// Number of successors generated, plus the initial states.
+    pub transitions: u64,
+    /// Duration in seconds.
+    pub seconds: f64,
+    /// Declared bounds that pruned states.
+    pub bounds: Bounds,
+    /// Limit that stopped the search, if any.
+    pub limit: Option<Limit>,
+    /// Probability that a state was missed because of equal fingerprints; 0 in exact mode.
+    pub missed: f64,
+    /// Peak memory of the search, in bytes.
+    pub bytes: usize,
+}
+
+/// An extreme and a schedule that attains it.
+#[derive(Clone, Debug)]
+pub struct Extreme {
+    /// Value of the run.
+    pub value: Value,
+    /// The run in words.
+    pub run: RunDescription,
+    /// The run as a trace.
+    pub trace: Trace,
+}
+
+/// Value of a measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// The measure has exactly this value.
+    Exactly(u32),
+    /// This number or a greater one, because counting stops there.
+    AtLeast(u32),
+    /// No bound: the end of the run repeats, with counted steps.
+    Unbounded,
+}
+
+/// End of a run that serves all users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// No step is possible but a fault.
+    Quiescent,
+    /// All commands were issued, and no user waits. Further steps are possible in every such state.
+    Served,
+}
+
+impl MeasureReport {
+    /// Returns the exact maximum, if it is known.
+    pub fn exact_maximum(&self) -> Option<u32> {
+        match self.maximum.as_ref()?.value {
+            Value::Exactly(value) if self.is_whole => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Returns the exact minimum, if it is known.
+    pub fn exact_minimum(&self) -> Option<u32> {
+        match self.minimum.as_ref()?.value {
+            Value::Exactly(value) if self.is_whole => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Returns true if the maximum is known to have no bound.
+    pub fn is_unbounded(&self) -> bool {
+        self.maximum.as_ref().is_some_and(|maximum| maximum.value == Value::Unbounded)
+    }
+
+    /// Returns the maximum in words: a number, `at least` a number, or `unbounded`.
+    pub fn maximum_in_words(&self) -> String {
+        match self.maximum.as_ref().map(|maximum| maximum.value) {
+            None => "not known".to_owned(),
+            Some(Value::Unbounded) => "unbounded".to_owned(),
+            Some(Value::Exactly(value)) if self.is_whole => value.to_string(),
+            Some(Value::Exactly(value) | Value::AtLeast(value)) => format!("at least {value}"),
+        }
+    }
+
+    /// Returns the minimum in words: a number, or `at most` a number.
+    pub fn minimum_in_words(&self) -> String {
+        match self.minimum.as_ref().map(|minimum| minimum.value) {
+            Some(Value::Exactly(value)) if self.is_whole => value.to_string(),
+            Some(Value::Exactly(value) | Value::AtLeast(value)) => format!("at most {value}"),
+            Some(Value::Unbounded) | None => "no explored run serves all users".to_owned(),
+        }
+    }
+
+    /// Returns the extremes and the size of the search as text, without the schedules.
+    pub fn summary(&self) -> String {
+        let processes = if self.size == 1 { "process" } else { "processes" };
+        let kind = self.kind.as_ref().map_or(String::new(), |kind| format!(" of kind {kind}"));
+        let mut text = format!("{}, {} {processes}\n", self.algorithm, self.size);
+        let mut row = |name: &str, value: &str| text.push_str(&format!("  {name:<24} {value}\n"));
+        row("measure", &format!("{}{kind}", self.measure.description()));
+        let within = match self.bounds.is_empty() {
+            true => String::new(),
+            false => format!(" within {}", bounds_in_words(self.bounds)),
+        };
+        row("maximum", &format!("{}{within}", self.maximum_in_words()));
+        let ends = match self.ends {
+            Some(Ends::Served) => ", until all users are served: no run ends by itself",
+            Some(Ends::Quiescent) | None => "",
+        };
+        row("minimum", &format!("{}{ends}", self.minimum_in_words()));
+        text
+    }
+
+    /// Returns the size of the search as text.
+    pub fn search_size(&self) -> String {
+        let (states, transitions, seconds) = (self.states, self.transitions, self.seconds);
+        let bytes = self.bytes as f64 / states.max(1) as f64;
+        let missed = match self.missed > 0.0 {
+            true => format!(", a state missed with probability {:.0e}", self.missed),
+            false => String::new(),
+        };
+        let stopped = self
+            .limit
+            .map_or(String::new(), |limit| format!("  stopped: {}\n", limit.description()));
+        format!(
+            "  {states} states, {transitions} transitions, {seconds:.1} s, {bytes:.0} bytes a \
+             state{missed}\n{stopped}"
+        )
+    }
+
+    /// Returns the schedules that attain the extremes, in words and as diagrams of at most this
+    /// many columns. A minimum that equals the maximum has no schedule of its own.
+    pub fn schedules(&self, columns: usize) -> String {
+        let mut text = String::new();
+        let same = self.maximum.as_ref().zip(self.minimum.as_ref());
+        let is_constant = same.is_some_and(|(one, other)| one.value == other.value);
+        let minimum = self.minimum.as_ref().filter(|_| !is_constant);
+        let extremes = [
+            ("maximum", self.maximum_in_words(), self.maximum.as_ref()),
+            ("minimum", self.minimum_in_words(), minimum),
+        ];
+        for (name, value, extreme) in extremes {
+            let Some(extreme) = extreme else { continue };
+            let (length, run) = (extreme.run.length(), &extreme.run);
+            let steps = match run.repeating() {
+                0 => format!("in {length} steps"),
+                repeated => format!("the last {repeated} of {length} steps repeat"),
+            };
+            let drawn = diagram(&extreme.trace, columns);
+            text.push_str(&format!("\n{name} {value}, {steps}\n{run}\n{drawn}"));
+        }
+        text
+    }
+}
+
+impl Extreme {
+    /// Writes the run as a trace.
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`SaveError`]. The file may exist then, with a part of the trace.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SaveError> {
+        save_trace(&self.trace, path)
+    }
+}
+
+/// The precision limits the width of the diagrams: `{:.60}`.
+impl fmt::Display for MeasureReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.summary())?;
+        f.write_str(&self.search_size())?;
+        f.write_str(&self.schedules(f.precision().unwrap_or(usize::MAX)))
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Value::Exactly(value) | Value::AtLeast(value) => to.serialize_u32(*value),
+            Value::Unbounded => to.serialize_str("unbounded"),
+        }
+    }
+}
+
+impl Serialize for Extreme {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut fields = to.serialize_struct("Extreme", 4)?;
+        fields.serialize_field("value", &self.value)?;
+        fields.serialize_field("length", &self.run.length())?;
+        fields.serialize_field("repeats_last", &self.run.repeating())?;
+        fields.serialize_field("steps", &self.run.steps())?;
+        fields.end()
+    }
+}
+
+impl Serialize for MeasureReport {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut fields = to.serialize_struct("MeasureReport", 14)?;
+        fields.serialize_field("algorithm", &self.algorithm)?;
+        fields.serialize_field("n", &self.size)?;
+        fields.serialize_field("measure", self.measure.name())?;
+        if let Some(kind) = &self.kind {
+            fields.serialize_field("kind", kind)?;
+        }
+        let capped = matches!(&self.maximum, Some(Extreme { value: Value::AtLeast(_), .. }));
+        fields.serialize_field("exact", &(self.is_whole && !capped))?;
+        fields.serialize_field("maximum", &self.maximum)?;
+        fields.serialize_field("minimum", &self.minimum)?;
+        let ends = self.ends.map(|ends| match ends {
+            Ends::Quiescent => "quiescent",
+            Ends::Served => "served",
+        });
+        fields.serialize_field("ends", &ends)?;
+        fields.serialize_field("states", &self.states)?;
+        fields.serialize_field("transitions", &self.transitions)?;
+        fields.serialize_field("seconds", &((self.seconds * 1000.0).round() / 1000.0))?;
+        if !self.bounds.is_empty() {
+            fields.serialize_field("bounds", &self.bounds)?;
+        }
+        if let Some(limit) = &self.limit {
+            fields.serialize_field("limit", limit)?;
+        }
+        fields.end()
+    }
+}

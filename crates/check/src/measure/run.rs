@@ -1,0 +1,191 @@
+//! Execution of a measurement.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tenure_core::ProcessId;
+use tenure_trace::Trace;
+
+use crate::check::Check;
+use crate::error::CheckError;
+use crate::explain::description::RunDescription;
+use crate::explain::findings::FinishedSearch;
+use crate::explain::replay::{Replay, RunPath, path_to};
+use crate::explore::visited::StateId;
+use crate::explore::{Search, SearchEnd};
+use crate::limits::Watchdog;
+use crate::liveness::graph::Graph;
+use crate::measure::extremes::{Extremes, Greatest, Least, Path, Step};
+use crate::measure::report::{Ends, Extreme, MeasureReport, Value};
+use crate::measure::{Measure, MeasureConfig};
+use crate::model::causality::Causality;
+use crate::model::fingerprint::missed_state_probability;
+use crate::users::user::Checkable;
+use crate::world::initial::initial_worlds;
+use crate::world::rules::Rules;
+
+impl<P: Checkable> Check<P> {
+    /// Measures all schedules and returns the extremes, with schedules that attain them. An
+    /// initiator that knows the leader starts no election, so that a run is one election. States
+    /// are merged only by shifts of timestamps, which change no measure.
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`CheckError`] if the configuration is invalid or a handler panics.
+    ///
+    /// # Panics
+    ///
+    /// Panics if links hold no message or the least latency exceeds the greatest.
+    pub fn measure(mut self, of: impl Into<MeasureConfig>) -> Result<MeasureReport, CheckError> {
+        let started = Instant::now();
+        let config = of.into();
+        self.hooks.symmetry = None;
+        self.config.model.single_election = true;
+        if config.measure == Measure::Time {
+            self.needs.causality = Causality::Chain;
+        }
+        self.measure = Some(config);
+        let (processes, rules) = self.assemble()?;
+        let rules = Arc::new(Rules { weighs: true, ..Rules::clone(&rules) });
+        let first = initial_worlds(&processes, &rules);
+        let rules = self.forced_steps(&processes, rules, &first)?;
+        let search = &self.config.search;
+        self.stop = self.stop.reset(search.stop_flag.clone());
+        let _watchdog = Watchdog::start(search.limits, &self.stop, started, true);
+        let search = Search {
+            config: search,
+            rules: Arc::clone(&rules),
+            stop: self.stop.clone(),
+            keeps_edges: true,
+            wanted: 0,
+            measuring: None,
+        };
+        let explored = search.run(first);
+        let mut finished = FinishedSearch { processes: &processes, rules, explored };
+        if let Some(panicked) = finished.explored.panicked.take() {
+            let run = finished.run_to_panic(&panicked);
+            return Err(CheckError::Panicked { message: panicked.message, run });
+        }
+        let report = self.measured(&mut finished);
+        Ok(MeasureReport { seconds: started.elapsed().as_secs_f64(), ..report })
+    }
+
+    /// Analyses the graph of a finished search.
+    fn measured(&self, finished: &mut FinishedSearch<'_, P>) -> MeasureReport {
+        let config = self.measure.clone().expect("a measurement has a measure");
+        let states = finished.explored.states();
+        let limit = match finished.explored.ended {
+            SearchEnd::Limited(limit) => Some(limit),
+            SearchEnd::Complete | SearchEnd::Decided => None,
+        };
+        let mut report = MeasureReport {
+            algorithm: self.config.name.clone(),
+            size: self.config.size,
+            measure: config.measure,
+            kind: config.kind,
+            maximum: None,
+            minimum: None,
+            ends: None,
+            is_whole: limit.is_none() && finished.explored.exceeded == [false; 2],
+            states,
+            transitions: finished.explored.transitions,
+            seconds: 0.0,
+            bounds: self.bounds(&finished.explored),
+            limit,
+            missed: if self.config.search.exact { 0.0 } else { missed_state_probability(states) },
+            bytes: finished.explored.bytes_peak,
+        };
+        let graph = Graph::of(&mut finished.explored, self.stop.clone());
+        let first = finished.weighted_first(&graph);
+        let extremes = Extremes { graph: &graph, first: &first };
+        let maximum = finished.maximum(&extremes, config.measure);
+        let least = extremes.least(config.measure.is_total());
+        if graph.is_stopped() {
+            // A partial analysis proves nothing.
+            report.is_whole = false;
+            report.limit = self.stop.limit().or(report.limit);
+            return report;
+        }
+        report.maximum = Some(maximum);
+        if let Some(Least { value, path, is_quiescent }) = least {
+            let run = finished.actions(&graph, &path);
+            report.minimum = Some(finished.extreme(Value::Exactly(value), &run, None));
+            report.ends = Some(if is_quiescent { Ends::Quiescent } else { Ends::Served });
+        }
+        report
+    }
+}
+
+impl<P: Checkable> FinishedSearch<'_, P> {
+    /// Returns the initial worlds, each with the number of counted messages of its boots.
+    fn weighted_first(&self, graph: &Graph) -> Vec<(u32, u32)> {
+        let size = self.processes.config.size;
+        let counts_sent = matches!(
+            &self.processes.measure,
+            Some(MeasureConfig { measure: Measure::Messages, .. })
+        );
+        let weight = |id: StateId| {
+            let path = RunPath { first: id, actions: Vec::new() };
+            let replay = self.replay(&path);
+            let up = (0..size).map(ProcessId).filter(|at| !replay.is_down(*at));
+            let sent = up.map(|at| {
+                let boot = self.processes.boot_into(at, replay.local(at));
+                u32::from(self.processes.count_sent(at, &boot.messages))
+            });
+            if counts_sent { sent.sum() } else { 0 }
+        };
+        let first = self.explored.first.iter();
+        first.map(|(id, ..)| (graph.number(*id), weight(*id))).collect()
+    }
+
+    fn maximum(&self, extremes: &Extremes<'_>, measure: Measure) -> Extreme {
+        let graph = extremes.graph;
+        if !measure.is_total() {
+            let (value, world) = extremes.greatest_peak();
+            let capped = measure.cap().is_some_and(|cap| value >= cap);
+            let value = if capped { Value::AtLeast(value) } else { Value::Exactly(value) };
+            return self.extreme(value, &path_to(&self.explored, graph.id(world)), None);
+        }
+        match extremes.greatest_total() {
+            Greatest::Total(value, path) => {
+                self.extreme(Value::Exactly(value), &self.actions(graph, &path), None)
+            }
+            Greatest::Unbounded(cycle) => {
+                let entry = cycle.first().map_or(0, |(from, _)| *from);
+                let mut run = path_to(&self.explored, graph.id(entry));
+                let repeats_from = run.actions.len();
+                self.follow(graph, &mut run, &cycle);
+                self.extreme(Value::Unbounded, &run, Some(repeats_from))
+            }
+        }
+    }
+
+    /// Returns the actions along a path.
+    fn actions(&self, graph: &Graph, path: &Path) -> RunPath {
+        let mut run = RunPath { first: graph.id(path.first), actions: Vec::new() };
+        self.follow(graph, &mut run, &path.steps);
+        run
+    }
+
+    /// Appends steps to a run.
+    fn follow(&self, graph: &Graph, run: &mut RunPath, steps: &[Step]) {
+        let mut replay: Replay<'_, P> = self.replay(run);
+        for action in &run.actions {
+            replay.apply(*action);
+        }
+        for (from, step) in steps {
+            let to = graph.id(step.to);
+            let action = replay.step_to(&self.explored, to, step.label);
+            let action = action.unwrap_or_else(|| panic!("world {from} leads to {to:?}"));
+            run.actions.push(action);
+            replay.apply(action);
+        }
+    }
+
+    fn extreme(&self, value: Value, path: &RunPath, repeats_from: Option<usize>) -> Extreme {
+        let mut trace: Trace = self.trace(path, true);
+        let run = RunDescription { repeats_from, ..RunDescription::of(&trace) };
+        trace.header.repeats = run.repeating();
+        Extreme { value, run, trace }
+    }
+}

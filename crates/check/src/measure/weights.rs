@@ -1,0 +1,94 @@
+//! Weights of steps for a measure.
+
+use tenure_core::{Labelled, ProcessId};
+
+use crate::explore::successors::{FAULT, TIME};
+use crate::measure::Measure;
+use crate::model::handler_run::HandlerRun;
+use crate::model::processes::Processes;
+use crate::users::user::Checkable;
+use crate::world::action::Cause;
+use crate::world::local::{Lifecycle, LocalState};
+use tenure_trace::MuteState;
+
+/// Bit of a weighted label: the step is a fault.
+const IS_FAULT: u32 = 1 << 30;
+
+/// Returns the label of a step in the graph of a measure: its weight, and whether it is a fault.
+pub(crate) fn weighted_label(label: u32, weight: u16) -> u32 {
+    let fault = if label == FAULT { IS_FAULT } else { 0 };
+    u32::from(weight) | fault
+}
+
+/// Returns the weight of a step from its label.
+pub(super) fn weight_of(label: u32) -> u32 {
+    if label == TIME { 0 } else { label & !IS_FAULT }
+}
+
+/// Returns true if the label is one of a fault.
+pub(super) fn is_fault(label: u32) -> bool {
+    label != TIME && label & IS_FAULT != 0
+}
+
+impl<P: Checkable> Processes<P> {
+    /// Returns true if a measure counts this message.
+    pub(crate) fn is_counted(&self, from: u32, to: u32, message: &P::Message) -> bool {
+        let Some(config) = self.measure.as_ref().filter(|_| from != to) else { return false };
+        let label = message.label();
+        match &config.kind {
+            Some(kind) => kind == label.kind,
+            None => self.config.service.layer().is_none_or(|layer| layer == label.layer),
+        }
+    }
+
+    /// Returns the number of counted messages that a process sends.
+    pub(super) fn count_sent(&self, from: ProcessId, messages: &[(ProcessId, P::Message)]) -> u16 {
+        let counted = messages.iter().filter(|(to, sent)| self.is_counted(from.0, to.0, sent));
+        u16::try_from(counted.count()).unwrap_or(u16::MAX)
+    }
+
+    /// Returns the weight of a run of a handler.
+    pub(crate) fn weight(&self, local: &LocalState<P>, cause: Cause, run: &HandlerRun<P>) -> u16 {
+        let Some(config) = &self.measure else { return 0 };
+        match config.measure {
+            Measure::Messages => self.count_sent(local.at, &run.messages),
+            Measure::Received => u16::from(self.is_counted_delivery(local, cause)),
+            Measure::Moves => u16::from(self.is_move(local, cause)),
+            Measure::Time | Measure::Bypass => 0,
+        }
+    }
+
+    /// Returns true if the cause delivers a counted message to a process that handles it.
+    fn is_counted_delivery(&self, local: &LocalState<P>, cause: Cause) -> bool {
+        let Cause::Deliver(packet) = cause else { return false };
+        let packet = self.network.packet_by_id(packet);
+        let counts = || self.is_counted(packet.from, packet.to, &self.messages.get(packet.message));
+        packet.message != 0 && handles_inputs(local) && counts()
+    }
+
+    /// Returns true if the cause runs a handler.
+    fn is_move(&self, local: &LocalState<P>, cause: Cause) -> bool {
+        match cause {
+            Cause::Deliver(packet) => {
+                self.network.packet_by_id(packet).message != 0 && handles_inputs(local)
+            }
+            Cause::Crash | Cause::Recover | Cause::Send(_) | Cause::Mute => false,
+            _ => true,
+        }
+    }
+
+    /// Returns the length of the causal chain at a process after it received a message.
+    pub(crate) fn chain_after(&self, mine: u32, packet: u32) -> u32 {
+        let packet = self.network.packet_by_id(packet);
+        let counts = packet.message != 0
+            && self.is_counted(packet.from, packet.to, &self.messages.get(packet.message));
+        let before = self.network.past_of(packet.past)[0];
+        let cap = Measure::Time.cap().unwrap_or(u32::MAX);
+        mine.max((before + u32::from(counts)).min(cap))
+    }
+}
+
+/// Returns true if the process handles messages: it is neither down nor about to crash.
+fn handles_inputs<P: Checkable>(local: &LocalState<P>) -> bool {
+    !matches!(local.lifecycle, Lifecycle::Down(_) | Lifecycle::Mute { since: MuteState::Spent, .. })
+}

@@ -1,0 +1,23 @@
+//! Causality that a search tracks.
+
+/// Data that processes and messages carry to track causality.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Causality {
+    #[default]
+    None,
+    /// Number of requests of each process in the causal past.
+    Requests,
+    /// Length of the longest causal chain of messages.
+    Chain,
+}
+
+impl Causality {
+    /// Returns the number of integers in a causal past, for a group of this size.
+    pub(crate) fn parts(self, size: u32) -> usize {
+        match self {
+            Causality::None => 0,
+            Causality::Requests => size as usize,
+            Causality::Chain => 1,
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The whole units of synchronous time at which a timer may fire.
+
+use tenure_core::{Delay, TICKS_PER_UNIT};
+
+/// Returns the first and the last whole unit at which a timer may fire. Rates of clocks are off by
+/// at most `drift_ppm` parts per million.
+///
+/// Both units are within the bound, so real clocks can cause each counterexample. A timer never
+/// fires early: without drift, both units are rounded up.
+pub(super) fn timer_units(after: Delay, drift_ppm: u32) -> (u32, u32) {
+    const MILLION: u128 = 1_000_000;
+    let (ticks, drift) = (u128::from(TICKS_PER_UNIT), u128::from(drift_ppm));
+    let whole = |units: u128| u32::try_from(units).expect("delay is below 2^32 units");
+    let (min, max) = (u128::from(after.min), u128::from(after.max));
+    let first = (min * MILLION).div_ceil((MILLION + drift) * ticks);
+    let last = max * MILLION / ((MILLION - drift) * ticks);
+    (whole(first), whole(last.max(max.div_ceil(ticks))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drift_widens_a_timer_to_the_whole_units_within_it() {
+        let units = |min, max, drift| {
+            let half = TICKS_PER_UNIT / 2;
+            timer_units(Delay { min: min * half, max: max * half }, drift)
+        };
+        assert_eq!(units(18, 18, 0), (9, 9));
+        assert_eq!(units(5, 5, 0), (3, 3), "rounded up");
+        // 8.6 to 9.5 units, and 9.5 to 10.5.
+        assert_eq!((units(18, 18, 50_000), units(20, 20, 50_000)), ((9, 9), (10, 10)));
+        // 8.2 to 10 units, and 9.1 to 11.1.
+        assert_eq!((units(18, 18, 100_000), units(20, 20, 100_000)), ((9, 10), (10, 11)));
+        assert_eq!(units(10, 20, 500_000), (4, 20));
+        assert_eq!(units(0, 0, 999_999), (0, 0));
+    }
+}

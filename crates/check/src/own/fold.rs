@@ -1,0 +1,85 @@
+//! Facts from commands and events, kept like the state of a monitor.
+
+use std::sync::Arc;
+
+use tenure_core::Violation;
+use tenure_trace::property::{ServiceFacts, StepFacts};
+use tenure_trace::{ServiceCommand, ServiceEvent};
+
+use crate::model::MonitorFacts;
+use crate::model::fingerprint::{Role, fingerprint};
+use crate::model::intern::{Interned, Interner};
+use crate::model::monitors::{ErasedMonitor, OwnedObservation, StepObservation};
+
+/// A monitor that is never violated. Its states are the facts that properties read.
+pub(crate) struct ServiceFold {
+    states: Interner<ServiceFacts>,
+    first: ServiceFacts,
+    index: usize,
+}
+
+impl ServiceFold {
+    /// Creates the monitor with this index.
+    pub(crate) fn new(first: ServiceFacts, index: usize) -> Self {
+        ServiceFold { states: Interner::new(), first, index }
+    }
+
+    fn intern(&self, facts: ServiceFacts) -> Interned {
+        self.states.intern(facts, |facts| fingerprint(Role::Monitor(self.index), facts))
+    }
+}
+
+impl<C: ServiceCommand, E: ServiceEvent> ErasedMonitor<C, E> for ServiceFold {
+    fn first(&self) -> Interned {
+        self.intern(self.first.clone())
+    }
+
+    fn judge(&self, state: u32, of: &StepObservation<C, E>) -> Result<Interned, Violation> {
+        let mut facts = ServiceFacts::clone(&self.states.get(state));
+        for seen in &of.seen {
+            match seen {
+                OwnedObservation::Command(command, _) => {
+                    facts.on_command(of.at, &command.to_record());
+                }
+                OwnedObservation::Event(event) => facts.on_event(of.at, &event.to_record()),
+                OwnedObservation::Crashed => facts.on_crash(of.at),
+                OwnedObservation::Recovered | OwnedObservation::Sent { .. } => {}
+            }
+        }
+        Ok(self.intern(facts))
+    }
+
+    fn facts(&self, state: u32) -> MonitorFacts {
+        MonitorFacts { fingerprint: self.states.fingerprint(state), ..MonitorFacts::default() }
+    }
+
+    fn at_end(&self, _: u32) -> Result<(), Violation> {
+        Ok(())
+    }
+
+    fn shifted(&self, state: u32, _: u64) -> Interned {
+        // A search that keeps fences does not shift.
+        Interned { id: state, fingerprint: self.states.fingerprint(state) }
+    }
+
+    fn service_facts(&self, state: u32) -> Option<Arc<ServiceFacts>> {
+        Some(self.states.get(state))
+    }
+}
+
+/// Returns the commands and events of a step.
+pub(crate) fn step_facts<C, E>(of: &StepObservation<C, E>) -> StepFacts
+where
+    C: ServiceCommand,
+    E: ServiceEvent,
+{
+    let mut facts = StepFacts { at: Some(of.at), ..StepFacts::default() };
+    for seen in &of.seen {
+        match seen {
+            OwnedObservation::Command(command, _) => facts.on_command(&command.to_record()),
+            OwnedObservation::Event(event) => facts.on_event(&event.to_record()),
+            _ => {}
+        }
+    }
+    facts
+}

@@ -1,0 +1,137 @@
+//! A world as properties see it, with a cache per thread.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tenure_trace::property::{Binding, ServiceFacts, StepFacts, View};
+
+use crate::model::cache::ModelCache;
+use crate::model::fingerprint::BuildFoldHasher;
+use crate::world::rules::Rules;
+
+/// Cache of one thread: facts about the parts of worlds.
+#[derive(Debug, Default)]
+pub(crate) struct OwnCache {
+    facts: Vec<Option<Arc<ServiceFacts>>>,
+    steps: Vec<Option<StepFacts>>,
+    /// State of each local state; `None` inside for a process that is down.
+    states: Vec<Option<Option<Arc<Value>>>>,
+    /// Number of messages by name in each queue.
+    queues: Vec<Option<Arc<[(&'static str, u64)]>>>,
+    /// Results of properties that read nothing but commands and events, by the index of the
+    /// property, the facts, the observation, and the bits of the bindings pending before the step.
+    pub(super) results: HashMap<[u32; 4], EvaluationResult, BuildFoldHasher>,
+    /// Last binding that violated each property, for its explanation.
+    pub(crate) violated: Vec<(usize, Binding)>,
+}
+
+/// Result of the evaluation of a property.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EvaluationResult {
+    /// Bits of the bindings for which something is still to happen.
+    pub(super) pending: u32,
+    /// Binding that violates the property.
+    pub(super) violated: Option<Binding>,
+}
+
+/// A world and the step that led to it.
+pub(crate) struct WorldView<'a> {
+    pub(crate) rules: &'a Rules,
+    pub(crate) model: &'a mut ModelCache,
+    pub(crate) cache: &'a mut OwnCache,
+    pub(crate) world: &'a [u32],
+    pub(crate) services: Arc<ServiceFacts>,
+    pub(crate) step: StepFacts,
+    /// Messages that the step sent, each with its receiver.
+    pub(crate) sent: &'a [(&'static str, u32)],
+}
+
+impl OwnCache {
+    /// Returns the facts of a state of the monitor that keeps them.
+    pub(crate) fn facts(&mut self, rules: &Rules, index: usize, id: u32) -> Arc<ServiceFacts> {
+        let compute = || rules.model.service_facts(index, id);
+        Arc::clone(entry(&mut self.facts, id).get_or_insert_with(compute))
+    }
+
+    /// Returns the commands and events of an observation.
+    pub(crate) fn step(&mut self, rules: &Rules, observation: u32) -> StepFacts {
+        let compute = || rules.model.step_facts(observation);
+        *entry(&mut self.steps, observation).get_or_insert_with(compute)
+    }
+
+    fn queue(&mut self, rules: &Rules, id: u32) -> Arc<[(&'static str, u64)]> {
+        let compute = || {
+            let mut counts: Vec<(&'static str, u64)> = Vec::new();
+            for packet in rules.network.content(id) {
+                let message = rules.network.packet_by_id(packet).message;
+                let name = message_name(rules, message);
+                match counts.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, count)) => *count += 1,
+                    None => counts.push((name, 1)),
+                }
+            }
+            counts.into()
+        };
+        Arc::clone(entry(&mut self.queues, id).get_or_insert_with(compute))
+    }
+}
+
+/// Returns the name of a message; 0 stands for one of the application.
+pub(crate) fn message_name(rules: &Rules, message: u32) -> &'static str {
+    if message == 0 { "application" } else { rules.model.message_name(message) }
+}
+
+fn entry<T: Clone>(rows: &mut Vec<Option<T>>, id: u32) -> &mut Option<T> {
+    let index = id as usize;
+    if rows.len() <= index {
+        rows.resize(index + 1, None);
+    }
+    &mut rows[index]
+}
+
+impl View for WorldView<'_> {
+    fn services(&self) -> &ServiceFacts {
+        &self.services
+    }
+
+    fn step(&self) -> &StepFacts {
+        &self.step
+    }
+
+    fn is_crashed(&mut self, at: u32) -> bool {
+        self.model.local(self.world[at as usize]).down
+    }
+
+    fn suspects(&mut self, at: u32, peer: u32) -> bool {
+        self.model.local(self.world[at as usize]).suspected & 1 << peer != 0
+    }
+
+    fn in_flight(&mut self, message: &str, from: Option<u32>, to: Option<u32>) -> u64 {
+        let layout = self.rules.layout;
+        let mut found = 0;
+        for slot in layout.link_slots() {
+            let id = self.world[slot];
+            let is_meant = from.is_none_or(|from| layout.sender(slot) == from as usize)
+                && to.is_none_or(|to| layout.receiver(slot) == to as usize);
+            if id != 0 && is_meant {
+                let counts = self.cache.queue(self.rules, id);
+                let counted = counts.iter().filter(|(name, _)| *name == message);
+                found += counted.map(|(_, count)| count).sum::<u64>();
+            }
+        }
+        found
+    }
+
+    fn sent(&mut self, message: &str, from: Option<u32>, to: Option<u32>) -> u64 {
+        let by = self.step.at.is_some_and(|at| from.is_none_or(|from| from == at.0));
+        let is_meant = |sent: &&(&str, u32)| sent.0 == message && to.is_none_or(|to| to == sent.1);
+        if by { self.sent.iter().filter(is_meant).count() as u64 } else { 0 }
+    }
+
+    fn state(&mut self, at: u32) -> Option<Arc<Value>> {
+        let id = self.world[at as usize];
+        let compute = || self.rules.model.state_tree(id).map(Arc::new);
+        entry(&mut self.cache.states, id).get_or_insert_with(compute).clone()
+    }
+}

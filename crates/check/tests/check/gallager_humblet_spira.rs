@@ -1,0 +1,181 @@
+//! Gallager, Humblet and Spira: every schedule of small graphs, compared with an independent
+//! search, and the shortest runs of each mistake.
+
+use std::sync::Arc;
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::election::GallagerHumbletSpira;
+use tenure_algorithms::election::gallager_humblet_spira::{Config, Switch};
+use tenure_check::{Judgement, Report};
+use tenure_core::monitors::{Agreement, MessageBudget};
+use tenure_core::service::election::Command;
+use tenure_core::{Algorithm, Graph, Order, ProcessId};
+use tenure_trace::{SplitMix64, TestCluster};
+
+use crate::by_service::{ServiceCheck, with};
+use crate::independent::searches::gallager_humblet_spira as theirs;
+use crate::independent::searches::search::{Delivery, count_with_ends};
+
+/// Edges of a graph: the indices of both ends, from 0, and the weight.
+type Edges = [(usize, usize, u64)];
+
+const PAIR: &Edges = &[(0, 1, 1)];
+const LINE: &Edges = &[(0, 1, 1), (1, 2, 2)];
+const TRIANGLE: &Edges = &[(0, 1, 3), (1, 2, 1), (0, 2, 2)];
+const LINE_OF_FOUR: &Edges = &[(0, 1, 1), (1, 2, 3), (2, 3, 2)];
+const ASCENDING: &Edges = &[(0, 1, 1), (1, 2, 2), (2, 3, 3)];
+const SQUARE: &Edges = &[(0, 1, 1), (1, 2, 3), (2, 3, 2), (0, 3, 4)];
+
+fn config(size: usize, edges: &Edges, variants: Variants<Switch>) -> Config {
+    let edge = |it: &(usize, usize, u64)| (ProcessId::at(it.0), ProcessId::at(it.1), it.2);
+    let graph = Graph::new(size as u32, edges.iter().map(edge)).expect("the edges are distinct");
+    Config { graph: Arc::new(graph), variants }
+}
+
+fn check(
+    size: usize,
+    edges: &Edges,
+    variants: Variants<Switch>,
+) -> ServiceCheck<GallagerHumbletSpira> {
+    let check = with::<GallagerHumbletSpira>(size as u32, config(size, edges, variants));
+    check.always_and_at_end(Agreement::new()).progress()
+}
+
+/// Every schedule ends with the unique minimum spanning tree. The checker and the independent
+/// search count the same number of states.
+#[test]
+fn states_match_independent_search_and_all_ends_have_minimum_tree() {
+    for (size, edges) in [(2, PAIR), (3, LINE), (3, TRIANGLE), (4, LINE_OF_FOUR)] {
+        let tree = theirs::minimum_tree(size, edges);
+        let mut ends = 0;
+        let counted = count_with_ends(theirs::sites(size, edges), Delivery::Fifo, |sites| {
+            assert_eq!(theirs::tree(sites), tree, "{edges:?}");
+            ends += 1;
+        });
+        assert_eq!(ends, 1, "the result is independent of the schedule: {edges:?}");
+        let report = check(size, edges, Variants::none()).fifo().run();
+        report.assert_holds();
+        assert_eq!((report.states, report.transitions), counted, "{edges:?}");
+    }
+}
+
+/// On these graphs all schedules take the same number of messages. Up to three processes it is the
+/// card's upper bound.
+#[test]
+fn message_bounds_hold_in_every_schedule() {
+    for (size, edges, sent) in
+        [(2, PAIR, 6), (3, LINE, 12), (3, TRIANGLE, 14), (4, LINE_OF_FOUR, 28), (4, SQUARE, 34)]
+    {
+        let card = GallagerHumbletSpira::card(&config(size, edges, Variants::none()), size as u32);
+        let bounds = card.messages.least..=card.messages.most.expect("the card states a bound");
+        assert!(bounds.contains(&sent), "{edges:?}: {bounds:?}");
+        assert_eq!(*bounds.end() == sent, size <= 3, "{edges:?}: {bounds:?}");
+        for (most, expected) in [(sent, Judgement::Holds), (sent - 1, Judgement::Violated)] {
+            let check = check(size, edges, Variants::none()).fifo().initiators([ProcessId(0)]);
+            let report = check.always(MessageBudget::at_most(card.messages.per, most)).run();
+            assert_eq!(report.of("cost"), expected, "{edges:?}: {report}");
+        }
+    }
+}
+
+fn shortest(report: &Report, property: &str) -> Option<usize> {
+    report.counterexample(property).map(|found| found.length())
+}
+
+#[test]
+fn each_mistake_has_a_shortest_run() {
+    let with = |switch| Variants::none().with(switch);
+    let equal: &Edges = &[(0, 1, 1), (1, 2, 1), (0, 2, 1)];
+    for (size, edges, switch, property, length) in [
+        (3, TRIANGLE, Switch::NoWait, "progress", 1),
+        (4, LINE_OF_FOUR, Switch::AbsorbAnyLevel, "progress", 14),
+        (4, ASCENDING, Switch::ReportEarly, "progress", 11),
+        (3, equal, Switch::SameWeights, "progress", 1),
+    ] {
+        let report = check(size, edges, with(switch)).fifo().run();
+        assert_eq!(shortest(&report, property), Some(length), "{switch:?}: {report}");
+        check(size, edges, Variants::none()).fifo().run().assert_holds();
+    }
+}
+
+/// Negative control: the paper requires FIFO channels.
+#[test]
+fn reordered_messages_break_it() {
+    let report = check(3, TRIANGLE, Variants::none()).run();
+    assert_eq!(report.of("progress"), Judgement::Violated, "{report}");
+}
+
+/// Returns all connected graphs of `size` processes, with random distinct weights.
+fn connected_graphs(size: usize, rng: &mut SplitMix64) -> Vec<Vec<(usize, usize, u64)>> {
+    let pairs: Vec<_> =
+        (0..size).flat_map(|one| (one + 1..size).map(move |other| (one, other))).collect();
+    let mut weighted = |subset: u32| {
+        let is_in = |place: &usize| subset & (1 << place) != 0;
+        let chosen: Vec<_> = (0..pairs.len()).filter(is_in).map(|place| pairs[place]).collect();
+        let mut weights: Vec<u64> = (1..=chosen.len() as u64).collect();
+        rng.shuffle(&mut weights);
+        let edges = chosen.into_iter().zip(weights).map(|((one, other), it)| (one, other, it));
+        edges.collect::<Vec<_>>()
+    };
+    let all = (0..1_u32 << pairs.len()).map(&mut weighted);
+    all.filter(|edges| theirs::minimum_tree(size, edges).len() + 1 == size).collect()
+}
+
+/// Runs one schedule. At each step, `pick` chooses one of the links in use, which are in ascending
+/// order.
+fn run(config: Config, mut pick: impl FnMut(usize) -> usize) -> TestCluster<GallagerHumbletSpira> {
+    let size = config.graph.vertices();
+    let mut cluster = TestCluster::uniform(size, Order::Fifo, config);
+    (0..size).for_each(|at| cluster.command(ProcessId(at), Command::Elect));
+    loop {
+        let mut links = cluster.links_in_use();
+        if links.is_empty() {
+            return cluster;
+        }
+        links.sort_unstable();
+        cluster.pass(links[pick(links.len())], 0);
+    }
+}
+
+fn tree(cluster: &TestCluster<GallagerHumbletSpira>) -> Vec<(usize, usize)> {
+    let branches = |at: ProcessId| {
+        let peers = cluster.process(at).expect("no process crashes").branches();
+        peers.map(move |peer| (at.index(), peer.index()))
+    };
+    let all = cluster.process_ids().into_iter().flat_map(branches);
+    let mut tree: Vec<_> = all.filter(|(one, other)| one < other).collect();
+    tree.sort_unstable();
+    tree
+}
+
+/// Compares all 772 connected graphs of up to five processes. Kruskal's algorithm, the independent
+/// implementation and Tenure's find the same tree. In the same schedule, both implementations send
+/// the same number of messages, at most 2E + 5N log₂N.
+#[test]
+fn all_small_graphs_match_independent_implementation() {
+    let seed = 1983;
+    let (mut rng, mut graphs) = (SplitMix64(seed), 0);
+    for size in 1..=5 {
+        for edges in connected_graphs(size, &mut rng) {
+            graphs += 1;
+            for schedule in 0..3 {
+                let context = format!("seed {seed}, schedule {schedule}: {edges:?}");
+                let draws = SplitMix64(seed + schedule);
+                let picker = || {
+                    let mut draws = draws.clone();
+                    move |links| if schedule == 0 { 0 } else { draws.below(links) }
+                };
+                let (sites, sent) = theirs::run(theirs::sites(size, &edges), picker());
+                let cluster = run(config(size, &edges, Variants::none()), picker());
+                let expected = theirs::minimum_tree(size, &edges);
+                assert_eq!(theirs::tree(&sites), expected, "{context}");
+                assert_eq!(tree(&cluster), expected, "{context}");
+                assert_eq!(cluster.total_sent(), sent as u64, "{context}");
+                let for_tree = sent as u64 - cluster.sent_of("elected");
+                let (n, links) = (size as f64, edges.len() as f64);
+                assert!(for_tree as f64 <= 2.0 * links + 5.0 * n * n.log2(), "{context}");
+            }
+        }
+    }
+    assert_eq!(graphs, 1 + 1 + 4 + 38 + 728);
+}

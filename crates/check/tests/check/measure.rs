@@ -1,0 +1,169 @@
+//! Extremes of measures: known values, an enumeration of all runs that shares no code with the
+//! checker, mistakes that change a maximum, and maxima without bound.
+
+use std::collections::BTreeMap;
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::election::{Bully, ChangRoberts, bully, chang_roberts};
+use tenure_algorithms::mutex::{Central, RicartAgrawala, TokenRing, ricart_agrawala};
+use tenure_check::{Check, Checkable, Ends, Measure, MeasureConfig, MeasureReport, Value};
+use tenure_core::{ProcessId, TICKS_PER_UNIT};
+use tenure_trace::{Kind, Trace};
+
+use crate::by_service::{ServiceCheck, of, with};
+use crate::elections::ranks;
+
+fn measured<P: Checkable>(check: Check<P>, measure: impl Into<MeasureConfig>) -> MeasureReport {
+    check.measure(measure).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Returns the exact minimum and maximum.
+fn extremes<P: Checkable>(check: Check<P>, measure: impl Into<MeasureConfig>) -> (u32, u32) {
+    let report = measured(check, measure);
+    let both = report.exact_minimum().zip(report.exact_maximum());
+    both.unwrap_or_else(|| panic!("{report}"))
+}
+
+fn kind(name: &str) -> MeasureConfig {
+    MeasureConfig { measure: Measure::Messages, kind: Some(name.to_owned()) }
+}
+
+fn chang_roberts(
+    ids: &[u32],
+    variants: Variants<chang_roberts::Switch>,
+) -> ServiceCheck<ChangRoberts> {
+    let config = chang_roberts::Config::of(ranks(ids), variants);
+    with::<ChangRoberts>(ids.len() as u32, config).fifo()
+}
+
+fn ricart_agrawala(
+    size: u32,
+    variants: Variants<ricart_agrawala::Switch>,
+) -> ServiceCheck<RicartAgrawala> {
+    with::<RicartAgrawala>(size, ricart_agrawala::Config { variants })
+}
+
+/// Chang and Roberts 1979: messages with ranks are at most n(n+1)/2, if ranks decrease along the
+/// ring. They are 2n − 1 if ranks increase. The announcement takes another n messages.
+#[test]
+fn chang_roberts_attains_its_bound() {
+    for n in 2..=3 {
+        let falling: Vec<u32> = (1..=n).rev().collect();
+        let rising: Vec<u32> = (1..=n).collect();
+        let most = |ids: &[u32]| extremes(chang_roberts(ids, Variants::none()), kind("election")).1;
+        assert_eq!(most(&falling), n * (n + 1) / 2);
+        assert_eq!(most(&rising), 2 * n - 1);
+        let all = extremes(chang_roberts(&falling, Variants::none()), Measure::Messages);
+        assert_eq!(all, (2 * n, n * (n + 1) / 2 + n));
+    }
+}
+
+/// Ricart and Agrawala 1981: 2(N − 1) messages for an entry, in every run.
+#[test]
+fn ricart_agrawala_has_constant_cost() {
+    for (n, entries) in [(2, 1), (2, 2), (3, 1)] {
+        let check = ricart_agrawala(n, Variants::none()).entries(entries);
+        let cost = 2 * (n - 1) * n * entries;
+        assert_eq!(extremes(check, Measure::Messages), (cost, cost));
+    }
+}
+
+/// Garcia-Molina 1982: the lowest process starts, and every process answers and starts in turn.
+#[test]
+fn bully_attains_its_bound() {
+    for n in 2..=3 {
+        let config = bully::Config::plain(n, TICKS_PER_UNIT);
+        let check = with::<Bully>(n, config).initiators([ProcessId(0)]).synchronous(0..=1);
+        let (_, most) = extremes(check, Measure::Messages);
+        assert_eq!(most, n * n - 1);
+    }
+}
+
+#[test]
+fn messages_equal_received_without_faults() {
+    let check = || of::<Central>(3);
+    assert_eq!(extremes(check(), Measure::Messages), extremes(check(), Measure::Received));
+    let lossy = || check().losing(1).configure(|config| config.model.assumed_card = None);
+    let (least_sent, _) = extremes(lossy(), Measure::Messages);
+    let report = measured(lossy(), Measure::Received);
+    assert!(report.exact_maximum() == Some(6) && least_sent <= 6, "{report}");
+}
+
+#[test]
+fn mistake_raises_the_maximum() {
+    let again = Variants::none().with(ricart_agrawala::Switch::RepliesAgain);
+    let check = ricart_agrawala(2, again).entries(2);
+    assert!(measured(check, Measure::Messages).exact_maximum() > Some(8));
+    let again = Variants::none().with(chang_roberts::Switch::StartsAgain);
+    let check = chang_roberts(&[3, 2, 1], again);
+    assert!(measured(check, kind("election")).exact_maximum() > Some(6));
+}
+
+/// The token of an idle ring travels for ever.
+#[test]
+fn idle_token_has_no_bound() {
+    let report = measured(of::<TokenRing>(2), Measure::Messages);
+    assert!(report.is_unbounded(), "{report}");
+    assert_eq!(report.ends, Some(Ends::Served));
+    let maximum = report.maximum.as_ref().expect("there is a run");
+    let from = maximum.run.repeats_from.expect("the end of the run repeats");
+    assert!(from < maximum.run.steps.len());
+    assert!(report.to_string().contains("again and again"), "{report}");
+}
+
+#[test]
+fn stopped_search_states_no_exact_extreme() {
+    let check = ricart_agrawala(3, Variants::none()).entries(2).max_states(2_000);
+    let report = measured(check, Measure::Messages);
+    assert_eq!((report.exact_maximum(), report.is_whole), (None, false));
+    assert!(report.summary().contains("at least"), "{report}");
+}
+
+/// A message takes at most one unit, so a request and its reply are a chain of two messages. The
+/// last process waits for the replies of all others.
+#[test]
+fn time_is_the_longest_chain() {
+    let alone = ricart_agrawala(2, Variants::none()).entries([1, 0]);
+    assert_eq!(extremes(alone, Measure::Time), (2, 2));
+    let both = measured(ricart_agrawala(2, Variants::none()), Measure::Time);
+    let maximum = both.maximum.as_ref().expect("there is a run");
+    assert_eq!(maximum.value, Value::Exactly(chain(&maximum.trace)));
+    let election = measured(chang_roberts(&[3, 2, 1], Variants::none()), Measure::Time);
+    let maximum = election.maximum.as_ref().expect("there is a run");
+    assert_eq!(maximum.value, Value::Exactly(chain(&maximum.trace)));
+}
+
+/// Returns the longest causal chain of messages in a trace without crashes.
+fn chain(trace: &Trace) -> u32 {
+    let mut at = BTreeMap::new();
+    let mut sent = BTreeMap::new();
+    for record in &trace.records {
+        let Some(process) = record.process.process() else { continue };
+        let mine = at.entry(process).or_insert(0);
+        match &record.kind {
+            Kind::Send(message) => {
+                sent.insert((process, message.peer, message.number), *mine);
+            }
+            Kind::Receive(message) => {
+                *mine = (*mine).max(1 + sent[&(message.peer, process, message.number)]);
+            }
+            _ => {}
+        }
+    }
+    at.into_values().max().unwrap_or(0)
+}
+
+#[test]
+fn schedules_attain_the_extremes() {
+    let sent = |trace: &Trace| {
+        let is_sent = |kind: &Kind| matches!(kind, Kind::Send(_));
+        trace.records.iter().filter(|record| is_sent(&record.kind)).count() as u32
+    };
+    for ids in [&[3, 2, 1][..], &[1, 2, 3], &[2, 1]] {
+        let report = measured(chang_roberts(ids, Variants::none()), Measure::Messages);
+        for extreme in [&report.maximum, &report.minimum] {
+            let extreme = extreme.as_ref().expect("there is a run");
+            assert_eq!(extreme.value, Value::Exactly(sent(&extreme.trace)), "{report}");
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! Properties written as expressions: they have the same judgements and shortest lengths as the
+//! built-in monitors. Reductions that would hide a violation are off.
+
+use std::num::NonZeroU32;
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::election::{Bully, ChangRoberts, bully, chang_roberts};
+use tenure_algorithms::mutex::{Central, KMutex, central, k_mutex};
+use tenure_check::{Check, Checkable, Fairness, Judgement, Report, ViolationKind};
+use tenure_core::monitors::{Bypass, Fencing, MutualExclusion, OneLeader, Scope};
+use tenure_core::service::mutex::{Command, Event};
+use tenure_core::{
+    Delay, Effects, Fence, Group, Never, ProcessId, Property, Protocol, Service, TICKS_PER_UNIT,
+};
+use tenure_trace::property::{Form, OwnProperty, Vocabulary};
+
+use crate::by_service::{of, with};
+use crate::elections::ranks;
+use crate::symmetry::QueueCoordinator;
+use crate::textbook::{Mistake, Textbook};
+
+fn own(form: Form, text: &str, size: u32, service: Service) -> OwnProperty {
+    let vocabulary = Vocabulary { messages: None, ..Vocabulary::new(size, service) };
+    OwnProperty::parse(form, text, &vocabulary).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn lock(form: Form, text: &str, size: u32) -> OwnProperty {
+    own(form, text, size, Service::Mutex)
+}
+
+fn election(form: Form, text: &str, size: u32) -> OwnProperty {
+    own(form, text, size, Service::Election)
+}
+
+/// Returns the judgement of the only property, and the length of its counterexample.
+fn result(report: &Report) -> (Judgement, Option<usize>) {
+    assert_eq!(report.properties.len(), 1, "{report}");
+    (report.properties[0].1, report.shortest().map(|found| found.length()))
+}
+
+/// Asserts that a monitor and an expression give the same result. Returns the judgement.
+fn agree<P: Checkable>(
+    check: impl Fn() -> Check<P>,
+    built_in: impl Fn(Check<P>) -> Check<P>,
+    own: OwnProperty,
+) -> Judgement {
+    let (theirs, ours) = (built_in(check()).run(), check().own(own.clone()).run());
+    assert_eq!(result(&theirs), result(&ours), "{}:\n{theirs}\n{ours}", own.text());
+    ours.judgement()
+}
+
+use Judgement::{Holds, Violated};
+
+#[test]
+fn mutual_exclusion_agrees_with_monitor() {
+    for (mistake, expected) in [(Mistake::None, Holds), (Mistake::NoTieBreakReply, Violated)] {
+        for (form, text) in [
+            (Form::Never, "inside(p) & inside(q) & p != q"),
+            (Form::Never, "inside(P1) & inside(P2)"),
+            (Form::Always, "count(p: inside(p)) <= 1"),
+            (Form::Always, "forall p, q: inside(p) & inside(q) => p = q"),
+        ] {
+            let check = || Check::<Textbook>::with(2, mistake).fifo();
+            let monitor = |check: Check<Textbook>| check.always(MutualExclusion::new());
+            assert_eq!(agree(check, monitor, lock(form, text, 2)), expected, "{text}");
+        }
+    }
+}
+
+#[test]
+fn bounded_admission_agrees_with_monitor() {
+    for (most, expected) in [(2, Holds), (1, Violated)] {
+        let config = || k_mutex::Config::at_most(NonZeroU32::new(2).unwrap());
+        let text = format!("count(p: inside(p)) <= {most}");
+        let judgement = agree(
+            || with::<KMutex>(3, config()),
+            |check| check.always(MutualExclusion::at_most(most)),
+            lock(Form::Always, &text, 3),
+        );
+        assert_eq!(judgement, expected);
+    }
+}
+
+#[test]
+fn bypass_of_zero_agrees_with_monitor() {
+    for (entries, expected) in [([1, 0, 0], Holds), ([1, 1, 0], Violated)] {
+        let judgement = agree(
+            || of::<Central>(3).entries(entries),
+            |check| check.always(Bypass::at_most(0)),
+            lock(Form::Never, "enters(q) & waiting(p) & p != q", 3),
+        );
+        assert_eq!(judgement, expected);
+    }
+}
+
+#[test]
+fn fencing_agrees_with_monitor() {
+    let text = "enters(p) & p != q & fence(p) <= fence(q)";
+    for (mistake, expected) in [(Mistake::None, Holds), (Mistake::NoTieBreakReply, Violated)] {
+        let judgement = agree(
+            || Check::<Textbook>::with(2, mistake).fifo(),
+            |check| check.always(Fencing::new()),
+            lock(Form::Never, text, 2),
+        );
+        assert_eq!(judgement, expected);
+    }
+}
+
+#[test]
+fn starvation_and_deadlock_freedom_agree_with_search() {
+    let starvation = "waiting(p) ~> inside(p)";
+    let deadlock = "waiting(p) ~> exists q: enters(q)";
+    for (mistake, expected) in [(Mistake::None, Holds), (Mistake::NoTieBreakDefer, Violated)] {
+        let check = || Check::<Textbook>::with(2, mistake).fifo();
+        let property = lock(Form::LeadsTo, starvation, 2);
+        assert_eq!(agree(check, Check::starvation_free, property), expected);
+        let property = lock(Form::LeadsTo, deadlock, 2);
+        assert_eq!(agree(check, Check::deadlock_free, property), expected);
+    }
+    let check = || of::<Central>(3);
+    assert_eq!(agree(check, Check::starvation_free, lock(Form::LeadsTo, starvation, 3)), Holds);
+}
+
+#[test]
+fn elections_agree_with_monitors() {
+    let rings = |ids: &[u32]| chang_roberts::Config::of(ranks(ids), Variants::none());
+    let leaders = "leads(p) & leads(q) & p != q";
+    let per_term = "leads(p) & leads(q) & p != q & term(p) = term(q)";
+    let told = "asks(p) ~> elected(p)";
+    let ids = [3, 1, 2];
+    for (text, scope) in [(leaders, Scope::Overall), (per_term, Scope::PerTerm)] {
+        let ring = || with::<ChangRoberts>(3, rings(&ids)).fifo();
+        let property = election(Form::Never, text, 3);
+        assert_eq!(agree(ring, |it| it.always(OneLeader::new(scope)), property), Holds);
+    }
+    // Each side of a partition elects its own leader.
+    let bully = || {
+        let check = with::<Bully>(2, bully::Config::plain(2, TICKS_PER_UNIT)).detecting();
+        check.partitioning([ProcessId(0)])
+    };
+    let property = election(Form::Never, leaders, 2);
+    let overall = |check: Check<_>| check.always(OneLeader::new(Scope::Overall));
+    assert_eq!(agree(bully, overall, property), Violated);
+    let fifo = || with::<ChangRoberts>(3, rings(&ids)).fifo();
+    assert_eq!(fifo().own(election(Form::LeadsTo, told, 3)).run().judgement(), Holds);
+    let lossy = || fifo().losing(1);
+    let report = lossy().own(election(Form::LeadsTo, told, 3)).run();
+    assert_eq!(report.judgement(), lossy().progress().run().judgement());
+    assert_eq!(report.judgement(), Violated);
+}
+
+#[test]
+fn states_and_messages_are_read() {
+    let check = || Check::<Textbook>::of(2).fifo();
+    let judged = |form, text| check().own(lock(form, text, 2)).run();
+    let holds = [
+        (Form::Always, "inside(p) => state(p).phase = Inside"),
+        (Form::Always, "waiting(p) = (state(p).phase = Waiting)"),
+        (Form::Never, "in_flight(request, p, q) > 1"),
+        (Form::Always, "sent(reply, p, q) => state(q).phase = Waiting"),
+        (Form::Never, "p in state(p).phase.awaited"),
+        (Form::Always, "state(p).phase = Idle => !inside(p)"),
+    ];
+    for (form, text) in holds {
+        judged(form, text).assert_holds();
+    }
+    let violated = [
+        (Form::Never, "state(p).clock > 0", 1),
+        (Form::Never, "in_flight(request)", 1),
+        (Form::Never, "sent(reply)", 2),
+        (Form::Never, "q in state(p).phase.awaited", 1),
+        (Form::Never, "state(p).deferred = Deferred | exists q: q in state(p).deferred", 3),
+    ];
+    for (form, text, steps) in violated {
+        assert_eq!(result(&judged(form, text)), (Violated, Some(steps)), "{text}");
+    }
+}
+
+#[test]
+fn initial_state_is_judged() {
+    let report = Check::<Textbook>::of(2).own(lock(Form::Always, "waiting(P2)", 2)).run();
+    let found = report.shortest().expect("no process waits first");
+    assert_eq!((found.length(), found.kind), (0, ViolationKind::Step));
+    assert_eq!(found.explanation, "waiting(P2) is false here");
+}
+
+#[test]
+fn counterexample_names_property_and_values() {
+    let check = Check::<Textbook>::with(2, Mistake::NoTieBreakReply).fifo();
+    let property = lock(Form::Never, "inside(p) & inside(q) & p != q", 2);
+    let report = check.own(property).run();
+    let found = report.shortest().expect("both enter");
+    let name = "never inside(p) & inside(q) & p != q";
+    assert_eq!(found.property, Property::Custom(name));
+    let expected = "inside(p) & inside(q) & p != q is true here for p = P1, q = P2";
+    assert_eq!(found.explanation, expected);
+    assert_eq!(found.trace.header.violates.as_deref(), Some(name));
+}
+
+#[test]
+fn fairness_decides_liveness() {
+    let property = || lock(Form::LeadsTo, "waiting(p) ~> inside(p)", 2);
+    let judged = |fairness| Check::<Textbook>::of(2).own(property()).under(fairness).run();
+    let none = judged(Fairness::None);
+    assert_eq!(none.judgement(), Violated);
+    let found = none.shortest().expect("the run stops");
+    assert_eq!((found.length(), found.kind), (1, ViolationKind::End));
+    judged(Fairness::Weak).assert_holds();
+    judged(Fairness::Strong).assert_holds();
+}
+
+/// A process that enters when its second timer fires. The first timer arms the second one and
+/// cancels it, in turn, for ever.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Toggling {
+    is_armed: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Alarm {
+    Toggle,
+    Enter,
+}
+
+impl Protocol for Toggling {
+    type Config = ();
+    type Command = Command;
+    type Event = Event;
+    type Message = Never;
+    type Timer = Alarm;
+    type Stable = ();
+
+    fn boot(_: Group, (): &(), _: Option<()>, _: &mut impl Effects<Self>) -> Self {
+        Toggling { is_armed: false }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        match command {
+            Command::Enter => fx.set_timer(Alarm::Toggle, Delay::units(1)),
+            Command::Exit => fx.emit(Event::Exited),
+        }
+    }
+
+    fn on_message(&mut self, _: ProcessId, message: Never, _: &mut impl Effects<Self>) {
+        match message {}
+    }
+
+    fn on_timer(&mut self, timer: Alarm, fx: &mut impl Effects<Self>) {
+        match timer {
+            Alarm::Toggle => {
+                self.is_armed = !self.is_armed;
+                match self.is_armed {
+                    true => fx.set_timer(Alarm::Enter, Delay::units(1)),
+                    false => fx.cancel_timer(Alarm::Enter),
+                }
+                fx.set_timer(Alarm::Toggle, Delay::units(1));
+            }
+            Alarm::Enter => {
+                fx.cancel_timer(Alarm::Toggle);
+                fx.emit(Event::Entered { fence: Fence::NONE });
+            }
+        }
+    }
+}
+
+/// The second timer is possible again and again, but never for ever.
+#[test]
+fn strong_fairness_takes_steps_that_weak_fairness_may_skip() {
+    let judged = |fairness| {
+        let property = lock(Form::LeadsTo, "waiting(p) ~> inside(p)", 1);
+        Check::<Toggling>::of(1).own(property).under(fairness).run()
+    };
+    let weak = judged(Fairness::Weak);
+    let found = weak.shortest().expect("the timer is always cancelled");
+    assert_eq!(found.kind, ViolationKind::Starvation);
+    assert!(found.run.repeats_from.is_some());
+    judged(Fairness::Strong).assert_holds();
+    let built_in = Check::<Toggling>::of(1).starvation_free().under(Fairness::Strong).run();
+    built_in.assert_holds();
+}
+
+/// A search that merges symmetric states keeps one of "P2 crashed, P3 waits" and "P3 crashed, P2
+/// waits", so it would miss one of these two violations. The control shows that symmetry is in
+/// effect for a property without names.
+#[test]
+fn symmetry_is_off_for_named_processes() {
+    let clients = [ProcessId(1), ProcessId(2)];
+    let symmetric = || {
+        let check = Check::<QueueCoordinator>::with(3, false).entries([0, 1, 1]).crashing(1);
+        check.crashing_while(tenure_check::UserPhase::Idle).symmetric_in(clients)
+    };
+    let mirrored = ["crashed(P3) & sent(grant, P1, P2)", "crashed(P2) & sent(grant, P1, P3)"];
+    let results = mirrored.map(|text| {
+        let report = symmetric().own(lock(Form::Never, text, 3)).run();
+        assert!(!report.reduced, "{text}");
+        result(&report)
+    });
+    assert_eq!(results, [(Violated, Some(3)); 2]);
+    let count = || lock(Form::Always, "count(p: inside(p)) <= 1", 3);
+    let reduced = symmetric().own(count()).run();
+    let plain = Check::<QueueCoordinator>::with(3, false).entries([0, 1, 1]).crashing(1);
+    let plain = plain.crashing_while(tenure_check::UserPhase::Idle).own(count()).run();
+    assert!(reduced.reduced && reduced.states < plain.states);
+    assert_eq!(reduced.judgement(), plain.judgement());
+}
+
+#[test]
+fn ample_sets_are_off_for_own_properties() {
+    let config = || chang_roberts::Config::of(ranks(&[3, 1, 2]), Variants::none());
+    let check = || with::<ChangRoberts>(3, config()).fifo();
+    // Ample sets deliver one message while the others wait, so that they never meet.
+    let property = election(Form::Never, "in_flight(election, P1) & in_flight(election, P2)", 3);
+    let reduced = check().ample().own(property.clone()).run();
+    let plain = check().own(property).run();
+    assert_eq!((reduced.judgement(), reduced.states), (plain.judgement(), plain.states));
+    assert_eq!(reduced.judgement(), Violated);
+    assert!(!reduced.reduced);
+}
+
+#[test]
+fn timestamps_are_not_shifted_for_numbers_of_states() {
+    let property = lock(Form::Never, "state(p).clock > 4", 2);
+    let check = || Check::<Textbook>::of(2).entries(3).fifo().rebasing();
+    let report = check().own(property).run();
+    assert_eq!(report.judgement(), Violated);
+    assert!(!report.reduced);
+    let report = check().own(lock(Form::Never, "inside(P1) & inside(P2)", 2)).run();
+    assert!(report.holds() && report.reduced);
+}
+
+#[test]
+fn rejects_too_many_bindings() {
+    let property = lock(Form::LeadsTo, "waiting(p) & waiting(q) ~> inside(r)", 4);
+    let error = of::<Central>(4).own(property).try_run().expect_err("64 bindings");
+    assert!(error.to_string().starts_with("too many values of the free variables"), "{error}");
+}
+
+#[test]
+fn variants_of_central_are_judged_by_expressions() {
+    let variants = Variants::none().with(central::Switch::UntaggedGrant);
+    let config = || central::Config { variants, ..central::Config::default() };
+    let judgement = agree(
+        || with::<Central>(3, config()).entries([0, 2, 2]).duplicating(1),
+        |check| check.always(MutualExclusion::new()),
+        lock(Form::Never, "inside(p) & inside(q) & p != q", 3),
+    );
+    assert_eq!(judgement, Violated);
+}

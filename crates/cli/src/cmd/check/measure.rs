@@ -1,0 +1,332 @@
+//! `tenure check --measure`: extremes over all schedules, compared with the card.
+
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+use tenure_check::{Ends, Entries, EntryLimits, Measure, MeasureConfig, MeasureReport};
+use tenure_core::{Card, Cost, Per, Service};
+
+use super::Plan;
+use super::perform::{check_config, progress_line};
+use crate::cmd::failure::{Failure, Status};
+use crate::cmd::output::{Format, print, print_json, warn_no_effect, width, wrap_lines};
+use crate::nearest::nearest;
+
+/// Parses a measure: `messages`, or `messages=KIND` for the messages of one kind.
+pub(super) fn parse(text: &str) -> Result<MeasureConfig, String> {
+    let (name, kind) = match text.split_once('=') {
+        Some((name, kind)) => (name, Some(kind.to_owned())),
+        None => (text, None),
+    };
+    let names = || Measure::ALL.into_iter().map(Measure::name);
+    let found = Measure::ALL.into_iter().find(|measure| measure.name() == name);
+    let measure = found.ok_or_else(|| {
+        let nearest = nearest(name, names()).join(", ");
+        format!("expected {}; nearest are {nearest}", names().collect::<Vec<_>>().join(", "))
+    })?;
+    let has_messages = matches!(measure, Measure::Messages | Measure::Received | Measure::Time);
+    match &kind {
+        Some(_) if !has_messages => Err(format!("{name} counts no messages: expected no kind")),
+        Some(kind) if kind.is_empty() => Err("expected a kind of message after =".to_owned()),
+        _ => Ok(MeasureConfig { measure, kind }),
+    }
+}
+
+/// Measures all schedules, and prints each measure with the card's bound.
+pub(super) fn run(plan: &Plan<'_>) -> Result<Status, Failure> {
+    let measured = measured(plan)?;
+    for option in unused_options(plan) {
+        warn_no_effect(option, &plan.options.algorithm);
+    }
+    if let (Some(path), Some((report, _))) = (&plan.options.trace, measured.first()) {
+        save_maximum(plan, report, path)?;
+    }
+    match plan.options.format {
+        Format::Text => {
+            let texts = measured.iter().map(|(report, bound)| text(report, bound.as_ref()));
+            print(&wrap_lines(&texts.collect::<Vec<_>>().join("\n")))?;
+        }
+        Format::Json => {
+            let all = measured.iter().map(|(report, bound)| of_json(report, bound.as_ref()));
+            print_json(&all.collect::<Result<Vec<_>, _>>()?)?;
+        }
+    }
+    Ok(status(&measured))
+}
+
+/// Measures all schedules, and returns the JSON output of the first measure.
+pub(super) fn data(plan: &Plan<'_>) -> Result<Json, Failure> {
+    let measured = measured(plan)?;
+    let first = measured.first().map(|(report, bound)| of_json(report, bound.as_ref()));
+    first.unwrap_or(Ok(Json::Null))
+}
+
+type Measured = Vec<(MeasureReport, Option<BoundComparison>)>;
+
+/// Runs one search for each measure, with a progress line on standard error.
+fn measured(plan: &Plan<'_>) -> Result<Measured, Failure> {
+    let Plan { options, parameters, card } = plan;
+    options.group.check_timeouts(card)?;
+    let algorithm = tenure_instances::algorithm(&options.algorithm, parameters);
+    let algorithm = algorithm.map_err(Failure::usage)?;
+    let mut measured = Vec::new();
+    for measure in &options.measure {
+        if measure.measure == Measure::Bypass && card.service != Service::Mutex {
+            let message =
+                format!("--measure bypass does not apply to {}: it is no lock", card.name);
+            return Err(Failure::usage(message));
+        }
+        let mut config = check_config(options, card, parameters.size);
+        config.search.on_progress = progress_line();
+        let report = algorithm.measure(&config, measure).map_err(super::search_failure)?;
+        let bound = BoundComparison::of(plan, &report);
+        measured.push((report, bound));
+    }
+    Ok(measured)
+}
+
+/// Returns the given options that have no effect on measures.
+fn unused_options(plan: &Plan<'_>) -> Vec<&'static str> {
+    plan.options.group.unused_options(&plan.options.algorithm, plan.card.service)
+}
+
+fn save_maximum(plan: &Plan<'_>, report: &MeasureReport, path: &Path) -> Result<(), Failure> {
+    let Some(maximum) = &report.maximum else { return Ok(()) };
+    let mut maximum = maximum.clone();
+    plan.describe_in_header(&mut maximum.trace.header)?;
+    maximum.save(path).map_err(Failure::environment)
+}
+
+/// Violated if a measure exceeds the card, else incomplete if one is not exact.
+fn status(measured: &Measured) -> Status {
+    let exceeds = |bound: &BoundComparison| bound.most.is_exceeded() || bound.least.is_exceeded();
+    if measured.iter().filter_map(|(_, bound)| bound.as_ref()).any(exceeds) {
+        Status::Violated
+    } else if measured.iter().any(|(report, _)| report.limit.is_some()) {
+        Status::Incomplete
+    } else {
+        Status::Success
+    }
+}
+
+fn text(report: &MeasureReport, bound: Option<&BoundComparison>) -> String {
+    let bound = bound.map_or(String::new(), BoundComparison::text);
+    let (summary, size) = (report.summary(), report.search_size());
+    format!("{summary}{bound}{size}{}", report.schedules(width()))
+}
+
+fn of_json(report: &MeasureReport, bound: Option<&BoundComparison>) -> Result<Json, Failure> {
+    let failed = |error: serde_json::Error| Failure::environment(error.to_string());
+    let mut value = serde_json::to_value(report).map_err(failed)?;
+    if let (Json::Object(fields), Some(bound)) = (&mut value, bound) {
+        let BoundComparison { formula, times, least, most, .. } = bound;
+        let card = json!({ "formula": formula, "times": times, "least": least, "most": most });
+        fields.insert("card".to_owned(), card);
+    }
+    Ok(value)
+}
+
+/// Bounds of a card for the whole workload, compared with the extremes.
+struct BoundComparison {
+    formula: &'static str,
+    /// Unit of the formula, in words.
+    unit: &'static str,
+    /// Number of units in a run.
+    times: u64,
+    least: BoundVerdict,
+    most: BoundVerdict,
+    minimum: String,
+    maximum: String,
+}
+
+/// A bound compared with an extreme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum BoundVerdict {
+    /// The card has no such bound.
+    None,
+    /// A run attains the bound.
+    Attained(u64),
+    /// No run attains the bound.
+    NotTight(u64),
+    /// A run exceeds the bound.
+    Exceeded(u64),
+    /// The search was not complete, and no explored run attains the bound.
+    Unknown(u64),
+}
+
+impl BoundVerdict {
+    fn is_exceeded(self) -> bool {
+        matches!(self, BoundVerdict::Exceeded(_))
+    }
+
+    /// Compares an upper bound with the greatest explored value; `None` if values have no bound.
+    fn of_most(bound: u64, seen: Option<u64>, is_exact: bool) -> Self {
+        match seen {
+            None => BoundVerdict::Exceeded(bound),
+            Some(seen) if seen > bound => BoundVerdict::Exceeded(bound),
+            Some(seen) if seen == bound => BoundVerdict::Attained(bound),
+            Some(_) if is_exact => BoundVerdict::NotTight(bound),
+            Some(_) => BoundVerdict::Unknown(bound),
+        }
+    }
+
+    /// Compares a lower bound with the least explored value.
+    fn of_least(bound: u64, seen: Option<u64>, is_exact: bool) -> Self {
+        match seen {
+            Some(seen) if seen < bound => BoundVerdict::Exceeded(bound),
+            Some(seen) if seen == bound => BoundVerdict::Attained(bound),
+            Some(_) if is_exact => BoundVerdict::NotTight(bound),
+            Some(_) | None => BoundVerdict::Unknown(bound),
+        }
+    }
+
+    /// Describes the bound. `side` is `at most` or `at least`, and `extreme` the attained value.
+    fn in_words(self, side: &str, extreme: &str) -> String {
+        match self {
+            BoundVerdict::None => String::new(),
+            BoundVerdict::Attained(bound) => format!("{side} {bound}: attained"),
+            BoundVerdict::NotTight(bound) => {
+                format!("{side} {bound}: not tight here, {extreme}")
+            }
+            BoundVerdict::Exceeded(bound) => format!("{side} {bound}: violated"),
+            BoundVerdict::Unknown(bound) => format!("{side} {bound}: not decided"),
+        }
+    }
+}
+
+impl BoundComparison {
+    /// Compares the card's cost with the extremes. Returns `None` if the card does not cover these
+    /// runs, or states nothing about this measure.
+    fn of(plan: &Plan<'_>, report: &MeasureReport) -> Option<Self> {
+        let Plan { options, card, parameters } = plan;
+        if options.has_faults() || report.kind.is_some() {
+            return None;
+        }
+        match report.measure {
+            Measure::Messages => {
+                let entries = options.entries(parameters.size);
+                Self::of_cost(card, times(&card.messages, &entries, parameters.size)?, report)
+            }
+            Measure::Bypass => {
+                let most = u64::from(card.most_bypass()?);
+                let most = BoundVerdict::of_most(most, greatest(report), is_exact_maximum(report));
+                let formula = card.theory.map_or("", |theory| theory.bypass);
+                let least = BoundVerdict::None;
+                let (minimum, maximum) = (report.minimum_in_words(), report.maximum_in_words());
+                let unit = "a wait";
+                Some(BoundComparison { formula, unit, times: 1, least, most, minimum, maximum })
+            }
+            Measure::Received | Measure::Time | Measure::Moves => None,
+        }
+    }
+
+    fn of_cost(card: &Card, times: u64, report: &MeasureReport) -> Option<Self> {
+        let Cost { per, formula, least, most, whole } = card.messages;
+        if !whole || least == 0 && most.is_none() {
+            return None;
+        }
+        let unit = if per == Per::Election { "an election" } else { "an entry" };
+        let minimum = report.minimum.as_ref().map(|minimum| number(minimum.value));
+        let minimum = minimum.flatten();
+        let exact_minimum = report.exact_minimum().is_some();
+        let mut lower = BoundVerdict::of_least(least * times, minimum, exact_minimum);
+        // A run that continues after all users are served sends more messages.
+        if report.ends == Some(Ends::Served) && lower.is_exceeded() {
+            lower = BoundVerdict::Unknown(least * times);
+        }
+        let most = most.map(|most| most.saturating_mul(times));
+        Some(BoundComparison {
+            formula,
+            unit,
+            times,
+            least: lower,
+            minimum: report.minimum_in_words(),
+            maximum: report.maximum_in_words(),
+            most: most.map_or(BoundVerdict::None, |most| {
+                BoundVerdict::of_most(most, greatest(report), is_exact_maximum(report))
+            }),
+        })
+    }
+
+    fn text(&self) -> String {
+        let BoundComparison { formula, unit, times, least, most, minimum, maximum } = self;
+        let times = match times {
+            1 => String::new(),
+            times => format!(", {times} times"),
+        };
+        let mut text = format!("  {:<24} {formula} for {unit}{times}\n", "card");
+        let sides = [
+            most.in_words("at most", &format!("the maximum is {maximum}")),
+            least.in_words("at least", &format!("the minimum is {minimum}")),
+        ];
+        for side in sides.iter().filter(|side| !side.is_empty()) {
+            text.push_str(&format!("  {:<24} {side}\n", ""));
+        }
+        text
+    }
+}
+
+/// Returns the greatest explored value, or `None` if values have no bound.
+fn greatest(report: &MeasureReport) -> Option<u64> {
+    report.maximum.as_ref().map_or(Some(0), |maximum| number(maximum.value))
+}
+
+fn number(value: tenure_check::Value) -> Option<u64> {
+    match value {
+        tenure_check::Value::Exactly(value) | tenure_check::Value::AtLeast(value) => {
+            Some(value.into())
+        }
+        tenure_check::Value::Unbounded => None,
+    }
+}
+
+fn is_exact_maximum(report: &MeasureReport) -> bool {
+    report.exact_maximum().is_some()
+}
+
+/// Returns the number of units of a cost in a run in which all users are served; `None` if it has
+/// no bound or is not known.
+fn times(cost: &Cost, entries: &EntryLimits, size: u32) -> Option<u64> {
+    let number = |entries: &Entries| match entries {
+        Entries::AtMost(times) => Some(u64::from(*times)),
+        Entries::Unbounded => None,
+    };
+    match (cost.per, entries) {
+        (Per::Election, _) => Some(1),
+        (Per::Entry, EntryLimits::Same(each)) => Some(number(each)? * u64::from(size)),
+        (Per::Entry, EntryLimits::PerProcess(list)) => list.iter().map(number).sum(),
+        (Per::Agreement | Per::Message | Per::Period, _) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parses_measures_and_kinds() {
+        let kind = Some("reply".to_owned());
+        assert_eq!(parse("time"), Ok(Measure::Time.into()));
+        assert_eq!(parse("messages=reply"), Ok(MeasureConfig { measure: Measure::Messages, kind }));
+        let wrong = ["mesages", "bypass=reply", "messages="].map(|text| parse(text).is_err());
+        assert_eq!(wrong, [true; 3]);
+        assert!(parse("mesages").is_err_and(|error| error.contains("nearest are messages")));
+    }
+
+    #[test]
+    fn compares_bounds_with_extremes() {
+        use BoundVerdict::{Attained, Exceeded, NotTight, Unknown};
+        let most = |seen, exact| BoundVerdict::of_most(6, seen, exact);
+        assert_eq!(most(Some(6), true), Attained(6));
+        assert_eq!(most(Some(5), true), NotTight(6));
+        assert_eq!(most(Some(5), false), Unknown(6));
+        assert_eq!([most(Some(7), false), most(None, true)], [Exceeded(6); 2]);
+        let least = |seen| BoundVerdict::of_least(6, seen, true);
+        assert_eq!(
+            [least(Some(6)), least(Some(7)), least(Some(5))],
+            [Attained(6), NotTight(6), Exceeded(6)]
+        );
+    }
+}

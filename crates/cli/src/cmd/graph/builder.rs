@@ -1,0 +1,171 @@
+//! Collects the named vertices and the edges of a file.
+
+use std::collections::{HashMap, HashSet};
+
+use std::sync::Arc;
+
+use tenure_core::{Graph, ProcessId};
+
+/// A graph with the names that its vertices have in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NamedGraph {
+    pub(crate) graph: Arc<Graph>,
+    /// Name of each process.
+    names: Vec<String>,
+}
+
+/// Vertices and edges in the order of their appearance.
+#[derive(Debug, Default)]
+pub(super) struct GraphBuilder {
+    names: Vec<String>,
+    places: HashMap<String, usize>,
+    edges: Vec<(usize, usize, u64)>,
+    seen: HashSet<(usize, usize)>,
+}
+
+/// Error in a line of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct LineError {
+    pub(super) line: usize,
+    pub(super) message: String,
+}
+
+impl LineError {
+    pub(super) fn new(line: usize, message: impl Into<String>) -> Self {
+        LineError { line, message: message.into() }
+    }
+}
+
+impl GraphBuilder {
+    /// Returns the index of the vertex with this name. Adds the vertex if the name is new.
+    pub(super) fn vertex(&mut self, name: &str) -> usize {
+        if let Some(place) = self.places.get(name) {
+            return *place;
+        }
+        let place = self.names.len();
+        self.names.push(name.to_owned());
+        self.places.insert(name.to_owned(), place);
+        place
+    }
+
+    /// Returns true if the vertex is known.
+    pub(super) fn contains(&self, name: &str) -> bool {
+        self.places.contains_key(name)
+    }
+
+    /// Adds an edge. Rejects a self loop and an edge that exists already.
+    pub(super) fn edge(
+        &mut self,
+        line: usize,
+        ends: (usize, usize),
+        weight: u64,
+    ) -> Result<(), LineError> {
+        let (one, other) = ends;
+        let described = || format!("edge {} – {}", self.names[one], self.names[other]);
+        if one == other {
+            let message = format!("{} joins a vertex with itself", described());
+            return Err(LineError::new(line, message));
+        }
+        if weight == 0 {
+            let message = format!("{} has the weight 0: expected at least 1", described());
+            return Err(LineError::new(line, message));
+        }
+        if self.has_edge(ends) {
+            return Err(LineError::new(line, format!("{} occurs twice", described())));
+        }
+        self.seen.insert((one.min(other), one.max(other)));
+        self.edges.push((one, other, weight));
+        Ok(())
+    }
+
+    /// Returns true if an edge joins the two vertices.
+    pub(super) fn has_edge(&self, (one, other): (usize, usize)) -> bool {
+        self.seen.contains(&(one.min(other), one.max(other)))
+    }
+
+    /// Returns the graph. Vertices with the names `1` to `n`, or `P1` to `Pn`, are the processes
+    /// with these numbers. Other names are numbered in the order of their appearance.
+    pub(super) fn build(self) -> Result<NamedGraph, String> {
+        if self.names.is_empty() {
+            return Err("the graph has no vertices: expected at least one".to_owned());
+        }
+        let size = self.names.len();
+        let places = numbers(&self.names).unwrap_or_else(|| (0..size).collect());
+        let process = |vertex: usize| ProcessId::at(places[vertex]);
+        let edges = self.edges.iter();
+        let edges = edges.map(|(one, other, weight)| (process(*one), process(*other), *weight));
+        let vertices = u32::try_from(size).map_err(|_| format!("{size} vertices are too many"))?;
+        let graph = Graph::new(vertices, edges).map_err(|error| error.to_string())?;
+        let mut names = vec![String::new(); size];
+        for (name, place) in self.names.into_iter().zip(places) {
+            names[place] = name;
+        }
+        Ok(NamedGraph { graph: Arc::new(graph), names })
+    }
+}
+
+/// Returns the index of each vertex, from 0, if the names are the numbers 1 to n; else `None`.
+fn numbers(names: &[String]) -> Option<Vec<usize>> {
+    let number = |name: &String| {
+        let digits = name.strip_prefix('P').unwrap_or(name);
+        let number: usize = digits.parse().ok()?;
+        (digits == number.to_string()).then_some(number)
+    };
+    let numbers: Vec<usize> = names.iter().map(number).collect::<Option<_>>()?;
+    let distinct: HashSet<usize> = numbers.iter().copied().collect();
+    let is_dense = distinct.len() == names.len()
+        && numbers.iter().all(|number| (1..=names.len()).contains(number));
+    is_dense.then(|| numbers.into_iter().map(|number| number - 1).collect())
+}
+
+impl NamedGraph {
+    /// Returns a graph whose vertices are named by their numbers.
+    pub(super) fn numbered(graph: Graph) -> Self {
+        let names = (1..=graph.vertices()).map(|number| number.to_string()).collect();
+        NamedGraph { graph: Arc::new(graph), names }
+    }
+
+    /// Returns the number of vertices.
+    pub(crate) fn size(&self) -> u32 {
+        self.graph.vertices()
+    }
+
+    /// Returns the name of a process in the file and its number, or the number alone if they agree.
+    pub(crate) fn name(&self, process: ProcessId) -> String {
+        match self.names.get(process.index()) {
+            Some(name) if !self.is_numbered() => format!("{name} ({process})"),
+            _ => process.to_string(),
+        }
+    }
+
+    /// Returns the names of the vertices in the order of the processes; empty if they are numbers.
+    pub(crate) fn names(&self) -> &[String] {
+        if self.is_numbered() { &[] } else { &self.names }
+    }
+
+    fn is_numbered(&self) -> bool {
+        numbers(&self.names).is_some()
+    }
+
+    /// Rejects a graph in which no path joins two vertices.
+    pub(crate) fn check_connected(&self) -> Result<(), String> {
+        let distances = self.graph.distances(ProcessId(0));
+        let Some(apart) = distances.iter().position(Option::is_none) else { return Ok(()) };
+        let (first, apart) = (self.name(ProcessId(0)), self.name(ProcessId::at(apart)));
+        Err(format!("the graph is not connected: no path joins {first} and {apart}"))
+    }
+
+    /// Returns the edges as one word, as `--topology` reads it: 1-2,2-3:7.
+    pub(crate) fn inline(&self) -> String {
+        self.graph.to_string()
+    }
+}
+
+/// Parses the weight of an edge.
+pub(super) fn parse_weight(line: usize, text: &str) -> Result<u64, LineError> {
+    let weight = text.parse().ok().filter(|weight| *weight > 0);
+    weight.ok_or_else(|| {
+        let message = format!("invalid weight '{text}': expected a whole number from 1");
+        LineError::new(line, message)
+    })
+}

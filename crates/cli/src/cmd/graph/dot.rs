@@ -1,0 +1,261 @@
+//! DOT, the language of Graphviz: undirected graphs, chains of edges, groups, and weights.
+//!
+//! Parsers on crates.io do not report positions, bring a C toolchain, or are under the GPL.
+
+use super::builder::{GraphBuilder, LineError, parse_weight};
+use super::graphml::DIRECTED;
+
+/// A token and the line on which it begins.
+type Placed = (Token, usize);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token {
+    /// A name, a number or a quoted text.
+    Id(String),
+    /// A name without quotes that may be a keyword.
+    Word(String),
+    Edge,
+    Arrow,
+    Symbol(char),
+}
+
+/// Reads a graph in DOT, and adds the vertices of its groups and chains in order.
+pub(super) fn read(text: &str) -> Result<GraphBuilder, LineError> {
+    let tokens = tokens(text)?;
+    let mut parser = Parser { tokens, at: 0, is_strict: false, builder: GraphBuilder::default() };
+    parser.graph()?;
+    Ok(parser.builder)
+}
+
+/// Upper bound on nested braces.
+const MAX_DEPTH: usize = 100;
+
+struct Parser {
+    tokens: Vec<Placed>,
+    at: usize,
+    /// True if an edge that occurs again is the same edge.
+    is_strict: bool,
+    builder: GraphBuilder,
+}
+
+impl Parser {
+    fn peek(&self) -> Option<&Token> {
+        self.tokens.get(self.at).map(|(token, _)| token)
+    }
+
+    fn line(&self) -> usize {
+        self.tokens.get(self.at).or(self.tokens.last()).map_or(1, |(_, line)| *line)
+    }
+
+    fn takes(&mut self, token: &Token) -> bool {
+        let is_next = self.peek() == Some(token);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    fn takes_word(&mut self, expected: &str) -> bool {
+        let is_next =
+            matches!(self.peek(), Some(Token::Word(word)) if word.eq_ignore_ascii_case(expected));
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    fn takes_id(&mut self) -> Option<String> {
+        let Some(Token::Id(name) | Token::Word(name)) = self.peek() else { return None };
+        let name = name.clone();
+        self.at += 1;
+        Some(name)
+    }
+
+    fn expected<T>(&self, expected: &str) -> Result<T, LineError> {
+        let found = match self.peek() {
+            None => "the end of the file".to_owned(),
+            Some(Token::Id(name) | Token::Word(name)) => format!("'{name}'"),
+            Some(Token::Edge) => "'--'".to_owned(),
+            Some(Token::Arrow) => "'->'".to_owned(),
+            Some(Token::Symbol(symbol)) => format!("'{symbol}'"),
+        };
+        Err(LineError::new(self.line(), format!("expected {expected}, found {found}")))
+    }
+
+    fn symbol(&mut self, symbol: char) -> Result<(), LineError> {
+        if self.takes(&Token::Symbol(symbol)) {
+            return Ok(());
+        }
+        self.expected(&format!("'{symbol}'"))
+    }
+
+    fn graph(&mut self) -> Result<(), LineError> {
+        self.is_strict = self.takes_word("strict");
+        if self.takes_word("digraph") {
+            return Err(LineError::new(self.line(), DIRECTED));
+        }
+        if !self.takes_word("graph") {
+            return self.expected("'graph'");
+        }
+        self.takes_id();
+        self.group(0)?;
+        if self.peek().is_some() { self.expected("the end of the file") } else { Ok(()) }
+    }
+
+    /// Parses statements in braces and returns the vertices that they name.
+    fn group(&mut self, depth: usize) -> Result<Vec<usize>, LineError> {
+        if depth > MAX_DEPTH {
+            let message = format!("braces are nested more than {MAX_DEPTH} times");
+            return Err(LineError::new(self.line(), message));
+        }
+        self.symbol('{')?;
+        let mut named = Vec::new();
+        while !self.takes(&Token::Symbol('}')) {
+            if self.peek().is_none() {
+                return self.expected("'}'");
+            }
+            if !self.takes(&Token::Symbol(';')) && !self.takes(&Token::Symbol(',')) {
+                named.extend(self.statement(depth)?);
+            }
+        }
+        named.sort_unstable();
+        named.dedup();
+        Ok(named)
+    }
+
+    fn statement(&mut self, depth: usize) -> Result<Vec<usize>, LineError> {
+        if ["graph", "node", "edge"].into_iter().any(|word| self.takes_word(word)) {
+            self.attributes()?;
+            return Ok(Vec::new());
+        }
+        // `name = value` sets an attribute of the graph.
+        if self.tokens.get(self.at + 1).map(|(token, _)| token) == Some(&Token::Symbol('=')) {
+            self.at += 2;
+            return match self.takes_id() {
+                Some(_) => Ok(Vec::new()),
+                None => self.expected("a value"),
+            };
+        }
+        let mut groups = vec![self.vertices(depth)?];
+        let line = self.line();
+        loop {
+            if self.takes(&Token::Arrow) {
+                let message = "an arrow '->' joins no vertices here: expected '--'";
+                return Err(LineError::new(line, message));
+            }
+            if !self.takes(&Token::Edge) {
+                break;
+            }
+            groups.push(self.vertices(depth)?);
+        }
+        let weight = self.attributes()?;
+        for ends in groups.windows(2) {
+            for (one, other) in
+                ends[0].iter().flat_map(|one| ends[1].iter().map(move |it| (one, it)))
+            {
+                let ends = (*one, *other);
+                if !(self.is_strict && self.builder.has_edge(ends)) {
+                    self.builder.edge(line, ends, weight)?;
+                }
+            }
+        }
+        Ok(groups.concat())
+    }
+
+    /// Parses a vertex with an optional port, or a subgraph.
+    fn vertices(&mut self, depth: usize) -> Result<Vec<usize>, LineError> {
+        if self.takes_word("subgraph") {
+            self.takes_id();
+            return self.group(depth + 1);
+        }
+        if self.peek() == Some(&Token::Symbol('{')) {
+            return self.group(depth + 1);
+        }
+        let Some(name) = self.takes_id() else { return self.expected("a vertex") };
+        while self.takes(&Token::Symbol(':')) {
+            if self.takes_id().is_none() {
+                return self.expected("a port");
+            }
+        }
+        Ok(vec![self.builder.vertex(&name)])
+    }
+
+    /// Parses lists of attributes and returns the weight.
+    fn attributes(&mut self) -> Result<u64, LineError> {
+        let mut weight = 1;
+        while self.takes(&Token::Symbol('[')) {
+            while !self.takes(&Token::Symbol(']')) {
+                let line = self.line();
+                let Some(name) = self.takes_id() else { return self.expected("an attribute") };
+                let mut value = None;
+                if self.takes(&Token::Symbol('=')) {
+                    value = self.takes_id();
+                    if value.is_none() {
+                        return self.expected("a value");
+                    }
+                }
+                if let ("weight", Some(value)) = (name.as_str(), value) {
+                    weight = parse_weight(line, &value)?;
+                }
+                let _ = self.takes(&Token::Symbol(',')) || self.takes(&Token::Symbol(';'));
+            }
+        }
+        Ok(weight)
+    }
+}
+
+/// Splits a text into tokens, without comments.
+fn tokens(text: &str) -> Result<Vec<Placed>, LineError> {
+    let mut tokens = Vec::new();
+    let (mut rest, mut line) = (text, 1);
+    while let Some(first) = rest.chars().next() {
+        let (token, length) = if first.is_whitespace() {
+            (None, first.len_utf8())
+        } else if first == '#' || rest.starts_with("//") {
+            (None, rest.find('\n').unwrap_or(rest.len()))
+        } else if rest.starts_with("/*") {
+            let end = rest[2..].find("*/");
+            let end = end.ok_or_else(|| LineError::new(line, "a comment has no end '*/'"))?;
+            (None, end + 4)
+        } else if rest.starts_with("--") {
+            (Some(Token::Edge), 2)
+        } else if rest.starts_with("->") {
+            (Some(Token::Arrow), 2)
+        } else if first == '"' {
+            let (name, length) = quoted(rest)
+                .ok_or_else(|| LineError::new(line, "a quoted text has no end '\"'"))?;
+            (Some(Token::Id(name)), length)
+        } else if is_name(first) || first == '-' && rest[1..].starts_with(|it| is_name(it)) {
+            let end = rest[1..].find(|it| !is_name(it)).map_or(rest.len(), |end| end + 1);
+            let end = end.max(first.len_utf8());
+            (Some(Token::Word(rest[..end].to_owned())), end)
+        } else if "{}[]=;:,".contains(first) {
+            (Some(Token::Symbol(first)), 1)
+        } else {
+            return Err(LineError::new(line, format!("unexpected character '{first}'")));
+        };
+        tokens.extend(token.map(|token| (token, line)));
+        line += rest[..length].matches('\n').count();
+        rest = &rest[length..];
+    }
+    Ok(tokens)
+}
+
+/// Returns true for a character of names and numbers.
+fn is_name(character: char) -> bool {
+    character.is_alphanumeric() || character == '_' || character == '.'
+}
+
+/// Returns the content of a quoted text and its length with the quotes.
+fn quoted(text: &str) -> Option<(String, usize)> {
+    let mut name = String::new();
+    let mut characters = text.char_indices().skip(1);
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '"' => return Some((name, at + 1)),
+            '\\' => match characters.next()?.1 {
+                '"' => name.push('"'),
+                '\n' => {}
+                other => name.extend(['\\', other]),
+            },
+            other => name.push(other),
+        }
+    }
+    None
+}

@@ -1,0 +1,45 @@
+//! Edge lists: one edge a line, `a b` or `a b weight`, and comments after `#`.
+
+use tenure_core::graph::ParseGraphError;
+
+use super::builder::{GraphBuilder, LineError, NamedGraph, parse_weight};
+
+/// Reads an edge list. A line with one name is a vertex.
+pub(super) fn read(text: &str) -> Result<GraphBuilder, LineError> {
+    let mut builder = GraphBuilder::default();
+    for (line, content) in (1..).zip(text.lines()) {
+        let content = content.split('#').next().unwrap_or_default();
+        let words: Vec<&str> = content.split_whitespace().collect();
+        match *words {
+            [] => {}
+            [vertex] => {
+                builder.vertex(vertex);
+            }
+            [one, other] => {
+                let ends = (builder.vertex(one), builder.vertex(other));
+                builder.edge(line, ends, 1)?;
+            }
+            [one, other, weight] => {
+                let weight = parse_weight(line, weight)?;
+                let ends = (builder.vertex(one), builder.vertex(other));
+                builder.edge(line, ends, weight)?;
+            }
+            _ => {
+                let found = content.trim();
+                let message = format!("expected 'a b' or 'a b weight', found '{found}'");
+                return Err(LineError::new(line, message));
+            }
+        }
+    }
+    Ok(builder)
+}
+
+/// Reads edges that are written as one word: 1-2,2-3:7. Returns `None` if the text is not of this
+/// form at all.
+pub(super) fn read_inline(text: &str) -> Option<Result<NamedGraph, String>> {
+    let is_inline = |byte: u8| byte.is_ascii_digit() || b"-,:".contains(&byte);
+    if !text.bytes().all(is_inline) || !text.contains('-') && text != "1" {
+        return None;
+    }
+    Some(text.parse().map(NamedGraph::numbered).map_err(|error: ParseGraphError| error.to_string()))
+}

@@ -1,0 +1,175 @@
+//! Files of graphs: edge lists, DOT and GraphML.
+
+use std::fs;
+use std::path::Path;
+
+use super::builder::{GraphBuilder, LineError, NamedGraph};
+use super::{dot, edge_list, graphml};
+
+/// Upper bound on the size of a file, in bytes.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// Reads the graph in a file. The extension, or else the beginning of the text, tells the format.
+pub(super) fn read(path: &Path) -> Result<NamedGraph, String> {
+    let text = read_text(path)?;
+    let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
+    parse(extension, &text).map_err(|LineError { line, message }| match line {
+        0 => format!("{}: {message}", path.display()),
+        _ => format!("{}:{line}: {message}", path.display()),
+    })
+}
+
+/// Returns true if a value names a file: it exists, or is written as the path of one.
+pub(super) fn is_path(text: &str) -> bool {
+    let path = Path::new(text);
+    let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
+    let is_known = ["dot", "gv", "graphml", "xml", "txt"].contains(&extension);
+    is_known || text.contains(std::path::MAIN_SEPARATOR) || path.exists()
+}
+
+/// Reads a text file of limited size.
+pub(super) fn read_text(path: &Path) -> Result<String, String> {
+    let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
+    let length = fs::metadata(path).map_err(failed)?.len();
+    if length > MAX_BYTES {
+        return Err(format!("{} has {length} bytes: at most {MAX_BYTES}", path.display()));
+    }
+    fs::read_to_string(path).map_err(failed)
+}
+
+/// Parses the text of a file.
+fn parse(extension: &str, text: &str) -> Result<NamedGraph, LineError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let builder = match extension.to_lowercase().as_str() {
+        "dot" | "gv" => dot::read(text),
+        "graphml" | "xml" => graphml::read(text),
+        _ if text.trim_start().starts_with('<') => graphml::read(text),
+        _ if is_dot(text) => dot::read(text),
+        _ => edge_list::read(text),
+    };
+    // The whole graph is at fault, not one of its lines.
+    GraphBuilder::build(builder?).map_err(|message| LineError::new(0, message))
+}
+
+/// Returns true if a text begins as a graph in DOT.
+fn is_dot(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let first = words.next().unwrap_or_default().to_lowercase();
+    let is_keyword = ["strict", "graph", "digraph"].contains(&first.trim_end_matches('{'));
+    is_keyword && text.contains('{')
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::{Graph, ProcessId};
+
+    use super::*;
+
+    fn triangle_with_tail() -> Graph {
+        let edges = [(0, 1, 1), (1, 2, 7), (0, 2, 1), (2, 3, 1)];
+        let edges = edges.map(|(one, other, weight)| (ProcessId(one), ProcessId(other), weight));
+        Graph::new(4, edges).unwrap()
+    }
+
+    fn error(extension: &str, text: &str) -> (usize, String) {
+        let LineError { line, message } = parse(extension, text).unwrap_err();
+        (line, message)
+    }
+
+    #[test]
+    fn formats_agree_on_graph() {
+        let list = "# a triangle\nberlin paris\nparis rome 7 # far\n\nberlin rome\nrome oslo\n";
+        let dot = "graph cities {\n  node [shape=circle]\n  berlin -- paris;\n  \
+                   paris -- rome [label=\"far\", weight=7]\n  berlin -- rome -- \"oslo\"\n}";
+        let graphml = "<?xml version=\"1.0\"?>\n\
+            <graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n\
+            <key id=\"d0\" for=\"edge\" attr.name=\"weight\" attr.type=\"int\"/>\n\
+            <graph edgedefault=\"undirected\">\n<node id=\"berlin\"/><node id=\"paris\"/>\n\
+            <node id=\"rome\"/><node id=\"oslo\"/>\n<edge source=\"berlin\" target=\"paris\"/>\n\
+            <edge source=\"paris\" target=\"rome\"><data key=\"d0\">7</data></edge>\n\
+            <edge source=\"berlin\" target=\"rome\"/><edge source=\"rome\" target=\"oslo\"/>\n\
+            </graph></graphml>";
+        for (extension, text) in
+            [("txt", list), ("dot", dot), ("", dot), ("graphml", graphml), ("", graphml)]
+        {
+            let named = parse(extension, text).unwrap();
+            assert_eq!(*named.graph, triangle_with_tail(), "{extension}");
+            assert_eq!(named.names(), ["berlin", "paris", "rome", "oslo"], "{extension}");
+            assert_eq!(named.name(ProcessId(3)), "oslo (P4)");
+            assert_eq!(named.inline(), "1-2,1-3,2-3:7,3-4");
+        }
+    }
+
+    #[test]
+    fn numbered_vertices_keep_their_numbers() {
+        let named = parse("", "3 1\n1 2\n2 3 7\n4 3\n").unwrap();
+        assert_eq!(*named.graph, triangle_with_tail());
+        assert!(named.names().is_empty());
+        assert_eq!(parse("", "P2 P1\n").unwrap().name(ProcessId(1)), "P2");
+        // A gap in the numbers makes them names.
+        assert_eq!(parse("", "1 3\n").unwrap().names(), ["1", "3"]);
+    }
+
+    #[test]
+    fn dot_groups_chains_and_strict_graphs_expand() {
+        let star = parse("gv", "graph { a -- { b c; d } }").unwrap();
+        assert_eq!(*star.graph, Graph::star(4));
+        let line = parse("gv", "strict graph { a -- b -- c; b -- a; c:n -- b }").unwrap();
+        assert_eq!(*line.graph, Graph::line(3));
+        let alone = parse("gv", "graph { rankdir = LR; a; b /* far */ // and away\n }").unwrap();
+        assert_eq!((alone.size(), alone.graph.edge_count()), (2, 0));
+        let unicode = parse("gv", "graph { Zürich -- \"São Paulo\" -- -1.5 }").unwrap();
+        assert_eq!(unicode.names(), ["Zürich", "São Paulo", "-1.5"]);
+    }
+
+    #[test]
+    fn errors_name_line_and_vertices() {
+        let cases = [
+            ("", "a b\na b c d\n", 2, "expected 'a b' or 'a b weight', found 'a b c d'"),
+            ("", "a b\nb a\n", 2, "edge b – a occurs twice"),
+            ("", "a b\n\nc c\n", 3, "edge c – c joins a vertex with itself"),
+            ("", "a b 0\n", 1, "invalid weight '0': expected a whole number from 1"),
+            ("", "# nothing\n", 0, "the graph has no vertices: expected at least one"),
+            ("dot", "graph {\n a -- b\n a -- ;\n}", 3, "expected a vertex, found ';'"),
+            (
+                "dot",
+                "graph {\n a -> b\n}",
+                2,
+                "an arrow '->' joins no vertices here: expected '--'",
+            ),
+            ("dot", "digraph { a -> b }", 1, DIRECTED_MESSAGE),
+            ("dot", "graph { a -- b", 1, "expected '}', found the end of the file"),
+            (
+                "dot",
+                "graph {\n a -- b [weight=x]\n}",
+                2,
+                "invalid weight 'x': expected a whole number from 1",
+            ),
+            ("dot", "graph { \"a }", 1, "a quoted text has no end '\"'"),
+            ("dot", "graph { a @ b }", 1, "unexpected character '@'"),
+            (
+                "xml",
+                "<graphml>\n<graph edgedefault=\"directed\"/>\n</graphml>",
+                2,
+                DIRECTED_MESSAGE,
+            ),
+            ("xml", "<svg/>", 1, "the document has no element graph: expected GraphML"),
+            (
+                "xml",
+                "<graphml><graph><node id=\"a\"/>\n\
+                 <edge source=\"a\" target=\"b\"/></graph></graphml>",
+                2,
+                "the edge names 'b', which is no node",
+            ),
+        ];
+        for (extension, text, line, message) in cases {
+            assert_eq!(error(extension, text), (line, message.to_owned()), "{text}");
+        }
+        let (line, message) = error("graphml", "<graphml>\n<graph>\n</graphml>");
+        assert!(line == 3 && !message.contains('\n'), "{line}: {message}");
+        let deep = "graph ".to_owned() + &"{".repeat(1_000_000);
+        assert!(error("dot", &deep).1.contains("nested more than"));
+    }
+
+    const DIRECTED_MESSAGE: &str = graphml::DIRECTED;
+}

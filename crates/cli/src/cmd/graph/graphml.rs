@@ -1,0 +1,57 @@
+//! GraphML: nodes, edges, and a weight in the data with the name `weight`.
+
+use roxmltree::{Document, Node};
+
+use super::builder::{GraphBuilder, LineError, parse_weight};
+
+/// Reads the first graph of a GraphML document.
+pub(super) fn read(text: &str) -> Result<GraphBuilder, LineError> {
+    let document = Document::parse(text)
+        .map_err(|error| LineError::new(error.pos().row as usize, error.to_string()))?;
+    let line = |node: Node<'_, '_>| document.text_pos_at(node.range().start).row as usize;
+    let named = |name| move |node: &Node<'_, '_>| node.tag_name().name() == name;
+    let root = document.root_element();
+    let graph = root
+        .descendants()
+        .find(named("graph"))
+        .ok_or_else(|| LineError::new(1, "the document has no element graph: expected GraphML"))?;
+    if graph.attribute("edgedefault") == Some("directed") {
+        return Err(LineError::new(line(graph), DIRECTED));
+    }
+    // The keys whose data are weights; without a declaration, the name is the key.
+    let is_weight = |key: &Node<'_, '_>| key.attribute("attr.name") == Some("weight");
+    let key = root.children().filter(named("key")).find(is_weight);
+    let key = key.and_then(|key| key.attribute("id")).unwrap_or("weight");
+    let required = |node: Node<'_, '_>, name: &str| {
+        let found = node.attribute(name).map(str::to_owned);
+        found.ok_or_else(|| {
+            let element = node.tag_name().name();
+            LineError::new(line(node), format!("{element} has no attribute {name}"))
+        })
+    };
+    let mut builder = GraphBuilder::default();
+    for node in graph.descendants().filter(named("node")) {
+        builder.vertex(&required(node, "id")?);
+    }
+    for edge in graph.descendants().filter(named("edge")) {
+        if edge.attribute("directed") == Some("true") {
+            return Err(LineError::new(line(edge), DIRECTED));
+        }
+        let data = edge.children().filter(named("data"));
+        let weight =
+            data.filter(|data| data.attribute("key") == Some(key)).find_map(|it| it.text());
+        let weight = weight.map_or(Ok(1), |text| parse_weight(line(edge), text.trim()))?;
+        let [one, other] = ["source", "target"].map(|end| required(edge, end));
+        let (one, other) = (one?, other?);
+        if let Some(unknown) = [&one, &other].into_iter().find(|end| !builder.contains(end)) {
+            let message = format!("the edge names '{unknown}', which is no node");
+            return Err(LineError::new(line(edge), message));
+        }
+        let ends = (builder.vertex(&one), builder.vertex(&other));
+        builder.edge(line(edge), ends, weight)?;
+    }
+    Ok(builder)
+}
+
+/// Rejection of a directed graph.
+pub(super) const DIRECTED: &str = "the graph is directed: expected an undirected graph";

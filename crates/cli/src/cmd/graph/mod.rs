@@ -1,0 +1,16 @@
+//! Graphs, trees and quorums that a user names, draws or lists.
+
+mod builder;
+mod dot;
+mod edge_list;
+mod file;
+mod graphml;
+mod own_quorums;
+mod own_tree;
+mod topology;
+mod words;
+
+pub(crate) use own_quorums::QuorumsOption;
+pub(crate) use own_tree::TreeOption;
+pub(crate) use topology::{NAMES as TOPOLOGIES, TopologyOption};
+pub(crate) use words::{option_with_file, without_files};

@@ -1,0 +1,159 @@
+//! The value of `--quorums`: a kind, lists of processes, or a file with one quorum a line.
+
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use tenure_algorithms::catalogue::{self, QUORUMS};
+use tenure_core::quorum::{Kind, Quorums};
+use tenure_core::{ProcessId, ProcessSet};
+
+use super::file::{is_path, read_text};
+use crate::cmd::program::shell_word;
+
+/// A value of `--quorums`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum QuorumsOption {
+    /// One of the named constructions, for any number of processes.
+    Kind(Kind),
+    /// Quorums that the user lists.
+    Own(OwnQuorums),
+}
+
+/// Quorums that the user lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OwnQuorums {
+    /// Value as the user wrote it.
+    text: String,
+    /// Quorums in the order of their lines.
+    sets: Vec<ProcessSet>,
+    quorums: Arc<Quorums>,
+}
+
+impl QuorumsOption {
+    /// Returns the number of processes, if the value determines it.
+    pub(crate) fn size(&self) -> Option<u32> {
+        self.own().map(|quorums| quorums.size())
+    }
+
+    /// Returns the kind, or `None` for quorums that the user lists.
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        match self {
+            QuorumsOption::Kind(kind) => Some(*kind),
+            QuorumsOption::Own(_) => None,
+        }
+    }
+
+    /// Returns the quorums that the user lists, or `None` for a kind of quorums.
+    pub(crate) fn own(&self) -> Option<&Arc<Quorums>> {
+        match self {
+            QuorumsOption::Kind(_) => None,
+            QuorumsOption::Own(own) => Some(&own.quorums),
+        }
+    }
+
+    /// Returns the value as a word of a shell command.
+    pub(crate) fn shell_word(&self) -> String {
+        match self {
+            QuorumsOption::Kind(_) => self.without_file(),
+            QuorumsOption::Own(own) => shell_word(&own.text),
+        }
+    }
+
+    /// Returns a value that needs no file, for traces.
+    pub(crate) fn without_file(&self) -> String {
+        match self {
+            QuorumsOption::Kind(kind) => {
+                let name = QUORUMS.iter().find(|(_, known)| known == kind);
+                name.map_or(String::new(), |(name, _)| (*name).to_owned())
+            }
+            QuorumsOption::Own(own) => {
+                let members = |set: &ProcessSet| {
+                    set.iter().map(|it| it.number().to_string()).collect::<Vec<_>>().join(",")
+                };
+                own.sets.iter().map(members).collect::<Vec<_>>().join("/")
+            }
+        }
+    }
+}
+
+impl FromStr for QuorumsOption {
+    type Err = String;
+
+    /// Parses a value. A file is read here.
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(kind) = catalogue::quorums(text) {
+            return Ok(QuorumsOption::Kind(kind));
+        }
+        let is_inline = |byte: u8| byte.is_ascii_digit() || b",/".contains(&byte);
+        let sets = if text.bytes().all(is_inline) && text.contains(',') {
+            read(&text.replace('/', "\n"))
+        } else if is_path(text) {
+            let listed = read(&read_text(Path::new(text))?);
+            listed.map_err(|message| format!("{text}:{message}"))
+        } else {
+            let names: Vec<&str> = QUORUMS.iter().map(|(name, _)| *name).collect();
+            let names = names.join(", ");
+            return Err(format!("expected {names}, quorums such as 1,2/2,3/1,3, or a file"));
+        }?;
+        let members = sets.iter().flat_map(ProcessSet::iter);
+        let size = members.map(ProcessId::number).max().unwrap_or(0);
+        let quorums = Quorums::with_sets(size, &sets).map_err(|error| error.to_string())?;
+        let (text, quorums) = (text.to_owned(), Arc::new(quorums));
+        Ok(QuorumsOption::Own(OwnQuorums { text, sets, quorums }))
+    }
+}
+
+/// Largest process in a file.
+const MAX_PROCESS: u32 = 1 << 20;
+
+/// Reads one quorum a line: process numbers, separated by commas or spaces, and comments after `#`.
+/// An error begins with the line.
+fn read(text: &str) -> Result<Vec<ProcessSet>, String> {
+    let mut sets = Vec::new();
+    for (line, content) in (1..).zip(text.lines()) {
+        let content = content.split('#').next().unwrap_or_default();
+        let words = content.split(|it: char| it == ',' || it.is_whitespace());
+        let mut set = ProcessSet::new();
+        for word in words.filter(|word| !word.is_empty()) {
+            let number = word.strip_prefix(['P', 'p']).unwrap_or(word).parse::<u32>().ok();
+            let number = number.filter(|number| (1..=MAX_PROCESS).contains(number));
+            let Some(number) = number else {
+                return Err(format!("{line}: expected numbers of processes, found '{word}'"));
+            };
+            set.insert(ProcessId(number - 1));
+        }
+        if !set.is_empty() {
+            sets.push(set);
+        }
+    }
+    if sets.is_empty() { Err("1: expected one quorum a line".to_owned()) } else { Ok(sets) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quorums_are_kinds_or_lists() {
+        let kind: QuorumsOption = "fpp".parse().unwrap();
+        assert_eq!((kind.kind(), kind.without_file()), (Some(Kind::Plane), "fpp".to_owned()));
+        let own: QuorumsOption = "1,2/2,3/1,3".parse().unwrap();
+        let quorum = |number| own.own().unwrap().quorum(ProcessId(number)).clone();
+        assert_eq!(quorum(2), [ProcessId(1), ProcessId(2)].into_iter().collect());
+        assert_eq!(quorum(1), [ProcessId(0), ProcessId(1)].into_iter().collect());
+        assert_eq!((own.size(), own.without_file()), (Some(3), "1,2/2,3/1,3".to_owned()));
+    }
+
+    #[test]
+    fn rejects_lists_that_are_no_quorums() {
+        let error = |text: &str| text.parse::<QuorumsOption>().unwrap_err();
+        assert_eq!(error("1,2/3,4"), "the quorums P1 P2 and P3 P4 do not intersect");
+        assert_eq!(error("1,2/2,4"), "P3 is in no quorum");
+        assert_eq!(error("1,0"), "1: expected numbers of processes, found '0'");
+        assert!(error("round").starts_with("expected pairs, fpp"));
+        assert_eq!(read("1 2 # first\n\nP2,P3\n").unwrap().len(), 2);
+        assert_eq!(read("1 2\n1 x\n").unwrap_err(), "2: expected numbers of processes, found 'x'");
+        assert_eq!(read("#\n").unwrap_err(), "1: expected one quorum a line");
+    }
+}

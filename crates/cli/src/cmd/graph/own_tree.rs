@@ -1,0 +1,123 @@
+//! The value of `--tree`: a shape, edges, or a file.
+
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use tenure_algorithms::catalogue::{self, TREES};
+use tenure_core::tree::{Shape, Tree};
+
+use super::builder::NamedGraph;
+use super::{edge_list, file};
+use crate::cmd::program::shell_word;
+
+/// A value of `--tree`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TreeOption {
+    /// One of the named shapes, for any number of processes.
+    Shape(Shape),
+    /// A tree that the user defines by its edges.
+    Own(OwnTree),
+}
+
+/// A tree that the user defines by its edges.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OwnTree {
+    /// Value as the user wrote it.
+    text: String,
+    tree: Arc<Tree>,
+    named: NamedGraph,
+}
+
+impl TreeOption {
+    /// Returns the number of processes, if the value determines it.
+    pub(crate) fn size(&self) -> Option<u32> {
+        self.own().map(|tree| tree.size())
+    }
+
+    /// Returns the regular shape, or `None` for a tree that the user defines.
+    pub(crate) fn shape(&self) -> Option<Shape> {
+        match self {
+            TreeOption::Shape(shape) => Some(*shape),
+            TreeOption::Own(_) => None,
+        }
+    }
+
+    /// Returns the tree that the user defines, or `None` for a regular shape.
+    pub(crate) fn own(&self) -> Option<&Arc<Tree>> {
+        match self {
+            TreeOption::Shape(_) => None,
+            TreeOption::Own(own) => Some(&own.tree),
+        }
+    }
+
+    /// Returns the value as a word of a shell command.
+    pub(crate) fn shell_word(&self) -> String {
+        match self {
+            TreeOption::Shape(_) => self.without_file(),
+            TreeOption::Own(own) => shell_word(&own.text),
+        }
+    }
+
+    /// Returns a value that needs no file, for traces.
+    pub(crate) fn without_file(&self) -> String {
+        match self {
+            TreeOption::Shape(shape) => {
+                let name = TREES.iter().find(|(_, known)| known == shape);
+                name.map_or(String::new(), |(name, _)| (*name).to_owned())
+            }
+            TreeOption::Own(own) => own.named.inline(),
+        }
+    }
+}
+
+impl FromStr for TreeOption {
+    type Err = String;
+
+    /// Parses a value. A file is read here.
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(shape) = catalogue::tree(text) {
+            return Ok(TreeOption::Shape(shape));
+        }
+        let named = match edge_list::read_inline(text) {
+            Some(named) => named?,
+            None if file::is_path(text) => file::read(Path::new(text))?,
+            None => {
+                let names: Vec<&str> = TREES.iter().map(|(name, _)| *name).collect();
+                let names = names.join(", ");
+                return Err(format!("expected {names}, edges such as 1-2,2-3, or a file"));
+            }
+        };
+        named.check_connected()?;
+        let tree = named.graph.to_tree().map_err(|_| {
+            let (edges, size) = (named.graph.edge_count(), named.size());
+            let tree = size - 1;
+            format!("the graph is no tree: {edges} edges join {size} vertices, expected {tree}")
+        })?;
+        Ok(TreeOption::Own(OwnTree { text: text.to_owned(), tree: Arc::new(tree), named }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trees_are_shapes_or_edges() {
+        let heap: TreeOption = "heap".parse().unwrap();
+        assert_eq!(
+            (heap.shape(), heap.size(), heap.without_file()),
+            (Some(Shape::Heap), None, "heap".to_owned())
+        );
+        let own: TreeOption = "1-2,1-3,3-4".parse().unwrap();
+        assert_eq!(own.own().map(|tree| tree.diameter()), Some(3));
+        assert_eq!((own.size(), own.without_file()), (Some(4), "1-2,1-3,3-4".to_owned()));
+        let error = |text: &str| text.parse::<TreeOption>().unwrap_err();
+        assert_eq!(
+            error("1-2,2-3,3-1"),
+            "the graph is no tree: 3 edges join 3 vertices, expected 2"
+        );
+        assert_eq!(error("1-2,3-4"), "the graph is not connected: no path joins P1 and P3");
+        assert_eq!(error("round"), "expected star, path, heap, edges such as 1-2,2-3, or a file");
+    }
+}

@@ -1,0 +1,78 @@
+//! Files among the words of a command line.
+
+use std::path::Path;
+
+use crate::cmd::group::GroupOptions;
+
+/// Options whose value may be a file.
+const OPTIONS: [&str; 3] = ["--topology", "--tree", "--quorums"];
+
+/// Returns the first option whose value is an existing file.
+pub(crate) fn option_with_file(words: &[String]) -> Option<&'static str> {
+    let is_file = |value: &str| {
+        let name = value.split("+weights").next().unwrap_or(value);
+        Path::new(value).exists() || Path::new(name).exists()
+    };
+    values(words).find(|(_, value)| is_file(value)).map(|(option, _)| option)
+}
+
+/// Returns the options and their values.
+fn values(words: &[String]) -> impl Iterator<Item = (&'static str, &str)> {
+    let next = words.iter().skip(1).map(String::as_str).chain([""]);
+    words.iter().zip(next).filter_map(|(word, next)| {
+        let option = OPTIONS.into_iter().find(|option| word.starts_with(option))?;
+        match word.strip_prefix(option)? {
+            "" => Some((option, next)),
+            rest => Some((option, rest.strip_prefix('=')?)),
+        }
+    })
+}
+
+/// Replaces files by their content, so that the words say the same without them.
+pub(crate) fn without_files(words: &[String], group: &GroupOptions) -> Vec<String> {
+    let content = |option: &str| match option {
+        "--topology" => group.topology.as_ref().map(|it| it.without_file()),
+        "--tree" => group.tree.as_ref().map(|it| it.without_file()),
+        _ => group.quorums.as_ref().map(|it| it.without_file()),
+    };
+    let mut replaced = Vec::new();
+    let mut awaited = None;
+    for word in words {
+        if let Some(option) = awaited.take() {
+            replaced.push(content(option).unwrap_or_else(|| word.clone()));
+            continue;
+        }
+        let option = OPTIONS.into_iter().find(|option| word.starts_with(option));
+        match option.map(|option| (option, &word[option.len()..])) {
+            Some((option, "")) => {
+                awaited = Some(option);
+                replaced.push(word.clone());
+            }
+            Some((option, rest)) if rest.starts_with('=') => {
+                let value = content(option).unwrap_or_else(|| rest[1..].to_owned());
+                replaced.push(format!("{option}={value}"));
+            }
+            _ => replaced.push(word.clone()),
+        }
+    }
+    replaced
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn finds_files_among_values() {
+        let here = file!();
+        assert_eq!(option_with_file(&words("raymond --tree heap --topology grid")), None);
+        // The test runs in the folder of the crate or of the workspace.
+        let path = if Path::new(here).exists() { here.to_owned() } else { "Cargo.toml".to_owned() };
+        assert_eq!(option_with_file(&words(&format!("x --tree {path}"))), Some("--tree"));
+        assert_eq!(option_with_file(&words(&format!("x --topology={path}"))), Some("--topology"));
+    }
+}

@@ -1,0 +1,68 @@
+//! Judges recorded runs by the program's own monitors.
+
+use tenure_core::service::office;
+use tenure_core::{Finding, MonitorRun, Observation, ProcessId};
+use tenure_instances::{OwnMonitor, own_monitors};
+use tenure_trace::{Kind, Merged, ProcessStates, Record, StateChange, Verification};
+
+/// Adds the findings of the program's own monitors to a verification. `ended` is true if the run is
+/// complete.
+pub(crate) fn judge(merged: &Merged, ended: bool, verification: &mut Verification) {
+    let start = merged.records.first().map_or(0, |record| record.time);
+    for monitor in own_monitors(merged.header.service) {
+        verification.add(finding(monitor, merged, ended), start);
+    }
+}
+
+fn finding(monitor: &OwnMonitor, merged: &Merged, ended: bool) -> Finding {
+    let mut run = MonitorRun::new(monitor.clone());
+    let mut states = ProcessStates::default();
+    let is_member = |at: &ProcessId| at.0 < merged.header.n;
+    for record in &merged.records {
+        let Some(at) = record.process.process().filter(is_member) else { continue };
+        for change in states.read(record) {
+            match change {
+                StateChange::Crashes | StateChange::Leaves => {
+                    observe(&mut run, record, at, Observation::Crashed);
+                }
+                StateChange::Recovers => observe(&mut run, record, at, Observation::Recovered),
+                _ => {}
+            }
+        }
+        if states.of(at).is_down() {
+            continue;
+        }
+        match &record.kind {
+            Kind::Command(command) => {
+                let office = command.mutex().copied().map(office::Command::Mutex);
+                let election = || command.election().copied().map(office::Command::Election);
+                if let Some(command) = &office.or_else(election) {
+                    let clock = record.clock.as_ref();
+                    observe(&mut run, record, at, Observation::Command { command, clock });
+                }
+            }
+            Kind::Event(event) => {
+                let office = event.mutex().copied().map(office::Event::Mutex);
+                let election = || event.election().copied().map(office::Event::Election);
+                if let Some(event) = &office.or_else(election) {
+                    observe(&mut run, record, at, Observation::Event(event));
+                }
+            }
+            _ => {}
+        }
+    }
+    if ended {
+        let time = merged.records.last().map_or(0, |record| record.time);
+        run.end::<office::Command, office::Event>(time, true);
+    }
+    run.finding::<office::Command, office::Event>()
+}
+
+fn observe(
+    run: &mut MonitorRun<OwnMonitor>,
+    record: &Record,
+    at: ProcessId,
+    seen: Observation<'_, office::Command, office::Event>,
+) {
+    run.observe(record.time, at, seen);
+}

@@ -1,0 +1,161 @@
+//! Properties that the user writes as expressions.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use clap::Args;
+use tenure_core::{Card, Service, TICKS_PER_UNIT};
+use tenure_instances::{AnyAlgorithm, Run, Steering, TraceHeader, TraceOutput};
+use tenure_sim::{
+    Controls, Distribution, Entries, Initiators, Latency, Locking, Pattern, Settings, Workload,
+};
+use tenure_trace::property::{Form, OwnProperty, Vocabulary};
+use tenure_trace::{Reader, Record};
+
+use super::failure::Failure;
+
+/// Options for properties that the user writes as expressions.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct OwnPropertyOptions {
+    /// Condition that no state meets: 'inside(P1) & inside(P3)'; repeatable. A free variable such
+    /// as p stands for any process. The predicates are in docs/properties.md
+    #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
+    #[arg(help_heading = "Properties and output")]
+    never: Vec<String>,
+    /// Condition that every state meets: 'count(p: inside(p)) <= 1'; repeatable
+    #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
+    #[arg(help_heading = "Properties and output")]
+    always: Vec<String>,
+    /// Condition that some state of every run meets: 'exists p: leads(p)'; repeatable
+    #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
+    #[arg(help_heading = "Properties and output")]
+    eventually: Vec<String>,
+    /// Two conditions of which the first is always followed by the second: 'waiting(p) ~>
+    /// inside(p)'; repeatable
+    #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
+    #[arg(help_heading = "Properties and output")]
+    leads_to: Vec<String>,
+}
+
+impl OwnPropertyOptions {
+    /// Returns true if there is no property.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all().next().is_none()
+    }
+
+    /// Returns the properties as written, each with its form.
+    fn all(&self) -> impl Iterator<Item = (Form, &String)> {
+        let of = |form: Form, texts| std::iter::repeat(form).zip(texts);
+        of(Form::Never, self.never.iter())
+            .chain(of(Form::Always, self.always.iter()))
+            .chain(of(Form::Eventually, self.eventually.iter()))
+            .chain(of(Form::LeadsTo, self.leads_to.iter()))
+    }
+
+    /// Parses and checks the properties.
+    pub(crate) fn parse(&self, vocabulary: &Vocabulary) -> Result<Vec<Arc<OwnProperty>>, Failure> {
+        let parse = |(form, text): (Form, &String)| {
+            OwnProperty::parse(form, text, vocabulary)
+                .map(Arc::new)
+                .map_err(|error| Failure::expression(form.name(), &error))
+        };
+        self.all().map(parse).collect()
+    }
+
+    /// Parses and checks the properties with the names of an algorithm, which sample runs show.
+    pub(crate) fn parse_for(
+        &self,
+        card: &Card,
+        algorithm: &dyn AnyAlgorithm,
+        size: u32,
+    ) -> Result<Vec<Arc<OwnProperty>>, Failure> {
+        if self.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut vocabulary = Vocabulary::new(size, card.service);
+        let mut has_samples = false;
+        for seed in 1..=SAMPLES {
+            for settings in samples(card, size, seed) {
+                if let Some(records) = sample(algorithm, settings) {
+                    vocabulary.learn(&records);
+                    has_samples = true;
+                }
+            }
+        }
+        if !has_samples {
+            // Without samples any name is accepted.
+            vocabulary.messages = None;
+        }
+        self.parse(&vocabulary)
+    }
+}
+
+/// Number of seeds of sample runs.
+const SAMPLES: u64 = 8;
+
+/// Greatest number of events of a sample run.
+const SAMPLE_EVENTS: u64 = 4_000;
+
+/// Returns the settings of sample runs: with different latencies and, if the algorithm tolerates
+/// it, with lost messages.
+fn samples(card: &Card, size: u32, seed: u64) -> Vec<Settings> {
+    let mut settings = Settings::new(size);
+    settings.seed = seed;
+    settings.network.latency =
+        Latency::Same(Distribution::Uniform { min: TICKS_PER_UNIT, max: 9 * TICKS_PER_UNIT });
+    settings.limits.events = Some(SAMPLE_EVENTS);
+    settings.beyond_assumptions = true;
+    let pattern = Pattern::Closed { think: Distribution::ZERO };
+    let hold = Distribution::units(1);
+    settings.workload = match card.service {
+        Service::Election => Workload { initiators: Some(Initiators::All), ..Workload::default() },
+        service if service.is_agreement() => {
+            let hold = Distribution::ZERO;
+            Workload::locking(Locking { pattern, entries: Entries::Each(2), hold })
+        }
+        _ => Workload::locking(Locking { pattern, entries: Entries::Each(3), hold }),
+    };
+    let mut all = vec![settings];
+    if let (true, Ok(loss)) = (card.faults.loss, "0.1".parse()) {
+        let mut lossy = all[0].clone();
+        lossy.network.loss = loss;
+        all.push(lossy);
+    }
+    all
+}
+
+/// Returns the records of a sample run with its states, or `None` if there is no such run.
+fn sample(algorithm: &dyn AnyAlgorithm, settings: Settings) -> Option<Vec<Record>> {
+    let written = SharedBuffer::default();
+    let writer = Box::new(written.clone());
+    let header = TraceHeader::default();
+    let trace = Some(TraceOutput { writer, has_states: true, header });
+    let steering = Steering::default();
+    let run = Run { settings, steering: &steering, trace, controls: Controls::new() };
+    algorithm.simulate(run).ok()?;
+    let bytes = std::mem::take(&mut *written.0.lock().unwrap_or_else(PoisonError::into_inner));
+    Reader::new(io::Cursor::new(bytes), "sample").ok()?.collect::<Result<_, _>>().ok()
+}
+
+/// Output in memory.
+#[derive(Clone, Default)]
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
+
+impl Write for SharedBuffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Quotes a word for a shell, if a shell would not read it as one word.
+pub(crate) fn shell_word(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_=.,:/@→%+".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}

@@ -1,0 +1,232 @@
+//! The parameters of `--sweep`, and their values.
+
+use std::str::FromStr;
+
+use clap::Parser;
+
+use crate::cmd::simulate::options::RunOptions;
+use crate::cmd::usage_error;
+
+/// Upper bound on the values of one axis.
+const MAX_VALUES: usize = 10_000;
+
+/// A parameter and the values at which it is measured: `n=3..50`, `latency=exp:1,exp:4`.
+#[derive(Clone, Debug)]
+pub(crate) struct Axis {
+    parameter: &'static Parameter,
+    values: Vec<String>,
+}
+
+/// An option of a run with a single value.
+#[derive(Debug)]
+struct Parameter {
+    name: &'static str,
+    /// Name in a plot, with its unit.
+    label: &'static str,
+    /// True if `A..B` stands for all whole numbers from A to B.
+    is_count: bool,
+    copy: fn(&mut RunOptions, &RunOptions),
+    /// Text of the value, which differs from the default if the option is given.
+    text: fn(&RunOptions) -> String,
+}
+
+macro_rules! parameter {
+    ($name:literal, $label:literal, $is_count:literal, $($field:ident).+) => {
+        Parameter {
+            name: $name,
+            label: $label,
+            is_count: $is_count,
+            copy: |to, from| to.$($field).+ = from.$($field).+.clone(),
+            text: |options| format!("{:?}", options.$($field).+),
+        }
+    };
+}
+
+static PARAMETERS: [Parameter; 23] = [
+    parameter!("n", "number of processes, n", true, group.n),
+    parameter!("entries", "entries of each process", true, group.entries),
+    parameter!("sequential", "entries in total, one at a time", true, sequential),
+    parameter!("latency", "latency of messages [units of time]", false, latency),
+    parameter!("think", "time between an exit and the next request [units]", false, think),
+    parameter!("hold", "time inside the critical section [units]", false, hold),
+    parameter!("arrivals", "time between requests [units]", false, arrivals),
+    parameter!("app-messages", "probability of a message between users", false, app_messages),
+    parameter!("lose", "probability that a message is lost", false, lose),
+    parameter!("duplicate", "probability that a message is duplicated", false, duplicate),
+    parameter!("drift", "maximum clock drift", false, drift),
+    parameter!("step", "duration of a step [units]", false, step),
+    parameter!("suspect-after", "delay of failure detectors [units]", false, suspect_after),
+    parameter!("until", "end of the run [units]", false, until),
+    parameter!("k", "maximum number of holders, k", true, group.k),
+    parameter!("coordinator", "coordinator", true, group.coordinator),
+    parameter!("topology", "network", false, group.topology),
+    parameter!("tree", "tree", false, group.tree),
+    parameter!("quorums", "quorums", false, group.quorums),
+    parameter!("channel", "delivery order", false, group.channel),
+    parameter!("timing", "timing model", false, group.timing),
+    parameter!("initiators", "initiators", false, group.initiators),
+    parameter!("down", "processes that are down", false, group.down),
+];
+
+/// A command line with the options of a run only.
+#[derive(Parser)]
+#[command(no_binary_name = true)]
+struct Line {
+    #[command(flatten)]
+    run: RunOptions,
+}
+
+impl Axis {
+    /// Returns the name of the parameter.
+    pub(super) fn name(&self) -> &'static str {
+        self.parameter.name
+    }
+
+    /// Returns the values, as on the command line.
+    pub(super) fn values(&self) -> &[String] {
+        &self.values
+    }
+
+    /// Sets the parameter to one of the values.
+    ///
+    /// # Errors
+    ///
+    /// The message of the command-line parser, if the option does not accept the value.
+    pub(super) fn set(&self, options: &mut RunOptions, value: &str) -> Result<(), String> {
+        let from = parsed(&[format!("--{}", self.option()), value.to_owned()])?;
+        (self.parameter.copy)(options, &from);
+        Ok(())
+    }
+
+    /// True if the option of this parameter has another value than its default.
+    pub(super) fn is_given(&self, options: &RunOptions) -> Result<bool, String> {
+        let text = self.parameter.text;
+        Ok(text(options) != text(&parsed(&[])?))
+    }
+
+    /// Returns the long option of the parameter.
+    pub(super) fn option(&self) -> &'static str {
+        if self.name() == "n" { "nodes" } else { self.name() }
+    }
+}
+
+/// Returns the name of a parameter in a plot, with its unit.
+pub(super) fn label(name: &str) -> &str {
+    let known = PARAMETERS.iter().find(|parameter| parameter.name == name);
+    known.map_or(name, |parameter| parameter.label)
+}
+
+fn parsed(words: &[String]) -> Result<RunOptions, String> {
+    let line = Line::try_parse_from(words).map_err(|error| usage_error::one_line(&error))?;
+    Ok(line.run)
+}
+
+impl FromStr for Axis {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = || PARAMETERS.iter().map(|it| it.name).collect::<Vec<_>>().join(", ");
+        let (name, list) = text
+            .split_once('=')
+            .ok_or_else(|| "expected NAME=VALUES, such as n=3..50 or latency=1,exp:4".to_owned())?;
+        let parameter = PARAMETERS
+            .iter()
+            .find(|parameter| parameter.name == name)
+            .ok_or_else(|| format!("unknown parameter '{name}': expected {}", known()))?;
+        let separator = if list.contains(';') { ';' } else { ',' };
+        let mut values: Vec<String> = Vec::new();
+        for item in list.split(separator) {
+            match range(item).filter(|_| parameter.is_count) {
+                Some(range) => values.extend(range?),
+                None => values.push(item.to_owned()),
+            }
+        }
+        if values.len() > MAX_VALUES {
+            return Err(format!("{} values: expected at most {MAX_VALUES}", values.len()));
+        }
+        let axis = Axis { parameter, values };
+        for (place, value) in axis.values.iter().enumerate() {
+            if axis.values[..place].contains(value) {
+                return Err(format!("value '{value}' is given twice"));
+            }
+            parsed(&[format!("--{}", axis.option()), value.clone()]).map_err(|error| {
+                let hint = "; separate values that contain commas by ';'";
+                format!("{error}{}", if separator == ',' { hint } else { "" })
+            })?;
+        }
+        Ok(axis)
+    }
+}
+
+/// Returns the whole numbers of a range, `3..50` or with a step `3..50:5`; `None` if the text is no
+/// range.
+fn range(text: &str) -> Option<Result<Vec<String>, String>> {
+    let (from, to) = text.split_once("..")?;
+    let (to, step) = to.split_once(':').unwrap_or((to, "1"));
+    let invalid = || format!("invalid range '{text}': expected 3..50, or with a step 3..50:5");
+    let number = |text: &str| text.parse::<u32>().map_err(|_| invalid());
+    let numbers = || {
+        let (from, to, step) = (number(from)?, number(to)?, number(step)? as usize);
+        if from > to || step == 0 {
+            return Err(invalid());
+        }
+        let numbers = (from..=to).step_by(step).take(MAX_VALUES + 1);
+        Ok(numbers.map(|number| number.to_string()).collect())
+    };
+    Some(numbers())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(text: &str) -> Vec<String> {
+        text.parse::<Axis>().unwrap_or_else(|error| panic!("{text}: {error}")).values
+    }
+
+    #[test]
+    fn counts_have_ranges_and_durations_have_distributions() {
+        assert_eq!(values("n=3..5"), ["3", "4", "5"]);
+        assert_eq!(values("n=3..9:3,20"), ["3", "6", "9", "20"]);
+        assert_eq!(values("latency=1..9,exp:4"), ["1..9", "exp:4"]);
+        assert_eq!(values("latency=2;lognormal:1,0.5"), ["2", "lognormal:1,0.5"]);
+        assert_eq!(values("entries=2;2,1,0"), ["2", "2,1,0"]);
+    }
+
+    #[test]
+    fn every_parameter_is_an_option() {
+        for parameter in &PARAMETERS {
+            let value = match parameter.name {
+                "lose" | "duplicate" | "app-messages" | "drift" => "0.1",
+                "topology" => "line",
+                "tree" => "heap",
+                "quorums" => "fpp",
+                "channel" => "fifo",
+                "timing" => "partial",
+                _ => "2",
+            };
+            let axis: Axis = format!("{}={value}", parameter.name).parse().expect("an option");
+            let mut options = parsed(&[]).expect("defaults");
+            assert!(!axis.is_given(&options).expect("defaults"), "{}", parameter.name);
+            axis.set(&mut options, value).expect("a value");
+            assert!(axis.is_given(&options).expect("defaults"), "{}", parameter.name);
+        }
+    }
+
+    #[test]
+    fn rejects_invalid_axes() {
+        for (text, message) in [
+            ("n", "expected NAME=VALUES"),
+            ("m=3", "unknown parameter 'm': expected n, entries"),
+            ("n=5..3", "invalid range '5..3'"),
+            ("n=1..9:0", "invalid range"),
+            ("n=3,3", "value '3' is given twice"),
+            ("n=3..4000000", "10001 values"),
+            ("latency=fast", "'fast'"),
+            ("latency=lognormal:1,0.5", "separate values that contain commas by ';'"),
+        ] {
+            let error = text.parse::<Axis>().expect_err(text);
+            assert!(error.contains(message), "{text}: {error}");
+        }
+    }
+}

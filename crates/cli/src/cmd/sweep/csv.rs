@@ -1,0 +1,88 @@
+//! Results as comma-separated values (RFC 4180): a line for each figure of each point.
+
+use super::results::{Cell, Header, Point, Results};
+
+/// Columns after the algorithm and the parameters.
+const COLUMNS: [&str; 17] = [
+    "seed",
+    "runs",
+    "figure",
+    "unit",
+    "count",
+    "mean",
+    "ci95_low",
+    "ci95_high",
+    "stddev",
+    "min",
+    "p50",
+    "p90",
+    "p99",
+    "max",
+    "violated",
+    "incomplete",
+    "note",
+];
+
+/// Formats the results, with a head of column names.
+pub(super) fn csv(results: &Results) -> String {
+    let header = &results.header;
+    let parameters = header.parameters.iter().map(String::as_str);
+    let mut text = line(["algorithm"].into_iter().chain(parameters).chain(COLUMNS));
+    for (point, cell) in results.all() {
+        text.push_str(&lines(header, point, cell));
+    }
+    text
+}
+
+/// Formats the lines of a point. A point that was refused has one line with the reason.
+fn lines(header: &Header, point: &Point, cell: &Cell) -> String {
+    let values = || point.values.iter().map(String::as_str);
+    let start = || [point.algorithm.as_str()].into_iter().chain(values());
+    let (seed, runs) = (header.seed.to_string(), cell.runs.to_string());
+    let ends = [cell.violated_runs(), cell.incomplete].map(|count| count.to_string());
+    let [violated, incomplete] = &ends;
+    if let Some(reason) = &point.refused {
+        let empty = ["", "", "0", "", "", "", "", "", "", "", "", ""];
+        let cells = start().chain([&*seed, &*runs]).chain(empty);
+        return line(cells.chain([&**violated, &**incomplete, &**reason]));
+    }
+    let mut text = String::new();
+    for (figure, sample) in &cell.figures {
+        let moments = sample.moments();
+        let (low, high) = moments.confidence();
+        let quantiles = [500, 900, 990].map(|share| sample.quantile(share));
+        let [p50, p90, p99] = quantiles;
+        let (mean, deviation) = (moments.mean(), moments.deviation());
+        let numbers = [mean, low, high, deviation, moments.min(), p50, p90, p99, moments.max()];
+        let numbers = numbers.map(|number| number.to_string());
+        let count = sample.count().to_string();
+        let cells = start()
+            .chain([&*seed, &*runs, figure.name(), figure.unit(), &*count])
+            .chain(numbers.iter().map(String::as_str));
+        text.push_str(&line(cells.chain([&**violated, &**incomplete, ""])));
+    }
+    text
+}
+
+/// Formats one line. A cell with a comma, a quote or a line feed is quoted.
+pub(super) fn line<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
+    let quoted = |cell: &str| match cell.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell.to_owned(),
+    };
+    let cells: Vec<String> = cells.into_iter().map(quoted).collect();
+    cells.join(",") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_with_separators_are_quoted() {
+        assert_eq!(
+            line(["a", "lognormal:1,0.5", "say \"no\""]),
+            "a,\"lognormal:1,0.5\",\"say \"\"no\"\"\"\n"
+        );
+    }
+}

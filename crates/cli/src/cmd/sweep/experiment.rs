@@ -1,0 +1,188 @@
+//! The points of a sweep and their plans.
+
+use tenure_algorithms::catalogue::Parameters;
+use tenure_core::Service;
+use tenure_sim::{Chance, Distribution, Entries};
+
+use super::axis::Axis;
+use super::command_line::command_line;
+use super::results::{Header, Point, digest};
+use crate::cmd::failure::{Failure, Status};
+use crate::cmd::group::EntriesOption;
+use crate::cmd::simulate::options::RunOptions;
+use crate::cmd::simulate::plan::{Plan, split_variants};
+
+/// Upper bound on the points of a sweep.
+const MAX_POINTS: usize = 100_000;
+
+/// Entries of each process of a lock: without contention locks hardly differ.
+const ENTRIES: u32 = 3;
+
+/// Latency of messages between the processes of a lock, in units: with equal latencies requests
+/// arrive in the order in which they are sent.
+const LATENCY: Distribution = Distribution::between_units(1, 9);
+
+/// Parameters that each output has. Others are listed if they have several values.
+const PARAMETERS: [&str; 4] = ["n", "entries", "latency", "lose"];
+
+/// The points of a sweep, each with its plan unless it is refused.
+pub(super) struct Experiment {
+    pub(super) header: Header,
+    pub(super) plans: Vec<Option<Plan>>,
+}
+
+/// Creates the plan of an algorithm with these options.
+pub(crate) type Build<'a> = &'a dyn Fn(&str, &RunOptions) -> Result<Plan, Failure>;
+
+impl Experiment {
+    /// Creates the points: each algorithm with each combination of values. The values of the last
+    /// axis change fastest.
+    ///
+    /// # Errors
+    ///
+    /// A usage failure if an axis repeats an option, or if no point can be run.
+    pub(super) fn new(
+        algorithms: &[String],
+        options: &RunOptions,
+        axes: &[Axis],
+        runs: u64,
+        build: Build<'_>,
+    ) -> Result<Self, Failure> {
+        check_axes(axes, options)?;
+        let combinations = combinations(axes, algorithms.len())?;
+        let swept: Vec<String> = axes.iter().map(|axis| axis.name().to_owned()).collect();
+        let mut parameters: Vec<String> = PARAMETERS.map(str::to_owned).to_vec();
+        parameters.extend(swept.iter().filter(|it| !PARAMETERS.contains(&it.as_str())).cloned());
+        let (mut points, mut plans) = (Vec::new(), Vec::new());
+        let mut first_refusal = None;
+        for algorithm in algorithms {
+            for values in &combinations {
+                let mut options = options.clone();
+                for (axis, value) in axes.iter().zip(values) {
+                    axis.set(&mut options, value).map_err(Failure::usage)?;
+                }
+                let service = set_defaults(&mut options, algorithm);
+                let (plan, refused) = match build(algorithm, &options) {
+                    Ok(plan) => (Some(plan), None),
+                    Err(failure) if failure.status == Status::Usage => {
+                        let reason = failure.to_string();
+                        first_refusal.get_or_insert(failure);
+                        (None, Some(reason))
+                    }
+                    Err(failure) => return Err(failure),
+                };
+                let value_of = |name: &String| {
+                    let place = swept.iter().position(|it| it == name);
+                    let value = place.map(|place| values[place].clone());
+                    value.unwrap_or_else(|| text_of(name, &options, service))
+                };
+                points.push(Point {
+                    algorithm: algorithm.clone(),
+                    values: parameters.iter().map(value_of).collect(),
+                    refused,
+                    digest: plan.as_ref().map(settings_digest).unwrap_or_default(),
+                });
+                plans.push(plan);
+            }
+        }
+        if let Some(failure) = first_refusal.filter(|_| plans.iter().all(Option::is_none)) {
+            return Err(failure);
+        }
+        let header = Header {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command: command_line(),
+            seed: options.seed,
+            runs,
+            parameters,
+            swept,
+            points,
+        };
+        Ok(Experiment { header, plans })
+    }
+}
+
+/// Rejects an axis that is given twice, or whose option is given as well.
+fn check_axes(axes: &[Axis], options: &RunOptions) -> Result<(), Failure> {
+    for (place, axis) in axes.iter().enumerate() {
+        let name = axis.name();
+        if axes[..place].iter().any(|earlier| earlier.name() == name) {
+            let message = format!("--sweep {name} is given twice: list all values in one");
+            return Err(Failure::usage(message));
+        }
+        if axis.is_given(options).map_err(Failure::usage)? {
+            let option = axis.option();
+            let message =
+                format!("--{option} and --sweep {name} exclude each other: leave out one");
+            return Err(Failure::usage(message));
+        }
+    }
+    Ok(())
+}
+
+/// Returns all combinations of the values.
+fn combinations(axes: &[Axis], algorithms: usize) -> Result<Vec<Vec<String>>, Failure> {
+    let sizes = axes.iter().map(|axis| axis.values().len());
+    let points = sizes.fold(algorithms, usize::saturating_mul);
+    if points > MAX_POINTS {
+        let message = format!("--sweep has {points} points: expected at most {MAX_POINTS}");
+        return Err(Failure::usage(message));
+    }
+    let mut combinations = vec![Vec::new()];
+    for axis in axes {
+        let with = |values: &Vec<String>, value: &String| {
+            let mut values = values.clone();
+            values.push(value.clone());
+            values
+        };
+        let extended = combinations
+            .iter()
+            .flat_map(|values| axis.values().iter().map(move |value| with(values, value)));
+        combinations = extended.collect();
+    }
+    Ok(combinations)
+}
+
+/// Sets the default workload of locks, which tells algorithms apart. Returns the service.
+fn set_defaults(options: &mut RunOptions, algorithm: &str) -> Option<Service> {
+    let (name, _) = split_variants(algorithm);
+    let service = tenure_instances::card(name, &Parameters::plain(3)).ok()?.service;
+    if service == Service::Mutex || service == Service::Office {
+        options.latency.get_or_insert(LATENCY);
+        if options.sequential.is_none() {
+            let entries = EntriesOption::Of(Entries::Each(ENTRIES));
+            options.group.entries.get_or_insert(entries);
+        }
+    }
+    Some(service)
+}
+
+/// Returns the value of a parameter that has one value.
+fn text_of(name: &str, options: &RunOptions, service: Option<Service>) -> String {
+    match name {
+        "n" => options.group.size().map(|size| size.to_string()).unwrap_or_default(),
+        "latency" => options.latency.unwrap_or(Distribution::units(1)).to_string(),
+        "lose" => {
+            let Chance { probability, .. } = options.lose;
+            probability.to_string()
+        }
+        "entries" if service == Some(Service::Election) || options.sequential.is_some() => {
+            String::new()
+        }
+        "entries" => match &options.group.entries {
+            Some(EntriesOption::Of(Entries::Listed(listed))) => {
+                listed.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+            }
+            Some(EntriesOption::Of(Entries::Each(each))) => each.to_string(),
+            Some(EntriesOption::Unbounded) => "unbounded".to_owned(),
+            None => "1".to_owned(),
+        },
+        _ => String::new(),
+    }
+}
+
+/// Returns the digest of everything that determines the runs of a plan.
+fn settings_digest(plan: &Plan) -> String {
+    let settings = plan.settings(plan.common().seed);
+    let head = plan.head(&settings);
+    digest(&format!("{} {}", plan.replay(&settings), head.options.join(" ")))
+}

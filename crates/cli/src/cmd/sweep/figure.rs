@@ -1,0 +1,163 @@
+//! The figures that are measured in each run.
+
+use serde::{Deserialize, Serialize};
+use tenure_core::{Service, TICKS_PER_UNIT};
+use tenure_sim::{Report, Tally};
+
+use crate::cmd::simulate::plan::Plan;
+use crate::cmd::simulate::theory;
+
+/// A measured quantity. The order is that of the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Figure {
+    /// Messages of a run per entry, without those of lower layers.
+    MessagesPerEntry,
+    /// Messages of each election, without those of lower layers.
+    MessagesPerElection,
+    /// Messages of a run per agreement, without those of lower layers.
+    MessagesPerAgreement,
+    /// All messages that a run sends.
+    Messages,
+    /// Time from a request to the entry, the mean of a run.
+    WaitingTime,
+    /// Time from a request to the entry, the longest of a run.
+    LongestWait,
+    /// Time from an exit, while a process waits, to the next entry, the mean of a run.
+    SynchronisationDelay,
+    /// Entries of one process during a wait of another, the maximum of a run.
+    Bypass,
+    /// Entries per unit of time.
+    Throughput,
+    /// Time until all processes know the leader, the mean of a run.
+    ElectionTime,
+    /// Time from the first request to the last result.
+    AgreementTime,
+    /// Time until the end of a run.
+    Duration,
+}
+
+impl Figure {
+    /// Returns the name in files.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Figure::MessagesPerEntry => "messages_per_entry",
+            Figure::MessagesPerElection => "messages_per_election",
+            Figure::MessagesPerAgreement => "messages_per_agreement",
+            Figure::Messages => "messages",
+            Figure::WaitingTime => "waiting_time",
+            Figure::LongestWait => "longest_wait",
+            Figure::SynchronisationDelay => "synchronisation_delay",
+            Figure::Bypass => "bypass",
+            Figure::Throughput => "throughput",
+            Figure::ElectionTime => "election_time",
+            Figure::AgreementTime => "agreement_time",
+            Figure::Duration => "duration",
+        }
+    }
+
+    /// Returns the unit in files.
+    pub(super) const fn unit(self) -> &'static str {
+        match self {
+            Figure::MessagesPerEntry
+            | Figure::MessagesPerElection
+            | Figure::MessagesPerAgreement
+            | Figure::Messages => "messages",
+            Figure::Bypass => "entries",
+            Figure::Throughput => "entries per unit of time",
+            _ => "units of time",
+        }
+    }
+
+    /// Returns the label of an axis, with the unit.
+    pub(super) fn label(self) -> String {
+        match self {
+            Figure::MessagesPerEntry => "messages per entry".to_owned(),
+            Figure::MessagesPerElection => "messages per election".to_owned(),
+            Figure::MessagesPerAgreement => "messages per agreement".to_owned(),
+            figure => format!("{} [{}]", figure.name().replace('_', " "), figure.unit()),
+        }
+    }
+}
+
+/// Returns the figures of a run in millionths. A figure that was not measured is left out, and an
+/// election counts by itself.
+pub(super) fn figures(plan: &Plan, report: &Report) -> Vec<(Figure, u64)> {
+    let metrics = &report.metrics;
+    let per = match plan.card.service {
+        Service::Election => Figure::MessagesPerElection,
+        service if service.is_agreement() => Figure::MessagesPerAgreement,
+        _ => Figure::MessagesPerEntry,
+    };
+    let messages = theory::measured(plan, report);
+    let mut figures: Vec<(Figure, u64)> =
+        messages.iter().map(|it| (per, (it.own * TICKS_PER_UNIT as f64).round() as u64)).collect();
+    figures.push((Figure::Messages, millionths(metrics.sent)));
+    let mut time = |figure, tally: &Tally| {
+        if tally.count > 0 {
+            figures.push((figure, mean(tally)));
+        }
+    };
+    match plan.card.service {
+        Service::Election => time(Figure::ElectionTime, &metrics.election_time),
+        service if service.is_agreement() => {
+            if metrics.agreements > 0 {
+                figures.push((Figure::AgreementTime, metrics.agreement_time));
+            }
+        }
+        _ => {
+            time(Figure::WaitingTime, &metrics.entry_delay);
+            time(Figure::SynchronisationDelay, &metrics.synchronisation_delay);
+            if metrics.entry_delay.count > 0 {
+                figures.push((Figure::LongestWait, metrics.entry_delay.longest));
+            }
+            figures.push((Figure::Bypass, millionths(report.bypass_max.into())));
+            let throughput = report.throughput() * TICKS_PER_UNIT as f64;
+            figures.push((Figure::Throughput, throughput.round() as u64));
+        }
+    }
+    figures.push((Figure::Duration, report.finished_at));
+    figures.sort_by_key(|(figure, _)| *figure);
+    figures
+}
+
+/// A tick is a millionth of a unit.
+const _: () = assert!(TICKS_PER_UNIT == 1_000_000, "times are counted in millionths");
+
+fn millionths(count: u64) -> u64 {
+    count.saturating_mul(TICKS_PER_UNIT)
+}
+
+/// Returns the mean in ticks, rounded.
+fn mean(tally: &Tally) -> u64 {
+    let count = u128::from(tally.count);
+    u64::try_from((tally.total + count / 2) / count).unwrap_or(u64::MAX)
+}
+
+/// Formats a number of millionths in units, exactly.
+pub(super) fn exact(millionths: u64) -> String {
+    let (whole, rest) = (millionths / TICKS_PER_UNIT, millionths % TICKS_PER_UNIT);
+    if rest == 0 {
+        return whole.to_string();
+    }
+    format!("{whole}.{rest:06}").trim_end_matches('0').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn millionths_are_written_exactly() {
+        for (value, text) in [(0, "0"), (4_000_000, "4"), (1, "0.000001"), (12_500_000, "12.5")] {
+            assert_eq!(exact(value), text);
+        }
+    }
+
+    #[test]
+    fn name_in_text_is_the_name_in_files() {
+        for figure in [Figure::MessagesPerEntry, Figure::WaitingTime, Figure::AgreementTime] {
+            assert_eq!(serde_json::to_value(figure).expect("a name"), figure.name());
+        }
+    }
+}

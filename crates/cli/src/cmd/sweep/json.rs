@@ -1,0 +1,117 @@
+//! Results as JSON: an object for each point.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use tenure_sim::Sample;
+
+use super::results::{Broken, Cell, Header, Point, Results};
+use crate::cmd::failure::Failure;
+
+/// Output of `--format json`: one document for all points.
+#[derive(Serialize)]
+struct Document<'a> {
+    command: &'a str,
+    points: Vec<PointFields<'a>>,
+}
+
+/// A point and its results.
+#[derive(Serialize)]
+struct PointFields<'a> {
+    algorithm: &'a str,
+    parameters: Map<String, Value>,
+    seed: u64,
+    runs: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<&'a str>,
+    incomplete: u64,
+    violated: &'a BTreeMap<String, Broken>,
+    figures: Map<String, Value>,
+}
+
+/// Statistics of one figure.
+#[derive(Serialize)]
+struct FigureFields {
+    unit: &'static str,
+    count: u64,
+    mean: f64,
+    /// Ends of the 95 % confidence interval of the mean.
+    ci95: [f64; 2],
+    stddev: f64,
+    min: f64,
+    p50: f64,
+    p90: f64,
+    p99: f64,
+    max: f64,
+}
+
+/// Formats the results as one document.
+pub(super) fn json(results: &Results) -> Result<String, Failure> {
+    let points = results.all().map(|(point, cell)| fields(&results.header, point, cell));
+    let points = points.collect::<Result<_, Failure>>()?;
+    let document = Document { command: &results.header.command, points };
+    let text = serde_json::to_string_pretty(&document).map_err(Failure::environment)?;
+    Ok(text + "\n")
+}
+
+/// Formats the results as JSON lines.
+pub(super) fn jsonl(results: &Results) -> Result<String, Failure> {
+    let mut text = String::new();
+    for (point, cell) in results.all() {
+        let fields = fields(&results.header, point, cell)?;
+        text.push_str(&serde_json::to_string(&fields).map_err(Failure::environment)?);
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+fn fields<'a>(
+    header: &'a Header,
+    point: &'a Point,
+    cell: &'a Cell,
+) -> Result<PointFields<'a>, Failure> {
+    let parameters = header.parameters.iter().zip(&point.values);
+    let figures = cell.figures.iter().map(|(figure, sample)| {
+        let value = serde_json::to_value(statistics(figure.unit(), sample));
+        Ok((figure.name().to_owned(), value.map_err(Failure::environment)?))
+    });
+    Ok(PointFields {
+        algorithm: &point.algorithm,
+        parameters: parameters.map(|(name, value)| (name.clone(), number_or_text(value))).collect(),
+        seed: header.seed,
+        runs: cell.runs,
+        refused: point.refused.as_deref(),
+        incomplete: cell.incomplete,
+        violated: &cell.violated,
+        figures: figures.collect::<Result<_, Failure>>()?,
+    })
+}
+
+fn statistics(unit: &'static str, sample: &Sample) -> FigureFields {
+    let moments = sample.moments();
+    let (low, high) = moments.confidence();
+    let [p50, p90, p99] = [500, 900, 990].map(|share| sample.quantile(share));
+    FigureFields {
+        unit,
+        count: sample.count(),
+        mean: moments.mean(),
+        ci95: [low, high],
+        stddev: moments.deviation(),
+        min: moments.min(),
+        p50,
+        p90,
+        p99,
+        max: moments.max(),
+    }
+}
+
+/// Converts a value of the command line: a number, a text, or null if there is none.
+fn number_or_text(value: &str) -> Value {
+    if value.is_empty() {
+        return Value::Null;
+    }
+    let whole = value.parse::<u64>().ok().map(Value::from);
+    let number = || value.parse::<f64>().ok().filter(|it| it.is_finite()).map(Value::from);
+    whole.or_else(number).unwrap_or_else(|| value.into())
+}

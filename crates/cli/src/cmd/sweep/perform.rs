@@ -1,0 +1,126 @@
+//! Performs the runs of a sweep on several threads.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use tenure_sim::{Controls, EndReason, run_parallel};
+
+use super::experiment::Experiment;
+use super::figure::Figure;
+use super::raw::RawFile;
+use super::results::{Cell, Results};
+use super::shard::Shard;
+use crate::cmd::failure::Failure;
+use crate::cmd::simulate::experiment::Interrupt;
+use crate::cmd::simulate::plan::Plan;
+
+/// Number of consecutive runs that one thread performs before it passes their results on.
+const RUNS_PER_JOB: u64 = 16;
+
+/// The figures of one run, in millionths, and its seed.
+pub(super) type RawRun = (u64, Vec<(Figure, u64)>);
+
+/// Results of consecutive runs of one point.
+struct Part {
+    point: usize,
+    cell: Cell,
+    /// The single runs, if they are wanted.
+    raw: Vec<RawRun>,
+    interrupted: bool,
+}
+
+impl Experiment {
+    /// Performs this share of the runs of each point.
+    ///
+    /// # Errors
+    ///
+    /// The failure of the first run that cannot be performed, or an incomplete result after an
+    /// interrupt.
+    pub(super) fn perform(
+        self,
+        shard: Shard,
+        threads: usize,
+        raw: Option<RawFile>,
+        interrupt: &Interrupt,
+    ) -> Result<Results, Failure> {
+        let runs = shard.runs(self.header.runs);
+        let plans = self.plans.iter().enumerate();
+        let active: Vec<(usize, &Plan)> =
+            plans.filter_map(|(point, plan)| Some((point, plan.as_ref()?))).collect();
+        let jobs_per_point = (runs.end - runs.start).div_ceil(RUNS_PER_JOB);
+        let jobs = (active.len() as u64).saturating_mul(jobs_per_point);
+        let bar = progress((active.len() as u64).saturating_mul(runs.end - runs.start));
+        let is_raw = raw.is_some();
+        let seed = self.header.seed;
+        let job = |number: usize| {
+            let (place, job) = (number as u64 / jobs_per_point, number as u64 % jobs_per_point);
+            let (point, plan) = active[usize::try_from(place).unwrap_or(usize::MAX)];
+            let first = runs.start + job * RUNS_PER_JOB;
+            let numbers = first..runs.end.min(first + RUNS_PER_JOB);
+            part(point, plan, seed, numbers, is_raw, interrupt)
+        };
+        let mut cells = vec![Cell::default(); self.plans.len()];
+        let (mut failure, mut raw, mut interrupted) = (None, raw, false);
+        let mut add = |part: Part| {
+            interrupted |= part.interrupted;
+            cells[part.point].merge(&part.cell);
+            bar.inc(part.cell.runs);
+            match &mut raw {
+                Some(raw) => raw.add(&self.header.points[part.point], &part.raw),
+                None => Ok(()),
+            }
+        };
+        run_parallel(usize::try_from(jobs).unwrap_or(usize::MAX), threads, job, |part| {
+            failure = part.and_then(&mut add).err();
+            failure.is_none() && !interrupt.is_interrupted()
+        });
+        bar.finish_and_clear();
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        if interrupted || interrupt.is_interrupted() {
+            return Err(Failure::incomplete("interrupted before all points were measured"));
+        }
+        if let Some(raw) = raw {
+            raw.finish()?;
+        }
+        Ok(Results { header: self.header, cells })
+    }
+}
+
+/// Performs consecutive runs of a point.
+fn part(
+    point: usize,
+    plan: &Plan,
+    seed: u64,
+    numbers: Range<u64>,
+    is_raw: bool,
+    interrupt: &Interrupt,
+) -> Result<Part, Failure> {
+    let mut part = Part { point, cell: Cell::default(), raw: Vec::new(), interrupted: false };
+    for number in numbers {
+        let settings = plan.settings(seed.wrapping_add(number));
+        let report = plan.run(settings, None, Controls::new().stopped_by(interrupt.flag()))?;
+        if report.ended == EndReason::Stopped {
+            part.interrupted = true;
+            break;
+        }
+        let figures = part.cell.add(plan, &report);
+        if is_raw {
+            part.raw.push((report.seed, figures));
+        }
+    }
+    Ok(part)
+}
+
+/// Creates a progress line on standard error, if it is a terminal.
+fn progress(runs: u64) -> ProgressBar {
+    let bar = ProgressBar::new(runs);
+    let template = "{elapsed:>4} {bar:30} {pos} of {len} runs, {eta} left";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}

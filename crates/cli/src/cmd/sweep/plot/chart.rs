@@ -1,0 +1,183 @@
+//! The content of a plot: panels, series and points.
+
+use super::super::axis::label;
+use super::super::figure::Figure;
+use super::super::results::{Cell, Header, Point, Results};
+use crate::cmd::failure::Failure;
+
+/// Figures that have a panel, if any point has them.
+const FIGURES: [Figure; 5] = [
+    Figure::MessagesPerEntry,
+    Figure::MessagesPerElection,
+    Figure::MessagesPerAgreement,
+    Figure::WaitingTime,
+    Figure::ElectionTime,
+];
+
+/// Figures of the others, such as agreements.
+const OTHER_FIGURES: [Figure; 2] = [Figure::AgreementTime, Figure::Duration];
+
+/// Content of a plot, independent of its format.
+pub(super) struct Chart {
+    pub(super) title: String,
+    /// Command that made the plot.
+    pub(super) command: String,
+    /// Number of runs of each point.
+    pub(super) runs: u64,
+    /// Name of the horizontal axis, with the unit.
+    pub(super) x_label: String,
+    pub(super) x: Horizontal,
+    /// Names of the series.
+    pub(super) series: Vec<String>,
+    /// Names of the series without any figure of the panels, which are not drawn.
+    pub(super) unmeasured: Vec<String>,
+    pub(super) panels: Vec<Panel>,
+}
+
+/// Values of the horizontal axis and their positions.
+pub(super) enum Horizontal {
+    /// Numbers at their positions.
+    Numbers,
+    /// Values that are no numbers, at equal distances. A position is an index.
+    Names(Vec<String>),
+}
+
+/// A figure of all series.
+pub(super) struct Panel {
+    /// Name of the figure, with the unit.
+    pub(super) label: String,
+    /// By series; points in the order of their positions.
+    pub(super) lines: Vec<Vec<Mark>>,
+}
+
+/// The mean at a point, and its confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Mark {
+    pub(super) x: f64,
+    pub(super) mean: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+impl Chart {
+    /// Creates the plot of these results: the first parameter of `--sweep` is the horizontal axis,
+    /// and each combination of an algorithm and the other values is a series.
+    ///
+    /// # Errors
+    ///
+    /// A usage failure if there is no parameter with several values.
+    pub(super) fn new(results: &Results) -> Result<Self, Failure> {
+        let header = &results.header;
+        let swept = header.swept.first().and_then(|name| Some((name, header.place(name)?)));
+        let Some((name, place)) = swept else {
+            let message = "--plot needs the horizontal axis: add --sweep, such as --sweep n=3..20";
+            return Err(Failure::usage(message));
+        };
+        let x = Horizontal::of(header, place);
+        let mut series: Vec<String> = Vec::new();
+        let mut placed: Vec<(usize, f64, &Cell)> = Vec::new();
+        let is_measured = |cell: &Cell| cell.figures.keys().any(|it| is_drawn(*it));
+        for (point, cell) in results.measured().filter(|(_, cell)| is_measured(cell)) {
+            let name = series_of(header, point);
+            let known = series.iter().position(|it| *it == name);
+            let number = known.unwrap_or_else(|| {
+                series.push(name);
+                series.len() - 1
+            });
+            placed.push((number, x.position(&point.values[place]), cell));
+        }
+        let panel = |figure: &Figure| {
+            let mut lines = vec![Vec::new(); series.len()];
+            for (number, x, cell) in &placed {
+                lines[*number].extend(mark(*x, *figure, cell));
+            }
+            for line in &mut lines {
+                line.sort_by(|one: &Mark, other| one.x.total_cmp(&other.x));
+            }
+            let is_empty = lines.iter().all(Vec::is_empty);
+            (!is_empty).then(|| Panel { label: figure.label(), lines })
+        };
+        let mut panels: Vec<Panel> = FIGURES.iter().filter_map(panel).collect();
+        let others = OTHER_FIGURES.iter().filter_map(panel);
+        let missing = 2usize.saturating_sub(panels.len());
+        panels.extend(others.take(missing));
+        let mut unmeasured: Vec<String> =
+            header.points.iter().map(|point| series_of(header, point)).collect();
+        unmeasured.dedup();
+        unmeasured.retain(|name| !series.contains(name));
+        unmeasured.sort_unstable();
+        unmeasured.dedup();
+        let title = title(header, &panels, name);
+        let command = header.command.clone();
+        let x_label = label(name).to_owned();
+        Ok(Chart { title, command, runs: header.runs, x_label, x, series, unmeasured, panels })
+    }
+}
+
+/// True if a figure has a panel. A run without any entry has a duration all the same.
+fn is_drawn(figure: Figure) -> bool {
+    FIGURES.contains(&figure) || figure == Figure::AgreementTime
+}
+
+impl Horizontal {
+    fn of(header: &Header, place: usize) -> Self {
+        let mut values: Vec<String> = Vec::new();
+        for point in &header.points {
+            let value = &point.values[place];
+            if !values.contains(value) {
+                values.push(value.clone());
+            }
+        }
+        match values.iter().all(|value| number(value).is_some()) {
+            true => Horizontal::Numbers,
+            false => Horizontal::Names(values),
+        }
+    }
+
+    fn position(&self, value: &str) -> f64 {
+        match self {
+            Horizontal::Numbers => number(value).unwrap_or(0.0),
+            Horizontal::Names(names) => {
+                names.iter().position(|name| name == value).unwrap_or(0) as f64
+            }
+        }
+    }
+}
+
+fn number(value: &str) -> Option<f64> {
+    value.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// Returns the name of the series of a point: the algorithm and the values of all parameters except
+/// the first.
+fn series_of(header: &Header, point: &Point) -> String {
+    let others = header.swept.iter().skip(1).filter_map(|name| {
+        let value = &point.values[header.place(name)?];
+        Some(format!(", {name} {value}"))
+    });
+    point.algorithm.clone() + &others.collect::<String>()
+}
+
+fn mark(x: f64, figure: Figure, cell: &Cell) -> Option<Mark> {
+    let moments = cell.figures.get(&figure)?.moments();
+    let (low, high) = moments.confidence();
+    Some(Mark { x, mean: moments.mean(), low, high })
+}
+
+/// Returns the title: the figures, without their units, and the horizontal axis.
+fn title(header: &Header, panels: &[Panel], name: &str) -> String {
+    let plain = |text: &str| text.split(" [").next().unwrap_or(text).to_owned();
+    let figures: Vec<String> = panels.iter().map(|panel| plain(&panel.label)).collect();
+    let mut algorithms: Vec<&str> = header.points.iter().map(|it| it.algorithm.as_str()).collect();
+    algorithms.dedup();
+    let figures = figures.join(" and ");
+    let against = plain(label(name).split(", ").next().unwrap_or(name));
+    match algorithms.as_slice() {
+        [one] => format!("{one}: {figures} against the {against}"),
+        _ => {
+            let mut letters = figures.chars();
+            let first = letters.next().map(|it| it.to_uppercase().to_string()).unwrap_or_default();
+            format!("{first}{} against the {against}", letters.as_str())
+        }
+    }
+}

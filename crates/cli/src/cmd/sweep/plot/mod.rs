@@ -1,0 +1,58 @@
+//! Plots of a sweep: a panel for each of the main figures, with 95 % confidence intervals.
+
+mod chart;
+mod convert;
+mod scale;
+mod svg;
+
+use std::path::Path;
+
+use super::results::Results;
+use crate::cmd::failure::Failure;
+use chart::Chart;
+
+/// Format of a plot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Svg,
+    Png,
+    Pdf,
+}
+
+/// Returns the format that the extension of a file names.
+fn kind(path: &Path) -> Result<Kind, Failure> {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    match extension {
+        Some("svg") => Ok(Kind::Svg),
+        Some("png") => Ok(Kind::Png),
+        Some("pdf") => Ok(Kind::Pdf),
+        _ => {
+            let path = path.display();
+            Err(Failure::usage(format!(
+                "invalid value '{path}' for --plot: expected a file name that ends in .svg, .png \
+                 or .pdf"
+            )))
+        }
+    }
+}
+
+/// Rejects a file whose format cannot be written, before the runs start.
+pub(crate) fn check_extension(path: &Path) -> Result<(), Failure> {
+    match kind(path)? {
+        Kind::Svg => Ok(()),
+        Kind::Png | Kind::Pdf => convert::check(),
+    }
+}
+
+/// Draws the results and writes the file.
+pub(super) fn write(results: &Results, path: &Path) -> Result<(), Failure> {
+    let chart = Chart::new(results)?;
+    let svg = svg::draw(&chart);
+    let bytes = match kind(path)? {
+        Kind::Svg => svg.into_bytes(),
+        Kind::Png => convert::to_png(&svg)?,
+        Kind::Pdf => convert::to_pdf(&svg)?,
+    };
+    std::fs::write(path, bytes)
+        .map_err(|error| Failure::environment(format!("cannot write {}: {error}", path.display())))
+}

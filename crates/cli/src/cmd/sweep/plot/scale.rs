@@ -1,0 +1,103 @@
+//! Axes: positions of values, and round numbers.
+
+/// Ratio of the largest to the smallest mean from which an axis is logarithmic: on a linear one the
+/// small values would lie on each other.
+const LOGARITHMIC_FROM: f64 = 40.0;
+
+/// Maps values to positions between 0 and 1.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scale {
+    low: f64,
+    high: f64,
+    pub(super) is_logarithmic: bool,
+}
+
+impl Scale {
+    /// Creates the horizontal axis of numbers.
+    pub(super) fn horizontal(values: impl Iterator<Item = f64>) -> Self {
+        let (low, high) = range(values).unwrap_or((0.0, 1.0));
+        let margin = if high > low { (high - low) * 0.02 } else { 0.5 };
+        Scale { low: low - margin, high: high + margin, is_logarithmic: false }
+    }
+
+    /// Creates the vertical axis of figures, from 0, or logarithmic if they differ much.
+    pub(super) fn vertical(values: impl Iterator<Item = f64> + Clone) -> Self {
+        let positive = range(values.clone().filter(|value| *value > 0.0));
+        let all = range(values).unwrap_or((0.0, 1.0));
+        match positive {
+            Some((low, high)) if all.0 > 0.0 && high / low >= LOGARITHMIC_FROM => {
+                Scale { low: low / 1.2, high: high * 1.2, is_logarithmic: true }
+            }
+            _ => {
+                let high = if all.1 > 0.0 { all.1 * 1.06 } else { 1.0 };
+                Scale { low: all.0.min(0.0), high, is_logarithmic: false }
+            }
+        }
+    }
+
+    /// Returns the position of a value.
+    pub(super) fn position(&self, value: f64) -> f64 {
+        let position = match self.is_logarithmic {
+            true => (value.max(self.low) / self.low).ln() / (self.high / self.low).ln(),
+            false => (value - self.low) / (self.high - self.low),
+        };
+        position.clamp(0.0, 1.0)
+    }
+
+    /// Returns round numbers within the range, about `wanted` of them.
+    pub(super) fn ticks(&self, wanted: usize) -> Vec<f64> {
+        if self.is_logarithmic {
+            let decades = (-6..13).map(|power| 10f64.powi(power));
+            let ticks = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|first| first * decade));
+            return ticks.filter(|tick| (self.low..=self.high).contains(tick)).collect();
+        }
+        let step = round_step((self.high - self.low) / wanted.max(1) as f64);
+        let first = (self.low / step).ceil() as i64;
+        let last = (self.high / step).floor() as i64;
+        (first..=last).map(|number| number as f64 * step).collect()
+    }
+}
+
+/// Returns the least of 1, 2, 5, 10, … that is at least the value.
+fn round_step(value: f64) -> f64 {
+    let decade = 10f64.powf(value.log10().floor());
+    let steps = [1.0, 2.0, 5.0].map(|first| first * decade);
+    steps.into_iter().find(|step| *step >= value * 0.999).unwrap_or(10.0 * decade)
+}
+
+fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.fold(None, |ends: Option<(f64, f64)>, value| {
+        let (low, high) = ends.unwrap_or((value, value));
+        Some((low.min(value), high.max(value)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_numbers_in_range() {
+        let scale = Scale::horizontal([3.0, 50.0].into_iter());
+        assert_eq!(scale.ticks(6), [10.0, 20.0, 30.0, 40.0, 50.0]);
+        let scale = Scale::vertical([4.0, 98.0].into_iter());
+        assert_eq!(scale.ticks(5), [0.0, 50.0, 100.0]);
+        assert!(!scale.is_logarithmic && scale.position(0.0) == 0.0);
+    }
+
+    #[test]
+    fn wide_ranges_are_logarithmic() {
+        let scale = Scale::vertical([3.0, 30.0, 3000.0].into_iter());
+        assert!(scale.is_logarithmic);
+        let [low, middle, high] = [3.0, 30.0, 300.0].map(|value| scale.position(value));
+        assert!((middle - low - (high - middle)).abs() < 1e-9);
+        assert!(!Scale::vertical([0.0, 3000.0].into_iter()).is_logarithmic, "0 has no logarithm");
+    }
+
+    #[test]
+    fn single_values_have_an_axis() {
+        let scale = Scale::horizontal([5.0].into_iter());
+        assert!((scale.position(5.0) - 0.5).abs() < 1e-9 && !scale.ticks(6).is_empty());
+        assert!(Scale::vertical([0.0].into_iter()).position(0.0) == 0.0);
+    }
+}

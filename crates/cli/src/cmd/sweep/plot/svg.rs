@@ -1,0 +1,292 @@
+//! Draws a plot as SVG. Colours and sizes are attributes, so that converters and editors show the
+//! same picture. Series differ in marker and dash pattern as well as in colour.
+
+use std::fmt::Write;
+
+use tenure_trace::plain;
+
+use super::chart::{Chart, Horizontal, Mark, Panel};
+use super::scale::Scale;
+use crate::cmd::output::wrapped;
+use crate::cmd::simulate::rows::figure;
+
+/// Width in pixels. Letters of 13 pixels are readable at 500 pixels too.
+const WIDTH: f64 = 560.0;
+
+/// Height of a panel with its axes.
+const PANEL_HEIGHT: f64 = 270.0;
+
+/// Frame of the curves in a panel.
+const LEFT: f64 = 66.0;
+const RIGHT: f64 = WIDTH - 14.0;
+const TOP: f64 = 10.0;
+const BOTTOM: f64 = PANEL_HEIGHT - 46.0;
+
+const MARGIN: f64 = 12.0;
+const LINE_HEIGHT: f64 = 18.0;
+
+/// Approximate width of a letter of 13 pixels.
+const LETTER_WIDTH: f64 = 7.2;
+
+/// Characters of a line of the footer, of the notes, and of the title.
+const FOOTER_CHARS: usize = 84;
+const NOTE_CHARS: usize = 80;
+const TITLE_CHARS: usize = 62;
+
+/// Minimum distance of numbers at an axis.
+const MIN_TICK_DISTANCE: f64 = 16.0;
+
+/// Number of points of a series from which markers are smaller.
+const MANY_POINTS: usize = 20;
+
+const INK: &str = "#1b1f24";
+const SOFT: &str = "#59626c";
+const FAINT: &str = "#e2e5e9";
+
+/// Colours with different brightness, for colour-blind readers and printers.
+const COLOURS: [&str; 8] =
+    ["#0b61a4", "#b34d00", "#00684c", "#7b3fa0", "#8a6000", "#00788a", "#b0235f", "#1b1f24"];
+
+const DASHES: [&str; 4] = ["none", "7 3", "2 3", "9 3 2 3"];
+
+/// Draws the plot and returns an SVG document.
+pub(super) fn draw(chart: &Chart) -> String {
+    let mut content = String::new();
+    let mut y = MARGIN + 8.0;
+    for line in wrapped(&chart.title, TITLE_CHARS) {
+        let attributes = format!("font-size=\"15\" font-weight=\"bold\" fill=\"{INK}\"");
+        add(&mut content, &text(MARGIN, y + 6.0, "start", &attributes, &line));
+        y += 20.0;
+    }
+    y = legend(&mut content, chart, y + 4.0);
+    for panel in &chart.panels {
+        add(&mut content, &format!("<g transform=\"translate(0 {y:.1})\">"));
+        draw_panel(&mut content, chart, panel);
+        add(&mut content, "</g>");
+        y += PANEL_HEIGHT;
+    }
+    let runs = chart.runs;
+    let mut note = format!("Marks: means of {runs} runs. Bars: 95 % confidence intervals.");
+    if !chart.unmeasured.is_empty() {
+        note.push_str(&format!(" Not measured: {}.", chart.unmeasured.join("; ")));
+    }
+    let soft = format!("font-size=\"12\" fill=\"{SOFT}\"");
+    for line in wrapped(&note, NOTE_CHARS) {
+        add(&mut content, &text(MARGIN, y + 8.0, "start", &soft, &line));
+        y += LINE_HEIGHT;
+    }
+    let mono = format!("font-size=\"10.5\" font-family=\"monospace\" fill=\"{SOFT}\"");
+    for line in footer(&chart.command) {
+        add(&mut content, &text(MARGIN, y + 8.0, "start", &mono, &line));
+        y += 14.0;
+    }
+    y += MARGIN;
+    let title = escaped(&chart.title);
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {y}\" width=\"{WIDTH}\" \
+         height=\"{y}\" font-family=\"sans-serif\" font-size=\"13\" role=\"img\" \
+         aria-labelledby=\"title\">\n<title id=\"title\">{title}</title>\n\
+         <rect width=\"{WIDTH}\" height=\"{y}\" fill=\"#ffffff\"/>\n{content}</svg>\n"
+    )
+}
+
+/// Splits the command into lines that end in a backslash, as in a shell.
+fn footer(command: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for line in wrapped(command, FOOTER_CHARS - 2) {
+        if let Some(last) = lines.last_mut() {
+            last.push_str(" \\");
+        }
+        let mut rest = line.as_str();
+        // A long list is broken after a comma, without blanks.
+        while let Some(comma) = comma_before(rest, FOOTER_CHARS - 2) {
+            let (start, end) = rest.split_at(comma + 1);
+            lines.push(format!("{start}\\"));
+            rest = end;
+        }
+        lines.push(rest.to_owned());
+    }
+    lines
+}
+
+/// Returns the last comma before this position, if the text is longer.
+fn comma_before(text: &str, position: usize) -> Option<usize> {
+    let (end, _) = text.char_indices().nth(position)?;
+    text[..end].rfind(',')
+}
+
+/// Draws the names of the series. Returns the lower end.
+fn legend(content: &mut String, chart: &Chart, top: f64) -> f64 {
+    let (mut x, mut y) = (MARGIN, top + LINE_HEIGHT);
+    for (number, name) in chart.series.iter().enumerate() {
+        let width = LETTER_WIDTH * name.chars().count() as f64 + 44.0;
+        if x + width > WIDTH && x > MARGIN {
+            (x, y) = (MARGIN, y + LINE_HEIGHT);
+        }
+        let (line, middle) = (stroke(number), y - 4.5);
+        let end = x + 24.0;
+        add(content, &format!("<path d=\"M{x:.1} {middle:.1}H{end:.1}\" {line}/>"));
+        add(content, &marker(number, x + 12.0, middle, 1.0));
+        let ink = format!("fill=\"{INK}\"");
+        add(content, &text(x + 30.0, y, "start", &ink, name));
+        x += width;
+    }
+    y + LINE_HEIGHT
+}
+
+fn draw_panel(content: &mut String, chart: &Chart, panel: &Panel) {
+    let marks = || panel.lines.iter().flatten();
+    let x = match &chart.x {
+        Horizontal::Numbers => Scale::horizontal(marks().map(|mark| mark.x)),
+        Horizontal::Names(names) => Scale::horizontal([-0.3, names.len() as f64 - 0.7].into_iter()),
+    };
+    let y = Scale::vertical(marks().flat_map(|mark| [mark.mean, mark.high.max(mark.mean)]));
+    let place = |mark: &Mark, value: f64| {
+        (LEFT + x.position(mark.x) * (RIGHT - LEFT), BOTTOM - y.position(value) * (BOTTOM - TOP))
+    };
+    horizontal_axis(content, chart, x);
+    vertical_axis(content, &panel.label, y);
+    add(
+        content,
+        &format!("<path d=\"M{LEFT} {TOP}V{BOTTOM}H{RIGHT}\" fill=\"none\" stroke=\"{SOFT}\"/>"),
+    );
+    for (number, line) in panel.lines.iter().enumerate().filter(|(_, line)| !line.is_empty()) {
+        let points: Vec<String> = line
+            .iter()
+            .map(|mark| place(mark, mark.mean))
+            .map(|(x, y)| format!("{x:.1},{y:.1}"))
+            .collect();
+        let points = points.join(" ");
+        let name = escaped(&chart.series[number]);
+        add(content, &format!("<g><title>{name}</title>"));
+        add(content, &format!("<polyline points=\"{points}\" {}/>", stroke(number)));
+        let size = if line.len() > MANY_POINTS { 0.6 } else { 1.0 };
+        for mark in line {
+            let (left, middle) = place(mark, mark.mean);
+            let ends = (place(mark, mark.low).1, place(mark, mark.high).1);
+            add(content, &error_bar(number, left, ends, size));
+            add(content, &marker(number, left, middle, size));
+        }
+        add(content, "</g>");
+    }
+}
+
+fn horizontal_axis(content: &mut String, chart: &Chart, x: Scale) {
+    let soft = format!("font-size=\"12\" fill=\"{SOFT}\"");
+    let ticks: Vec<(f64, String)> = match &chart.x {
+        Horizontal::Numbers => x.ticks(8).into_iter().map(|tick| (tick, figure(tick))).collect(),
+        Horizontal::Names(names) => {
+            names.iter().enumerate().map(|(place, name)| (place as f64, name.clone())).collect()
+        }
+    };
+    let mut last = f64::NEG_INFINITY;
+    for (tick, name) in ticks {
+        let at = LEFT + x.position(tick) * (RIGHT - LEFT);
+        let half = LETTER_WIDTH * name.chars().count() as f64 / 2.0;
+        if at - half < last {
+            continue;
+        }
+        last = at + half + 6.0;
+        add(content, &format!("<path d=\"M{at:.1} {TOP}V{BOTTOM}\" stroke=\"{FAINT}\"/>"));
+        add(content, &text(at, BOTTOM + 16.0, "middle", &soft, &name));
+    }
+    let ink = format!("fill=\"{INK}\"");
+    let middle = (LEFT + RIGHT) / 2.0;
+    add(content, &text(middle, BOTTOM + 35.0, "middle", &ink, &chart.x_label));
+}
+
+fn vertical_axis(content: &mut String, label: &str, y: Scale) {
+    let soft = format!("font-size=\"12\" fill=\"{SOFT}\"");
+    let mut last = f64::INFINITY;
+    for tick in y.ticks(8) {
+        let at = BOTTOM - y.position(tick) * (BOTTOM - TOP);
+        if last - at < MIN_TICK_DISTANCE {
+            continue;
+        }
+        last = at;
+        add(content, &format!("<path d=\"M{LEFT} {at:.1}H{RIGHT}\" stroke=\"{FAINT}\"/>"));
+        add(content, &text(LEFT - 7.0, at + 4.0, "end", &soft, &figure(tick)));
+    }
+    let label = if y.is_logarithmic { format!("{label}, logarithmic") } else { label.to_owned() };
+    let middle = (TOP + BOTTOM) / 2.0;
+    let turned = format!("fill=\"{INK}\" transform=\"rotate(-90 16 {middle:.1})\"");
+    add(content, &text(16.0, middle, "middle", &turned, &label));
+}
+
+fn colour(series: usize) -> &'static str {
+    COLOURS[series % COLOURS.len()]
+}
+
+/// Returns the attributes of the line of a series.
+fn stroke(series: usize) -> String {
+    let dash = DASHES[(series / 2) % DASHES.len()];
+    let colour = colour(series);
+    format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.4\" stroke-dasharray=\"{dash}\"")
+}
+
+/// Returns the bar of a confidence interval, with a serif at each end.
+fn error_bar(series: usize, x: f64, (low, high): (f64, f64), size: f64) -> String {
+    let serif = 3.0 * size;
+    let (left, width, colour) = (x - serif, 2.0 * serif, colour(series));
+    format!(
+        "<path d=\"M{x:.1} {low:.1}V{high:.1}M{left:.1} {low:.1}h{width:.1}M{left:.1} \
+         {high:.1}h{width:.1}\" fill=\"none\" stroke=\"{colour}\"/>"
+    )
+}
+
+/// Returns the marker of a series.
+fn marker(series: usize, x: f64, y: f64, size: f64) -> String {
+    let shape = match series % 6 {
+        0 => "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z",
+        1 => "M-4 -4H4V4H-4Z",
+        2 => "M0 -5L5 4H-5Z",
+        3 => "M0 -5.5L5.5 0L0 5.5L-5.5 0Z",
+        4 => "M0 5L5 -4H-5Z",
+        _ => "M-4.5 -4.5L4.5 4.5M-4.5 4.5L4.5 -4.5",
+    };
+    let colour = colour(series);
+    let fill = if series % 12 < 6 { colour } else { "#ffffff" };
+    format!(
+        "<path transform=\"translate({x:.1} {y:.1}) scale({size})\" d=\"{shape}\" fill=\"{fill}\" \
+         stroke=\"{colour}\" stroke-width=\"1.4\"/>"
+    )
+}
+
+fn text(x: f64, y: f64, anchor: &str, attributes: &str, label: &str) -> String {
+    let label = escaped(label);
+    format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" {attributes}>{label}</text>")
+}
+
+/// Escapes text for XML, and control characters.
+fn escaped(text: &str) -> String {
+    let text = plain(text).replace('&', "&amp;");
+    text.replace('<', "&lt;").replace('>', "&gt;")
+}
+
+fn add(content: &mut String, element: &str) {
+    writeln!(content, "{element}").expect("writing to a string succeeds");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_commands_are_broken_as_in_a_shell() {
+        let names: Vec<String> = (0..30).map(|number| format!("lock-{number}")).collect();
+        let command = format!("tenure compare mutex --only {} --sweep n=3..50", names.join(","));
+        let lines = footer(&command);
+        assert!(
+            lines.len() > 3 && lines.iter().all(|line| line.len() <= FOOTER_CHARS),
+            "{lines:?}"
+        );
+        let joined = lines.join("\n").replace(" \\\n", " ").replace("\\\n", "");
+        assert_eq!(joined, command);
+        assert_eq!(footer("tenure list"), ["tenure list"]);
+    }
+
+    #[test]
+    fn text_is_escaped() {
+        assert_eq!(escaped("a<b>&\u{1b}"), "a&lt;b&gt;&amp;\\u{1b}");
+    }
+}

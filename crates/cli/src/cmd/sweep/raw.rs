@@ -1,0 +1,57 @@
+//! The figures of single runs, as CSV.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::csv::line;
+use super::figure::exact;
+use super::perform::RawRun;
+use super::results::{Header, Point};
+use crate::cmd::failure::Failure;
+
+/// A file with a line for each figure of each run.
+pub(super) struct RawFile {
+    path: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl RawFile {
+    /// Creates the file and writes the head.
+    pub(super) fn create(path: &Path, header: &Header) -> Result<Self, Failure> {
+        let file = File::create(path).map_err(|error| failure(path, &error))?;
+        let mut raw = RawFile { path: path.to_owned(), file: BufWriter::new(file) };
+        let parameters = header.parameters.iter().map(String::as_str);
+        let head = ["algorithm"].into_iter().chain(parameters).chain(["seed", "figure", "value"]);
+        raw.write(&line(head))?;
+        Ok(raw)
+    }
+
+    /// Adds the runs of a point.
+    pub(super) fn add(&mut self, point: &Point, runs: &[RawRun]) -> Result<(), Failure> {
+        for (seed, figures) in runs {
+            let seed = seed.to_string();
+            for (figure, value) in figures {
+                let value = exact(*value);
+                let values = point.values.iter().map(String::as_str);
+                let cells = [point.algorithm.as_str()].into_iter().chain(values);
+                let text = line(cells.chain([seed.as_str(), figure.name(), &value]));
+                self.write(&text)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes everything to the file.
+    pub(super) fn finish(mut self) -> Result<(), Failure> {
+        self.file.flush().map_err(|error| failure(&self.path, &error))
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), Failure> {
+        self.file.write_all(text.as_bytes()).map_err(|error| failure(&self.path, &error))
+    }
+}
+
+fn failure(path: &Path, error: &io::Error) -> Failure {
+    Failure::environment(format!("cannot write {}: {error}", path.display()))
+}

@@ -1,0 +1,181 @@
+//! The results of a sweep. All outputs are functions of them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use tenure_core::Judgement;
+use tenure_sim::{Report, Sample};
+
+use super::figure::{Figure, figures};
+use crate::cmd::failure::Status;
+use crate::cmd::simulate::plan::Plan;
+
+/// The measured points, and the results of their runs.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Results {
+    pub(super) header: Header,
+    /// Results of each point, in the order of the header.
+    pub(super) cells: Vec<Cell>,
+}
+
+/// Description of the measurements: the same for all shards of the runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Header {
+    /// Version of the program.
+    pub(super) version: String,
+    /// Command line without the options that do not change the results.
+    pub(super) command: String,
+    /// Seed of the first run of each point.
+    pub(super) seed: u64,
+    /// Number of runs of each point.
+    pub(super) runs: u64,
+    /// Names of the parameters in the output.
+    pub(super) parameters: Vec<String>,
+    /// Names of the parameters with several values, in the order of the options.
+    pub(super) swept: Vec<String>,
+    pub(super) points: Vec<Point>,
+}
+
+/// A combination of an algorithm and values of the parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Point {
+    /// Name of the algorithm, with its variants after `+`.
+    pub(super) algorithm: String,
+    /// Values of the parameters, as on the command line; empty if one does not apply.
+    pub(super) values: Vec<String>,
+    /// Reason why it is not run.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(super) refused: Option<String>,
+    /// Digest of the settings, which includes the content of files.
+    pub(super) digest: String,
+}
+
+/// The results of the runs of one point.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Cell {
+    pub(super) runs: u64,
+    /// Number of runs in which a property that counts was not decided.
+    pub(super) incomplete: u64,
+    /// Violated properties that count as failures, by name.
+    pub(super) violated: BTreeMap<String, Broken>,
+    pub(super) figures: BTreeMap<Figure, Sample>,
+}
+
+/// The violations of a property.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Broken {
+    /// Number of runs with a violation.
+    pub(super) runs: u64,
+    /// Seed of the first such run.
+    pub(super) seed: u64,
+    /// Command that replays this run.
+    pub(super) replay: String,
+}
+
+impl Cell {
+    /// Adds one run. Returns its figures, in millionths.
+    pub(super) fn add(&mut self, plan: &Plan, report: &Report) -> Vec<(Figure, u64)> {
+        self.runs += 1;
+        let figures = figures(plan, report);
+        for (figure, value) in &figures {
+            self.figures.entry(*figure).or_default().add(*value);
+        }
+        let counted = || report.findings.iter().filter(|finding| plan.counts(finding.property));
+        let is_undecided = counted().any(|it| it.judgement == Judgement::Incomplete);
+        self.incomplete += u64::from(is_undecided);
+        for finding in counted().filter(|it| it.judgement == Judgement::Violated) {
+            let name = finding.property.name().to_owned();
+            let replay = || plan.replay(&plan.settings(report.seed));
+            let first = || Broken { runs: 0, seed: report.seed, replay: replay() };
+            self.violated.entry(name).or_insert_with(first).runs += 1;
+        }
+        figures
+    }
+
+    /// Adds the runs of another share of this point.
+    pub(super) fn merge(&mut self, other: &Cell) {
+        self.runs += other.runs;
+        self.incomplete += other.incomplete;
+        for (figure, sample) in &other.figures {
+            self.figures.entry(*figure).or_default().merge(sample);
+        }
+        for (name, broken) in &other.violated {
+            let Some(known) = self.violated.get_mut(name) else {
+                self.violated.insert(name.clone(), broken.clone());
+                continue;
+            };
+            let runs = known.runs + broken.runs;
+            if broken.seed < known.seed {
+                *known = broken.clone();
+            }
+            known.runs = runs;
+        }
+    }
+
+    /// Returns the largest number of runs that violate one property.
+    pub(super) fn violated_runs(&self) -> u64 {
+        self.violated.values().map(|broken| broken.runs).max().unwrap_or(0)
+    }
+}
+
+impl Results {
+    /// Returns the points that were run, with their results.
+    pub(super) fn measured(&self) -> impl Iterator<Item = (&Point, &Cell)> {
+        self.all().filter(|(point, _)| point.refused.is_none())
+    }
+
+    /// Returns all points with their results.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&Point, &Cell)> {
+        self.header.points.iter().zip(&self.cells)
+    }
+
+    /// Returns the exit status of the command.
+    pub(super) fn status(&self) -> Status {
+        if self.cells.iter().any(|cell| !cell.violated.is_empty()) {
+            return Status::Violated;
+        }
+        let is_undecided = self.cells.iter().any(|cell| cell.incomplete > 0);
+        if is_undecided { Status::Incomplete } else { Status::Success }
+    }
+}
+
+impl Header {
+    /// Returns the position of a parameter.
+    pub(super) fn place(&self, parameter: &str) -> Option<usize> {
+        self.parameters.iter().position(|name| name == parameter)
+    }
+}
+
+/// Returns the digest of a text (FNV-1a, 64 bits), which tells changed files from equal ones.
+pub(super) fn digest(text: &str) -> String {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merged_violations_keep_the_first_seed() {
+        let cell = |seed: u64| {
+            let broken = Broken { runs: 2, seed, replay: format!("seed {seed}") };
+            let violated = BTreeMap::from([("order".to_owned(), broken)]);
+            Cell { runs: 5, violated, ..Cell::default() }
+        };
+        let (mut forth, mut back) = (cell(3), cell(9));
+        forth.merge(&cell(9));
+        back.merge(&cell(3));
+        assert_eq!(forth, back);
+        let broken = &forth.violated["order"];
+        assert_eq!((forth.runs, broken.runs, broken.replay.as_str()), (10, 4, "seed 3"));
+    }
+
+    #[test]
+    fn digest_matches_published_values() {
+        // The test vectors of the reference implementation.
+        assert_eq!(digest(""), "cbf29ce484222325");
+        assert_eq!(digest("a"), "af63dc4c8601ec8c");
+        assert_eq!(digest("foobar"), "85944171f73967e8");
+    }
+}

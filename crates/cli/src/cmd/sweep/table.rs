@@ -1,0 +1,137 @@
+//! Results as a table for people.
+
+use std::collections::BTreeMap;
+
+use super::figure::Figure;
+use super::results::{Broken, Cell, Point, Results};
+use crate::cmd::simulate::rows::{Rows, figure};
+
+/// Figures of the table, in this order; those that no point has are left out.
+const FIGURES: [(Figure, &str); 5] = [
+    (Figure::MessagesPerEntry, "messages/entry"),
+    (Figure::MessagesPerElection, "messages/election"),
+    (Figure::MessagesPerAgreement, "messages/agreement"),
+    (Figure::WaitingTime, "waiting time"),
+    (Figure::Duration, "duration"),
+];
+
+/// Formats the results: a line for each point.
+pub(super) fn table(results: &Results) -> String {
+    let header = &results.header;
+    let last = header.seed.wrapping_add(header.runs - 1);
+    let points = results.measured().count();
+    let many = if points == 1 { "point" } else { "points" };
+    let mut rows = Rows::new(&format!("{points} {many}, seeds {} to {last} each", header.seed));
+    let figures = FIGURES.iter().filter(|(figure, _)| {
+        results.measured().any(|(_, cell)| cell.figures.contains_key(figure))
+    });
+    let figures: Vec<&(Figure, &str)> = figures.collect();
+    let mut lines = vec![head(results, &figures)];
+    lines.extend(results.measured().map(|(point, cell)| line(results, point, cell, &figures)));
+    for line in aligned(&lines) {
+        rows.line(&line);
+    }
+    rows.line("");
+    rows.line(
+        "  ±: half of the 95 % confidence interval of the mean; p99: 99 % of runs have at most",
+    );
+    for (point, _) in results.all() {
+        if let Some(reason) = &point.refused {
+            rows.line(&format!("  not run: {}, {reason}", place(results, point)));
+        }
+    }
+    violations(&mut rows, results);
+    rows.into_text()
+}
+
+/// Adds the violations of each algorithm: the number of points, and a command for the first.
+fn violations(rows: &mut Rows, results: &Results) {
+    let mut found: BTreeMap<(&str, &str), Vec<(&Point, &Broken)>> = BTreeMap::new();
+    for (point, cell) in results.measured() {
+        for (property, broken) in &cell.violated {
+            let key = (point.algorithm.as_str(), property.as_str());
+            found.entry(key).or_default().push((point, broken));
+        }
+    }
+    for ((_, property), points) in found {
+        let [(point, broken), others @ ..] = points.as_slice() else { continue };
+        let (runs, place) = (broken.runs, place(results, point));
+        let more = match others.len() {
+            0 => String::new(),
+            1 => ", and at 1 other point".to_owned(),
+            more => format!(", and at {more} other points"),
+        };
+        rows.line(&format!("  VIOLATED: {property}, in {runs} runs of {place}{more}"));
+        rows.line(&format!("  again:  {}", broken.replay));
+    }
+}
+
+/// Returns the parameters that have a column: those with several values.
+fn columns(results: &Results) -> impl Iterator<Item = usize> + '_ {
+    let header = &results.header;
+    let swept = header.swept.iter().filter_map(|name| header.place(name));
+    let none = header.swept.is_empty().then(|| header.place("n")).flatten();
+    swept.chain(none)
+}
+
+fn head(results: &Results, figures: &[&(Figure, &str)]) -> Vec<String> {
+    let mut cells = vec!["algorithm".to_owned()];
+    cells.extend(columns(results).map(|place| results.header.parameters[place].clone()));
+    for (_, name) in figures {
+        cells.extend([(*name).to_owned(), "p99".to_owned()]);
+    }
+    cells.push("broken".to_owned());
+    cells
+}
+
+fn line(results: &Results, point: &Point, cell: &Cell, figures: &[&(Figure, &str)]) -> Vec<String> {
+    let mut cells = vec![point.algorithm.clone()];
+    cells.extend(columns(results).map(|place| point.values[place].clone()));
+    for (name, _) in figures {
+        let Some(sample) = cell.figures.get(name) else {
+            cells.extend(["–".to_owned(), "–".to_owned()]);
+            continue;
+        };
+        let moments = sample.moments();
+        let (_, high) = moments.confidence();
+        let half = figure(high - moments.mean());
+        cells.push(format!("{} ± {half}", figure(moments.mean())));
+        cells.push(figure(sample.quantile(990)));
+    }
+    cells.push(match (cell.violated.is_empty(), cell.incomplete) {
+        (false, _) => "VIOLATED".to_owned(),
+        (true, 0) => "none".to_owned(),
+        (true, runs) => format!("undecided {runs}"),
+    });
+    cells
+}
+
+/// Describes a point in words.
+fn place(results: &Results, point: &Point) -> String {
+    let header = &results.header;
+    let values = columns(results).map(|place| {
+        let (name, value) = (&header.parameters[place], &point.values[place]);
+        format!(" {name}={value}")
+    });
+    format!("{}{}", point.algorithm, values.collect::<String>())
+}
+
+/// Aligns cells in columns: the first to the left, figures to the right.
+fn aligned(lines: &[Vec<String>]) -> Vec<String> {
+    let columns = lines.first().map_or(0, Vec::len);
+    let width = |column: usize| lines.iter().map(|it| it[column].chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let aligned = |cells: &Vec<String>| {
+        let mut text = String::new();
+        for (place, (cell, width)) in cells.iter().zip(&widths).enumerate() {
+            let padded = match place {
+                0 => format!("{cell:<width$}"),
+                _ if place + 1 == columns => format!("  {cell}"),
+                _ => format!("  {cell:>width$}"),
+            };
+            text.push_str(&padded);
+        }
+        text
+    };
+    lines.iter().map(aligned).collect()
+}

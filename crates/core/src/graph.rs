@@ -1,0 +1,331 @@
+//! Undirected graphs over the processes of a group: neighbours, distances and paths.
+
+use core::fmt;
+use core::hash::{Hash, Hasher};
+
+use alloc::collections::{BTreeSet, VecDeque};
+use alloc::vec::Vec;
+use alloc::{format, vec};
+
+use crate::process::ProcessId;
+use crate::tree::{Tree, TreeError};
+
+mod shapes;
+mod words;
+
+pub use shapes::near_square;
+pub use words::ParseGraphError;
+
+/// An edge: its two ends, the smaller process first, and its weight.
+pub type Edge = (ProcessId, ProcessId, u64);
+
+/// An undirected graph whose vertices are the processes of a group. It may be disconnected.
+///
+/// Every edge has a weight of at least 1, which is 1 unless stated otherwise.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Graph {
+    /// Neighbours of each vertex, ascending.
+    neighbours: Vec<Vec<ProcessId>>,
+    /// Weight of the edge to each neighbour, in the same order.
+    weights: Vec<Vec<u64>>,
+}
+
+/// Error: the edges do not form a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GraphError {
+    /// An edge joins a vertex with itself.
+    SelfLoop(ProcessId),
+    /// Two edges join the same vertices.
+    DuplicateEdge(ProcessId, ProcessId),
+    /// An edge names a vertex outside of the group.
+    VertexOutOfRange {
+        /// Vertex that the edge names.
+        vertex: ProcessId,
+        /// Number of vertices.
+        vertices: u32,
+    },
+    /// The weight of an edge is 0.
+    ZeroWeight(ProcessId, ProcessId),
+    /// The vertices form no hypercube: their number is not a power of two.
+    NotAPowerOfTwo(u32),
+}
+
+impl fmt::Display for GraphError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GraphError::SelfLoop(vertex) => {
+                write!(f, "edge {vertex} – {vertex} joins a vertex with itself")
+            }
+            GraphError::DuplicateEdge(one, other) => {
+                write!(f, "edge {one} – {other} occurs twice")
+            }
+            GraphError::VertexOutOfRange { vertex, vertices } => {
+                write!(f, "vertex {vertex} is outside of the group P1 to P{vertices}")
+            }
+            GraphError::ZeroWeight(one, other) => {
+                write!(f, "edge {one} – {other} has the weight 0: expected at least 1")
+            }
+            GraphError::NotAPowerOfTwo(size) => {
+                write!(f, "a hypercube of {size} vertices does not exist: expected a power of two")
+            }
+        }
+    }
+}
+
+impl core::error::Error for GraphError {}
+
+impl Graph {
+    /// Creates the graph with these weighted edges over `vertices` processes. The order of edges,
+    /// and of the ends of an edge, does not matter.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError`] for the first edge that is a self loop, occurs twice, has a weight of 0, or
+    /// has an end outside of the group.
+    pub fn new(vertices: u32, edges: impl IntoIterator<Item = Edge>) -> Result<Self, GraphError> {
+        let mut joined: Vec<Vec<(ProcessId, u64)>> = vec![Vec::new(); vertices as usize];
+        let mut seen = BTreeSet::new();
+        for (one, other, weight) in edges {
+            if let Some(vertex) = [one, other].into_iter().find(|end| end.0 >= vertices) {
+                return Err(GraphError::VertexOutOfRange { vertex, vertices });
+            }
+            if one == other {
+                return Err(GraphError::SelfLoop(one));
+            }
+            if weight == 0 {
+                return Err(GraphError::ZeroWeight(one, other));
+            }
+            if !seen.insert((one.min(other), one.max(other))) {
+                return Err(GraphError::DuplicateEdge(one, other));
+            }
+            joined[one.index()].push((other, weight));
+            joined[other.index()].push((one, weight));
+        }
+        for ends in &mut joined {
+            ends.sort_unstable();
+        }
+        let (neighbours, weights) = joined.into_iter().map(|ends| ends.into_iter().unzip()).unzip();
+        Ok(Graph { neighbours, weights })
+    }
+
+    /// Returns the number of vertices.
+    pub fn vertices(&self) -> u32 {
+        ProcessId::at(self.neighbours.len()).0
+    }
+
+    /// Returns the neighbours of a vertex, in ascending order.
+    ///
+    /// # Panics
+    ///
+    /// If the graph does not contain the vertex.
+    pub fn neighbours(&self, vertex: ProcessId) -> &[ProcessId] {
+        &self.neighbours[vertex.index()]
+    }
+
+    /// Returns the number of neighbours of a vertex.
+    ///
+    /// # Panics
+    ///
+    /// If the graph does not contain the vertex.
+    pub fn degree(&self, vertex: ProcessId) -> usize {
+        self.neighbours(vertex).len()
+    }
+
+    /// Returns the weight of the edge between two vertices, or `None` if there is no such edge.
+    pub fn weight(&self, one: ProcessId, other: ProcessId) -> Option<u64> {
+        let place = self.neighbours.get(one.index())?.binary_search(&other).ok()?;
+        Some(self.weights[one.index()][place])
+    }
+
+    /// Returns true if an edge joins the two vertices.
+    pub fn has_edge(&self, one: ProcessId, other: ProcessId) -> bool {
+        self.weight(one, other).is_some()
+    }
+
+    /// Returns all edges, each once and with the smaller end first, in ascending order.
+    pub fn edges(&self) -> impl Iterator<Item = Edge> + '_ {
+        let all = self.neighbours.iter().zip(&self.weights).enumerate();
+        all.flat_map(|(place, (neighbours, weights))| {
+            let one = ProcessId::at(place);
+            let ends = neighbours.iter().zip(weights).filter(move |(other, _)| one < **other);
+            ends.map(move |(other, weight)| (one, *other, *weight))
+        })
+    }
+
+    /// Returns the number of edges.
+    pub fn edge_count(&self) -> usize {
+        self.neighbours.iter().map(Vec::len).sum::<usize>() / 2
+    }
+
+    /// Returns true if all weights are 1.
+    pub fn has_unit_weights(&self) -> bool {
+        self.weights.iter().flatten().all(|weight| *weight == 1)
+    }
+
+    /// Returns true if a path joins any two vertices. The empty graph is connected.
+    pub fn is_connected(&self) -> bool {
+        self.neighbours.is_empty() || self.distances(ProcessId(0)).iter().all(Option::is_some)
+    }
+
+    /// Returns true if the graph is connected, has a vertex, and has no cycle.
+    pub fn is_tree(&self) -> bool {
+        self.edge_count() + 1 == self.neighbours.len() && self.is_connected()
+    }
+
+    /// Returns the graph as a tree rooted at the first process, without weights.
+    ///
+    /// # Errors
+    ///
+    /// [`TreeError`] if the graph is not a tree.
+    pub fn to_tree(&self) -> Result<Tree, TreeError> {
+        Tree::with_edges(self.vertices(), self.edges().map(|(one, other, _)| (one, other)))
+    }
+
+    /// Returns the number of edges on a shortest path from `source` to each vertex: `None` for a
+    /// vertex without such a path.
+    ///
+    /// # Panics
+    ///
+    /// If the graph does not contain the vertex.
+    pub fn distances(&self, source: ProcessId) -> Vec<Option<u32>> {
+        let mut distances = vec![None; self.neighbours.len()];
+        distances[source.index()] = Some(0);
+        let mut queue = VecDeque::from([(source, 0)]);
+        while let Some((at, distance)) = queue.pop_front() {
+            for next in self.neighbours(at) {
+                if distances[next.index()].is_none() {
+                    distances[next.index()] = Some(distance + 1);
+                    queue.push_back((*next, distance + 1));
+                }
+            }
+        }
+        distances
+    }
+
+    /// Returns the number of edges on a shortest path between two vertices, or `None` if no path
+    /// joins them. Weights are ignored.
+    ///
+    /// # Panics
+    ///
+    /// If the graph does not contain the vertices.
+    pub fn distance(&self, one: ProcessId, other: ProcessId) -> Option<u32> {
+        self.distances(one)[other.index()]
+    }
+
+    /// Returns the largest distance between two vertices, or `None` if the graph is disconnected
+    /// or empty.
+    pub fn diameter(&self) -> Option<u32> {
+        let sources = (0..self.vertices()).map(ProcessId);
+        sources
+            .map(|source| self.distances(source).into_iter().collect::<Option<Vec<u32>>>())
+            .map(|distances| distances?.into_iter().max())
+            .collect::<Option<Vec<u32>>>()?
+            .into_iter()
+            .max()
+    }
+
+    /// Returns a path with the fewest edges, both ends included, or `None` if no path joins the
+    /// vertices. Among several such paths, each step goes to the smallest possible neighbour.
+    ///
+    /// # Panics
+    ///
+    /// If the graph does not contain the vertices.
+    pub fn path(&self, one: ProcessId, other: ProcessId) -> Option<Vec<ProcessId>> {
+        let distances = self.distances(other);
+        self.descend(one, other, |at, next| {
+            let left = distances[at.index()]?;
+            (distances[next.index()]? + 1 == left).then_some(())
+        })
+    }
+
+    /// Returns, for each vertex, the smallest total weight of a path to `target` and the fewest
+    /// edges of a path with that weight. `None` for a vertex without a path. This is Dijkstra's
+    /// algorithm (1959).
+    ///
+    /// # Panics
+    ///
+    /// If the graph does not contain the vertex.
+    pub fn costs(&self, target: ProcessId) -> Vec<Option<(u64, u32)>> {
+        let mut costs: Vec<Option<(u64, u32)>> = vec![None; self.neighbours.len()];
+        costs[target.index()] = Some((0, 0));
+        let mut open = BTreeSet::from([((0_u64, 0_u32), target)]);
+        while let Some(((weight, edges), at)) = open.pop_first() {
+            for (next, more) in self.neighbours(at).iter().zip(&self.weights[at.index()]) {
+                let cost = (weight.saturating_add(*more), edges + 1);
+                let known = &mut costs[next.index()];
+                if known.is_none_or(|known| cost < known) {
+                    if let Some(known) = known.replace(cost) {
+                        open.remove(&(known, *next));
+                    }
+                    open.insert((cost, *next));
+                }
+            }
+        }
+        costs
+    }
+
+    /// Returns a path with the smallest total weight, both ends included, or `None` if no path
+    /// joins the vertices. Ties are broken by the number of edges, then as in [`Graph::path`].
+    ///
+    /// # Panics
+    ///
+    /// If the graph does not contain the vertices.
+    pub fn cheapest_path(&self, one: ProcessId, other: ProcessId) -> Option<Vec<ProcessId>> {
+        let costs = self.costs(other);
+        self.descend(one, other, |at, next| {
+            let (weight, edges) = costs[next.index()]?;
+            let cost = (weight.saturating_add(self.weight(at, next)?), edges + 1);
+            (costs[at.index()]? == cost).then_some(())
+        })
+    }
+
+    /// Returns a path from `source` to `target`. Each step goes from a vertex to its smallest
+    /// neighbour for which `nearer` returns `Some`. Returns `None` if a vertex has no such
+    /// neighbour.
+    fn descend(
+        &self,
+        source: ProcessId,
+        target: ProcessId,
+        nearer: impl Fn(ProcessId, ProcessId) -> Option<()>,
+    ) -> Option<Vec<ProcessId>> {
+        let mut path = vec![source];
+        let mut at = source;
+        while at != target {
+            let steps = &mut self.neighbours(at).iter();
+            at = *steps.find(|next| nearer(at, **next).is_some())?;
+            path.push(at);
+        }
+        Some(path)
+    }
+}
+
+impl From<&Tree> for Graph {
+    /// Returns the graph of a tree's edges, with unit weights.
+    fn from(tree: &Tree) -> Self {
+        let processes = (0..tree.size()).map(ProcessId);
+        let edges = processes.filter_map(|child| Some((tree.parent(child)?, child, 1)));
+        Graph::new(tree.size(), edges).expect("the edges of a tree join different processes once")
+    }
+}
+
+/// Hashes only the numbers of vertices and edges, to save time. Configurations contain graphs, and
+/// almost all hashed configurations are equal.
+impl Hash for Graph {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.vertices(), self.edge_count()).hash(state);
+    }
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let edges = self.edges().map(|(one, other, weight)| match weight {
+            1 => format!("{one}–{other}"),
+            _ => format!("{one}–{other}:{weight}"),
+        });
+        let edges: Vec<_> = edges.collect();
+        write!(f, "Graph of {} [{}]", self.vertices(), edges.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+//! Monitors of waves.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+
+use crate::monitor::{Monitor, Observation, Violation};
+use crate::process::ProcessId;
+use crate::process_set::ProcessSet;
+use crate::property::Property;
+use crate::service::wave::{Command, Event};
+
+/// Every wave builds a tree: it reaches each process once, through a process that it has reached
+/// before, and only the initiator has no parent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct WaveTree {
+    /// Reached processes, by initiator of a wave that has not returned.
+    reached: BTreeMap<ProcessId, ProcessSet>,
+}
+
+impl WaveTree {
+    /// Creates the monitor before the first wave.
+    pub fn new() -> Self {
+        WaveTree::default()
+    }
+}
+
+impl Monitor<Command, Event> for WaveTree {
+    fn property(&self) -> Property {
+        Property::OneTree
+    }
+
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observation<'_, Command, Event>,
+    ) -> Result<(), Violation> {
+        let violated = |message| Err(Violation { at, message });
+        match seen {
+            Observation::Event(Event::Reached { initiator, parent }) => {
+                let reached = self.reached.entry(*initiator).or_default();
+                match parent {
+                    Some(parent) if !reached.contains(*parent) => {
+                        return violated(format!(
+                            "{at} joins {initiator}'s wave through {parent}, which has not joined"
+                        ));
+                    }
+                    None if at != *initiator => {
+                        return violated(format!("{at} is a second root of {initiator}'s wave"));
+                    }
+                    _ => {}
+                }
+                if !reached.insert(at) {
+                    return violated(format!("{at} joins {initiator}'s wave twice"));
+                }
+            }
+            Observation::Event(Event::Returned { .. }) => {
+                self.reached.remove(&at);
+            }
+            Observation::Command { .. }
+            | Observation::Crashed
+            | Observation::Recovered
+            | Observation::Sent { .. } => {}
+        }
+        Ok(())
+    }
+}
+
+/// A wave returns to its initiator only when all processes have taken part, and the initiator
+/// counts all of them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AllReached {
+    size: u32,
+    /// Reached processes, by initiator of a wave that has not returned.
+    reached: BTreeMap<ProcessId, ProcessSet>,
+}
+
+impl AllReached {
+    /// Creates the monitor for a group of `size` processes, before the first wave.
+    pub const fn new(size: u32) -> Self {
+        AllReached { size, reached: BTreeMap::new() }
+    }
+}
+
+impl Monitor<Command, Event> for AllReached {
+    fn property(&self) -> Property {
+        Property::AllReached
+    }
+
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observation<'_, Command, Event>,
+    ) -> Result<(), Violation> {
+        match seen {
+            Observation::Event(Event::Reached { initiator, .. }) => {
+                self.reached.entry(*initiator).or_default().insert(at);
+            }
+            Observation::Event(Event::Returned { size }) => {
+                let reached = self.reached.remove(&at).map_or(0, |reached| reached.len());
+                if reached < self.size {
+                    let all = self.size;
+                    let message =
+                        format!("{at}'s wave returns, but {reached} of {all} have taken part");
+                    return Err(Violation { at, message });
+                }
+                if *size != reached {
+                    let message = format!("{at} counts {size} processes, and there are {reached}");
+                    return Err(Violation { at, message });
+                }
+            }
+            Observation::Command { .. }
+            | Observation::Crashed
+            | Observation::Recovered
+            | Observation::Sent { .. } => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROOT: ProcessId = ProcessId(0);
+
+    fn reached(at: u32, parent: Option<u32>) -> (u32, Event) {
+        (at, Event::Reached { initiator: ROOT, parent: parent.map(ProcessId) })
+    }
+
+    fn returned(size: u32) -> (u32, Event) {
+        (0, Event::Returned { size })
+    }
+
+    fn holds(mut monitor: impl Monitor<Command, Event>, events: &[(u32, Event)]) -> bool {
+        let mut judged = events
+            .iter()
+            .map(|(at, event)| monitor.observe(ProcessId(*at), Observation::Event(event)));
+        judged.all(|it| it.is_ok())
+    }
+
+    #[test]
+    fn detects_malformed_wave_tree() {
+        let root = reached(0, None);
+        for (events, is_tree) in [
+            (&[root, reached(1, Some(0)), reached(2, Some(1)), returned(3), root][..], true),
+            (&[root, reached(1, None)], false),
+            (&[root, reached(1, Some(2))], false),
+            (&[root, reached(1, Some(0)), reached(1, Some(0))], false),
+            (&[root, root], false),
+        ] {
+            assert_eq!(holds(WaveTree::new(), events), is_tree, "{events:?}");
+        }
+    }
+
+    #[test]
+    fn detects_early_return_and_wrong_count() {
+        let first = [reached(0, None), reached(1, Some(0))];
+        let then = |more: &[(u32, Event)]| holds(AllReached::new(3), &[&first, more].concat());
+        assert!(then(&[reached(2, Some(1)), returned(3)]));
+        assert!(!then(&[returned(3)]));
+        assert!(!then(&[reached(2, Some(1)), returned(2)]));
+        let again = [reached(2, Some(1)), returned(3), reached(0, None), returned(3)];
+        assert!(!then(&again), "the second wave reached one process");
+    }
+}

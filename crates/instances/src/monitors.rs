@@ -1,0 +1,276 @@
+//! Monitors that a program adds to the built-in ones.
+
+use std::any::Any;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::OnceLock;
+
+use tenure_core::service::{EventViews, election, mutex, office};
+use tenure_core::{Monitor, Observation, ProcessId, Property, Service, Violation};
+use tenure_trace::{ServiceCommand, ServiceEvent};
+
+/// Monitors that a program adds to the built-in ones.
+///
+/// `simulate`, `check` and the lab use each of them for all algorithms of the monitor's service.
+#[derive(Default)]
+pub struct Monitors(Vec<OwnMonitor>);
+
+/// Creates [`Monitors`] from values of types that implement [`Monitor`].
+///
+/// ```
+/// use tenure_core::monitors::Bypass;
+/// use tenure_instances::monitors;
+///
+/// // Use your own monitor here.
+/// let own = monitors![Bypass::at_most(2)];
+/// ```
+#[macro_export]
+macro_rules! monitors {
+    ($($monitor:expr),* $(,)?) => {
+        $crate::Monitors::default()$(.with($monitor))*
+    };
+}
+
+/// A service for whose algorithms a program can add monitors.
+pub trait MonitoredService: Sized + 'static {
+    /// Event of the service.
+    type Event: 'static;
+
+    /// Converts a monitor of this service to one that judges every algorithm of the service.
+    fn own_monitor(monitor: BoxedMonitor<Self, Self::Event>) -> OwnMonitor;
+}
+
+impl MonitoredService for mutex::Command {
+    type Event = mutex::Event;
+
+    fn own_monitor(monitor: BoxedMonitor<Self, mutex::Event>) -> OwnMonitor {
+        OwnMonitor::Mutex(monitor)
+    }
+}
+
+impl MonitoredService for election::Command {
+    type Event = election::Event;
+
+    fn own_monitor(monitor: BoxedMonitor<Self, election::Event>) -> OwnMonitor {
+        OwnMonitor::Election(monitor)
+    }
+}
+
+impl Monitors {
+    /// Adds a monitor to the list.
+    #[must_use]
+    pub fn with<C, M>(mut self, monitor: M) -> Self
+    where
+        C: MonitoredService,
+        M: Monitor<C, C::Event> + Send + Sync + 'static,
+    {
+        self.0.push(C::own_monitor(BoxedMonitor(Box::new(monitor))));
+        self
+    }
+
+    /// Returns true if the list contains no monitor.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Makes the monitors available to the simulator, the checker and the lab.
+    ///
+    /// # Panics
+    ///
+    /// If two monitors have the same name, or if the program has already installed monitors.
+    pub fn install(self) {
+        for (index, monitor) in self.0.iter().enumerate() {
+            let name = monitor.name();
+            let is_new = self.0[..index].iter().all(|other| other.name() != name);
+            assert!(is_new, "two monitors have the name `{name}`");
+        }
+        assert!(OWN_MONITORS.set(self).is_ok(), "a program can install monitors only once");
+    }
+}
+
+static OWN_MONITORS: OnceLock<Monitors> = OnceLock::new();
+
+/// Returns the program's own monitors for a service.
+pub fn own_monitors(service: Service) -> impl Iterator<Item = &'static OwnMonitor> {
+    let all = OWN_MONITORS.get().map_or(&[][..], |monitors| &monitors.0);
+    all.iter().filter(move |monitor| match monitor {
+        OwnMonitor::Mutex(_) => matches!(service, Service::Mutex | Service::Office),
+        OwnMonitor::Election(_) => matches!(service, Service::Election | Service::Office),
+    })
+}
+
+/// Returns the properties that the program's own monitors of a service judge.
+pub fn own_properties(service: Service) -> impl Iterator<Item = Property> {
+    own_monitors(service).map(|monitor| Property::Custom(monitor.name()))
+}
+
+/// Returns the program's own monitor that judges a property; `None` if there is none.
+pub(crate) fn own_monitor(property: Property) -> Option<OwnMonitor> {
+    let all = OWN_MONITORS.get().map_or(&[][..], |monitors| &monitors.0);
+    all.iter().find(|monitor| monitor.name() == property.name()).cloned()
+}
+
+/// A program's own monitor. It can judge every algorithm of its service.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum OwnMonitor {
+    /// Monitor of a lock.
+    Mutex(BoxedMonitor<mutex::Command, mutex::Event>),
+    /// Monitor of an election.
+    Election(BoxedMonitor<election::Command, election::Event>),
+}
+
+impl OwnMonitor {
+    /// Returns the name of the property that the monitor judges.
+    pub fn name(&self) -> &'static str {
+        match self {
+            OwnMonitor::Mutex(monitor) => monitor.0.property().name(),
+            OwnMonitor::Election(monitor) => monitor.0.property().name(),
+        }
+    }
+}
+
+impl<C: ServiceCommand, E: ServiceEvent> Monitor<C, E> for OwnMonitor {
+    fn property(&self) -> Property {
+        Property::Custom(self.name())
+    }
+
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, C, E>) -> Result<(), Violation> {
+        let command = match seen {
+            Observation::Command { command, .. } => command.to_office(),
+            _ => None,
+        };
+        match self {
+            OwnMonitor::Mutex(monitor) => {
+                let command = command.as_ref().and_then(|command| match command {
+                    office::Command::Mutex(command) => Some(command),
+                    office::Command::Election(_) => None,
+                });
+                let seen = project(seen, command, EventViews::of_mutex);
+                seen.map_or(Ok(()), |seen| monitor.0.observe(at, seen))
+            }
+            OwnMonitor::Election(monitor) => {
+                let command = command.as_ref().and_then(|command| match command {
+                    office::Command::Election(command) => Some(command),
+                    office::Command::Mutex(_) => None,
+                });
+                let seen = project(seen, command, EventViews::of_election);
+                seen.map_or(Ok(()), |seen| monitor.0.observe(at, seen))
+            }
+        }
+    }
+
+    fn at_end(&self) -> Result<(), Violation> {
+        match self {
+            OwnMonitor::Mutex(monitor) => monitor.0.at_end(),
+            OwnMonitor::Election(monitor) => monitor.0.at_end(),
+        }
+    }
+
+    fn smallest_timestamp(&self) -> Option<u64> {
+        match self {
+            OwnMonitor::Mutex(monitor) => monitor.0.smallest_timestamp(),
+            OwnMonitor::Election(monitor) => monitor.0.smallest_timestamp(),
+        }
+    }
+
+    fn shift_timestamps(&mut self, by: u64) {
+        match self {
+            OwnMonitor::Mutex(monitor) => monitor.0.shift_timestamps(by),
+            OwnMonitor::Election(monitor) => monitor.0.shift_timestamps(by),
+        }
+    }
+}
+
+/// Returns an observation in terms of one service; `None` if it belongs to another service.
+fn project<'a, C, E, D, F>(
+    seen: Observation<'a, C, E>,
+    command: Option<&'a D>,
+    event: impl FnOnce(&'a E) -> Option<&'a F>,
+) -> Option<Observation<'a, D, F>> {
+    Some(match seen {
+        Observation::Command { clock, .. } => Observation::Command { command: command?, clock },
+        Observation::Event(whole) => Observation::Event(event(whole)?),
+        Observation::Crashed => Observation::Crashed,
+        Observation::Recovered => Observation::Recovered,
+        Observation::Sent { to } => Observation::Sent { to },
+    })
+}
+
+/// A monitor behind dynamic dispatch.
+pub struct BoxedMonitor<C, E>(Box<dyn DynMonitor<C, E>>);
+
+trait DynMonitor<C, E>: Send + Sync {
+    fn property(&self) -> Property;
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, C, E>) -> Result<(), Violation>;
+    fn at_end(&self) -> Result<(), Violation>;
+    fn smallest_timestamp(&self) -> Option<u64>;
+    fn shift_timestamps(&mut self, by: u64);
+    fn copied(&self) -> Box<dyn DynMonitor<C, E>>;
+    fn as_any(&self) -> &dyn Any;
+    fn is_equal(&self, other: &dyn Any) -> bool;
+    fn hash_into(&self, hasher: &mut dyn Hasher);
+}
+
+impl<C, E, M: Monitor<C, E> + Send + Sync + 'static> DynMonitor<C, E> for M {
+    fn property(&self) -> Property {
+        Monitor::property(self)
+    }
+
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, C, E>) -> Result<(), Violation> {
+        Monitor::observe(self, at, seen)
+    }
+
+    fn at_end(&self) -> Result<(), Violation> {
+        Monitor::at_end(self)
+    }
+
+    fn smallest_timestamp(&self) -> Option<u64> {
+        Monitor::smallest_timestamp(self)
+    }
+
+    fn shift_timestamps(&mut self, by: u64) {
+        Monitor::shift_timestamps(self, by);
+    }
+
+    fn copied(&self) -> Box<dyn DynMonitor<C, E>> {
+        Box::new(self.clone())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn is_equal(&self, other: &dyn Any) -> bool {
+        other.downcast_ref::<M>() == Some(self)
+    }
+
+    fn hash_into(&self, mut hasher: &mut dyn Hasher) {
+        self.hash(&mut hasher);
+    }
+}
+
+impl<C, E> Clone for BoxedMonitor<C, E> {
+    fn clone(&self) -> Self {
+        BoxedMonitor(self.0.copied())
+    }
+}
+
+impl<C, E> PartialEq for BoxedMonitor<C, E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.is_equal(other.0.as_any())
+    }
+}
+
+impl<C, E> Eq for BoxedMonitor<C, E> {}
+
+impl<C, E> Hash for BoxedMonitor<C, E> {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.0.hash_into(hasher);
+    }
+}
+
+impl<C, E> fmt::Debug for BoxedMonitor<C, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("BoxedMonitor").field(&self.0.property()).finish()
+    }
+}

@@ -1,0 +1,199 @@
+//! Positions of the vertices of a graph.
+
+use tenure_core::{Graph, ProcessId};
+
+/// A position in the unit square; y grows downwards.
+pub(crate) type Point = [f64; 2];
+
+/// Upper bound on vertices that are laid out by distances, which takes time for each pair.
+const MAX_BY_DISTANCE: u32 = 150;
+
+/// Number of iterations; the drawings hardly change after them.
+const ITERATIONS: u32 = 150;
+
+/// Arrangement of a graph.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Arrangement {
+    /// In a circle.
+    Circle,
+    /// One vertex, the centre, in the middle of the others.
+    Star(ProcessId),
+    /// Below their parents.
+    Tree,
+    /// At these positions.
+    Placed(Vec<Point>),
+}
+
+/// Returns the arrangement of a graph: a regular shape as it is usually drawn, any other graph by
+/// the distances of its vertices. The result depends on the graph alone.
+pub(crate) fn arrangement(graph: &Graph) -> Arrangement {
+    let size = graph.vertices();
+    if size < 3 || is_same(graph, &Graph::ring(size)) || is_same(graph, &Graph::complete(size)) {
+        return Arrangement::Circle;
+    }
+    if is_same(graph, &Graph::line(size)) {
+        let step = 1.0 / f64::from(size - 1);
+        return Arrangement::Placed((0..size).map(|at| [f64::from(at) * step, 0.5]).collect());
+    }
+    let hub = (0..size).map(ProcessId).find(|at| graph.degree(*at) + 1 == size as usize);
+    if graph.is_tree() {
+        return hub.map_or(Arrangement::Tree, Arrangement::Star);
+    }
+    if let Some(points) = grid(graph) {
+        return Arrangement::Placed(points);
+    }
+    if size > MAX_BY_DISTANCE {
+        Arrangement::Circle
+    } else {
+        Arrangement::Placed(by_distance(graph))
+    }
+}
+
+/// Returns true if two graphs have the same edges, whatever their weights.
+fn is_same(one: &Graph, other: &Graph) -> bool {
+    one.edge_count() == other.edge_count() && one.edges().all(|(a, b, _)| other.has_edge(a, b))
+}
+
+/// Returns the positions of a grid, a torus or a cube; `None` for other graphs.
+fn grid(graph: &Graph) -> Option<Vec<Point>> {
+    let size = graph.vertices();
+    if size == 8 && Graph::hypercube(8).is_ok_and(|cube| is_same(graph, &cube)) {
+        // The rear face is smaller and inside of the front face.
+        let corner = |at: u32| {
+            let (x, y) = (f64::from(at & 1), f64::from(at >> 1 & 1));
+            let depth = if at & 4 == 0 { 1.0 } else { 0.45 };
+            [0.5 + (x - 0.5) * depth, 0.5 + (y - 0.5) * depth]
+        };
+        return Some((0..8).map(corner).collect());
+    }
+    let sides = (2..=size / 2).filter(|rows| size.is_multiple_of(*rows));
+    sides.map(|rows| (rows, size / rows)).find_map(|(rows, cols)| {
+        let skew = if is_same(graph, &Graph::grid(rows, cols)) {
+            0.0
+        } else if is_same(graph, &Graph::torus(rows, cols)) {
+            // Skewed, because the edges that close a row would otherwise cover the others.
+            0.45
+        } else {
+            return None;
+        };
+        let place = |at: u32| {
+            let (row, col) = (f64::from(at / cols), f64::from(at % cols));
+            let (width, height) = (f64::from(cols - 1), f64::from(rows - 1));
+            // Inner columns hang lower and inner rows stand further right.
+            let bow = |part: f64, whole: f64| skew * 4.0 * part * (whole - part) / (whole * whole);
+            [col + bow(row, height), row + bow(col, width)]
+        };
+        Some(fit((0..size).map(place).collect()))
+    })
+}
+
+/// Returns positions whose distances are near to those of the graph: stress majorization (Gansner,
+/// Koren and North, 2004), one vertex at a time, from a circle on.
+fn by_distance(graph: &Graph) -> Vec<Point> {
+    let size = graph.vertices();
+    let distances: Vec<Vec<Option<u32>>> =
+        (0..size).map(|source| graph.distances(ProcessId(source))).collect();
+    let turn = std::f64::consts::TAU / f64::from(size);
+    let radius = f64::from(size) / std::f64::consts::TAU;
+    let on_circle = |at: u32| {
+        let angle = f64::from(at) * turn;
+        [radius * angle.sin(), -radius * angle.cos()]
+    };
+    let mut points: Vec<Point> = (0..size).map(on_circle).collect();
+    for _ in 0..ITERATIONS {
+        for at in 0..points.len() {
+            points[at] = pulled(at, &points, &distances[at]);
+        }
+    }
+    fit(points)
+}
+
+/// Returns the position of a vertex that fits its distances from all others best.
+fn pulled(at: usize, points: &[Point], distances: &[Option<u32>]) -> Point {
+    let (mut sum, mut total) = ([0.0, 0.0], 0.0);
+    for (other, distance) in distances.iter().enumerate() {
+        let Some(wanted) = distance.filter(|_| other != at).map(f64::from) else { continue };
+        let [dx, dy] = [points[at][0] - points[other][0], points[at][1] - points[other][1]];
+        let actual = dx.hypot(dy).max(1e-9);
+        let weight = 1.0 / (wanted * wanted);
+        sum[0] += weight * (points[other][0] + wanted * dx / actual);
+        sum[1] += weight * (points[other][1] + wanted * dy / actual);
+        total += weight;
+    }
+    if total == 0.0 { points[at] } else { [sum[0] / total, sum[1] / total] }
+}
+
+/// Scales positions to the unit square and rounds them, so that machines agree on them.
+fn fit(points: Vec<Point>) -> Vec<Point> {
+    let bounds = |axis: usize| {
+        let values = points.iter().map(|point| point[axis]);
+        let low = values.clone().fold(f64::INFINITY, f64::min);
+        (low, values.fold(f64::NEG_INFINITY, f64::max) - low)
+    };
+    let bounds = [bounds(0), bounds(1)];
+    let scaled = |point: &Point, axis: usize| {
+        let (low, extent) = bounds[axis];
+        let part = if extent > 1e-9 { (point[axis] - low) / extent } else { 0.5 };
+        (part * 1000.0).round() / 1000.0
+    };
+    points.iter().map(|point| [scaled(point, 0), scaled(point, 1)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn placed(graph: &Graph) -> Vec<Point> {
+        match arrangement(graph) {
+            Arrangement::Placed(points) => points,
+            other => panic!("{other:?} instead of positions"),
+        }
+    }
+
+    #[test]
+    fn shapes_are_drawn_as_usual() {
+        assert_eq!(arrangement(&Graph::ring(6)), Arrangement::Circle);
+        assert_eq!(arrangement(&Graph::complete(6)), Arrangement::Circle);
+        assert_eq!(arrangement(&Graph::star(6)), Arrangement::Star(ProcessId(0)));
+        assert_eq!(arrangement(&Graph::binary_tree(6)), Arrangement::Tree);
+        assert_eq!(placed(&Graph::line(3)), [[0.0, 0.5], [0.5, 0.5], [1.0, 0.5]]);
+        let grid = placed(&Graph::grid(2, 3).with_distinct_weights(1));
+        assert_eq!(grid, [[0.0, 0.0], [0.5, 0.0], [1.0, 0.0], [0.0, 1.0], [0.5, 1.0], [1.0, 1.0]]);
+        assert_eq!(placed(&Graph::hypercube(8).unwrap())[..2], [[0.0, 0.0], [1.0, 0.0]]);
+    }
+
+    #[test]
+    fn positions_are_apart_and_repeatable() {
+        let graphs =
+            [Graph::torus(3, 4), Graph::hypercube(16).unwrap(), Graph::random(12, 200_000, 5)];
+        for graph in graphs {
+            let points = placed(&graph);
+            assert_eq!(points, placed(&graph), "the same graph has the same drawing");
+            for (at, one) in points.iter().enumerate() {
+                assert!(one.iter().all(|part| (0.0..=1.0).contains(part)), "{one:?}");
+                for other in &points[at + 1..] {
+                    let apart = (one[0] - other[0]).hypot(one[1] - other[1]);
+                    assert!(apart > 0.05, "{one:?} and {other:?} of {graph:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn neighbours_are_nearer_than_others() {
+        let graph = Graph::random(14, 100_000, 3);
+        let points = placed(&graph);
+        let mean = |is_edge: bool| {
+            let pairs = (0..14).flat_map(|one| (one + 1..14).map(move |other| (one, other)));
+            let pairs = pairs.filter(|(one, other)| {
+                graph.has_edge(ProcessId::at(*one), ProcessId::at(*other)) == is_edge
+            });
+            let lengths = pairs.map(|(one, other): (usize, usize)| {
+                (points[one][0] - points[other][0]).hypot(points[one][1] - points[other][1])
+            });
+            let lengths: Vec<f64> = lengths.collect();
+            lengths.iter().sum::<f64>() / lengths.len() as f64
+        };
+        assert!(mean(true) < 0.7 * mean(false), "{} and {}", mean(true), mean(false));
+    }
+}

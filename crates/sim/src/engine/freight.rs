@@ -1,0 +1,77 @@
+//! Messages on the edges of a network.
+
+use tenure_core::ProcessId;
+
+use crate::engine::random::Random;
+use crate::results::network_load::{EdgeLoad, NetworkLoad};
+use crate::settings::carrier::Carrier;
+use crate::settings::latency::Latency;
+
+/// The network of a run and its load so far.
+#[derive(Debug)]
+pub(crate) struct Freight {
+    carrier: Carrier,
+    /// Messages by edge and direction.
+    carried: Vec<u64>,
+    messages: u64,
+    edges: u64,
+    longest: u32,
+}
+
+impl Freight {
+    pub(crate) fn new(carrier: Carrier) -> Self {
+        let carried = vec![0; carrier.directed_edges()];
+        Freight { carrier, carried, messages: 0, edges: 0, longest: 0 }
+    }
+
+    /// Returns the largest total weight of a route.
+    pub(crate) fn longest_route(&self) -> u64 {
+        self.carrier.longest()
+    }
+
+    /// Carries a message and returns its delay, in ticks.
+    pub(crate) fn carry(
+        &mut self,
+        from: ProcessId,
+        to: ProcessId,
+        latency: &Latency,
+        random: &mut Random,
+    ) -> u64 {
+        let size = self.carrier.graph().vertices();
+        let (mut at, mut delay, mut edges) = (from, 0_u64, 0);
+        while at != to {
+            let next = self.carrier.next(at, to);
+            let drawn = latency.draw(size, at, next, random);
+            let mut weight = 1;
+            if let Some((own, place)) = self.carrier.edge(at, next) {
+                weight = own;
+                self.carried[place] += 1;
+            }
+            delay = delay.saturating_add(drawn.saturating_mul(weight));
+            edges += 1;
+            at = next;
+        }
+        self.messages += 1;
+        self.edges += u64::from(edges);
+        self.longest = self.longest.max(edges);
+        delay
+    }
+
+    /// Returns the load of all edges.
+    pub(crate) fn load(&self) -> NetworkLoad {
+        let load = |(one, other, weight)| {
+            let carried = |from, to| {
+                let place = self.carrier.edge(from, to).map(|(_, place)| place);
+                place.map_or(0, |place| self.carried[place])
+            };
+            EdgeLoad { one, other, weight, messages: carried(one, other) + carried(other, one) }
+        };
+        NetworkLoad {
+            is_overlay: self.carrier.is_overlay(),
+            messages: self.messages,
+            hops: self.edges,
+            longest_path: self.longest,
+            edges: self.carrier.graph().edges().map(load).collect(),
+        }
+    }
+}

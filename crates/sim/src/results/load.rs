@@ -1,0 +1,140 @@
+use std::collections::BTreeMap;
+
+use tenure_core::ProcessId;
+
+use crate::results::tally::Gauge;
+
+/// Work of each process and each link, and use of the critical section.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Work by process.
+    pub processes: Vec<ProcessLoad>,
+    /// Number of messages on each link (sender, receiver) that was used. Messages of a process to
+    /// itself do not count.
+    pub links: BTreeMap<(ProcessId, ProcessId), u64>,
+    /// True for each process that is inside the critical section now.
+    inside: Vec<bool>,
+    /// 1 while a process is inside the critical section, 0 otherwise.
+    occupied: Gauge,
+}
+
+/// Work of one process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessLoad {
+    /// Number of messages sent to other processes.
+    pub sent: u64,
+    /// Number of messages received from other processes. Duplicates count.
+    pub received: u64,
+    /// Number of inputs that the process handled: commands, messages, timers and detector reports.
+    pub handled: u64,
+}
+
+impl ProcessLoad {
+    /// Returns the messages that the process sent or received.
+    pub const fn messages(&self) -> u64 {
+        self.sent + self.received
+    }
+}
+
+impl Load {
+    pub(crate) fn new(size: u32) -> Self {
+        let (processes, inside) =
+            (vec![ProcessLoad::default(); size as usize], vec![false; size as usize]);
+        Load { processes, inside, ..Load::default() }
+    }
+
+    pub(crate) fn on_send(&mut self, from: ProcessId, to: ProcessId) {
+        self.processes[from.index()].sent += 1;
+        *self.links.entry((from, to)).or_default() += 1;
+    }
+
+    pub(crate) fn on_receive(&mut self, at: ProcessId) {
+        self.processes[at.index()].received += 1;
+    }
+
+    pub(crate) fn on_step(&mut self, at: ProcessId) {
+        self.processes[at.index()].handled += 1;
+    }
+
+    /// Records that a process has entered or left the critical section.
+    pub(crate) fn set_inside(&mut self, at: ProcessId, is_inside: bool, now: u64) {
+        let was_occupied = self.inside.contains(&true);
+        self.inside[at.index()] = is_inside;
+        let is_occupied = self.inside.contains(&true);
+        if was_occupied != is_occupied {
+            self.occupied.change(now, is_occupied);
+        }
+    }
+
+    /// Extends the use of the critical section to the end of the run.
+    pub(crate) fn settle(&mut self, now: u64) {
+        self.occupied.settle(now);
+    }
+
+    /// Returns the share of time in which a process was inside the critical section, from 0 to 1.
+    pub fn utilisation(&self) -> f64 {
+        self.occupied.mean()
+    }
+
+    /// Returns the process that sent and received most messages. If several did, returns the first
+    /// one.
+    pub fn busiest_process(&self) -> Option<(ProcessId, ProcessLoad)> {
+        let loads = self.processes.iter().enumerate().rev();
+        let busiest = loads.max_by_key(|(_, load)| load.messages())?;
+        Some((ProcessId::at(busiest.0), *busiest.1))
+    }
+
+    /// Returns the link that carried most messages. If several did, returns the first one.
+    pub fn busiest_link(&self) -> Option<((ProcessId, ProcessId), u64)> {
+        let links = self.links.iter().rev();
+        links.max_by_key(|(_, sent)| **sent).map(|(link, sent)| (*link, *sent))
+    }
+
+    /// Returns the mean number of messages that a process sent or received; 0 if there are no
+    /// processes.
+    pub fn mean_messages(&self) -> f64 {
+        let total: u64 = self.processes.iter().map(ProcessLoad::messages).sum();
+        mean(total, self.processes.len())
+    }
+
+    /// Returns the mean number of messages per link that was used; 0 if none was.
+    pub fn mean_of_links(&self) -> f64 {
+        mean(self.links.values().sum(), self.links.len())
+    }
+}
+
+fn mean(total: u64, count: usize) -> f64 {
+    if count == 0 { 0.0 } else { total as f64 / count as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const P1: ProcessId = ProcessId(0);
+    const P2: ProcessId = ProcessId(1);
+
+    #[test]
+    fn counts_by_process_and_link() {
+        let mut load = Load::new(3);
+        load.on_send(P2, P1);
+        load.on_send(P2, P1);
+        load.on_receive(P1);
+        load.on_send(P1, P2);
+        assert_eq!(load.busiest_link(), Some(((P2, P1), 2)));
+        assert_eq!(load.busiest_process().map(|(at, _)| at), Some(P1));
+        assert!((load.mean_messages() - 4.0 / 3.0).abs() < 1e-9);
+        assert!((load.mean_of_links() - 1.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn overlapping_stays_inside_count_once() {
+        let mut load = Load::new(2);
+        load.set_inside(P1, true, 10);
+        load.set_inside(P2, true, 20);
+        load.set_inside(P1, false, 30);
+        load.set_inside(P2, false, 40);
+        load.settle(60);
+        assert!((load.utilisation() - 0.5).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,173 @@
+//! Statistics of many values that can be merged in any order.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::results::moments::Moments;
+
+/// Millionths in a unit.
+const SCALE: f64 = 1e6;
+
+/// Bits of a value that tell its bucket: values of one bucket differ by at most 0.1 %.
+const BUCKET_BITS: u32 = 11;
+
+/// Statistics of many values, each a whole number of millionths.
+///
+/// Sums are exact, and each bucket of the quantiles keeps its smallest value. Therefore the merged
+/// statistics of parts are those of the whole, to the last bit, in any order of the parts. The
+/// memory does not grow with the number of values: there are at most 1024 buckets for each power of
+/// two.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sample {
+    count: u64,
+    sum: u128,
+    squares: u128,
+    max: u64,
+    /// By bucket: the smallest value, and the number of values.
+    buckets: BTreeMap<u32, (u64, u64)>,
+}
+
+impl Sample {
+    /// Creates a sample without values.
+    pub fn new() -> Self {
+        Sample::default()
+    }
+
+    /// Adds one value, in millionths.
+    pub fn add(&mut self, value: u64) {
+        self.count += 1;
+        self.sum += u128::from(value);
+        // A sum beyond the range needs values of years in ticks, a million times.
+        self.squares = self.squares.saturating_add(u128::from(value) * u128::from(value));
+        self.max = self.max.max(value);
+        let bucket = self.buckets.entry(bucket(value)).or_insert((value, 0));
+        bucket.0 = bucket.0.min(value);
+        bucket.1 += 1;
+    }
+
+    /// Adds all values of another sample.
+    pub fn merge(&mut self, other: &Sample) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.squares = self.squares.saturating_add(other.squares);
+        self.max = self.max.max(other.max);
+        for (place, (least, count)) in &other.buckets {
+            let bucket = self.buckets.entry(*place).or_insert((*least, 0));
+            bucket.0 = bucket.0.min(*least);
+            bucket.1 += count;
+        }
+    }
+
+    /// Returns the number of values.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Returns the quantile of a share in thousandths, 0 to 1000, in units: the smallest value such
+    /// that at least this share of all values is at most as large. It is exact to 0.1 %. Returns 0
+    /// without values.
+    pub fn quantile(&self, thousandths: u64) -> f64 {
+        let rank = (u128::from(self.count) * u128::from(thousandths)).div_ceil(1000).max(1);
+        let mut seen = 0;
+        for (least, count) in self.buckets.values() {
+            seen += u128::from(*count);
+            if seen >= rank {
+                return in_units(*least);
+            }
+        }
+        0.0
+    }
+
+    /// Returns the moments, in units.
+    pub fn moments(&self) -> Moments {
+        if self.count == 0 {
+            return Moments::new();
+        }
+        let count = u128::from(self.count);
+        let mean = self.sum as f64 / self.count as f64;
+        // The difference of two large numbers: exact as integers, and close to 0 as floats.
+        let exact = count.checked_mul(self.squares).zip(self.sum.checked_mul(self.sum));
+        let scaled = match exact {
+            Some((squares, sum)) => squares.saturating_sub(sum) as f64,
+            None => self.count as f64 * (self.squares as f64 - mean * self.sum as f64).max(0.0),
+        };
+        let squares = scaled / self.count as f64 / (SCALE * SCALE);
+        let min = self.buckets.values().next().map_or(0, |(least, _)| *least);
+        Moments::of_parts(self.count, mean / SCALE, squares, in_units(min), in_units(self.max))
+    }
+}
+
+fn in_units(millionths: u64) -> f64 {
+    millionths as f64 / SCALE
+}
+
+/// Returns the bucket of a value. Buckets are in the order of their values.
+fn bucket(value: u64) -> u32 {
+    let shift = (u64::BITS - value.leading_zeros()).saturating_sub(BUCKET_BITS);
+    // The product is below 54 · 1024, and the rest has eleven bits.
+    (shift << (BUCKET_BITS - 1)) + (value >> shift) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Random;
+
+    fn sample(values: &[u64]) -> Sample {
+        let mut sample = Sample::new();
+        values.iter().for_each(|value| sample.add(*value));
+        sample
+    }
+
+    #[test]
+    fn merged_parts_equal_the_whole_in_any_order() {
+        let mut random = Random::new(7);
+        let values: Vec<u64> = (0..1000).map(|_| random.below(1 << 40)).collect();
+        let whole = sample(&values);
+        let parts: Vec<Sample> = values.chunks(64).map(sample).collect();
+        let (mut forth, mut back) = (Sample::new(), Sample::new());
+        parts.iter().for_each(|part| forth.merge(part));
+        parts.iter().rev().for_each(|part| back.merge(part));
+        assert_eq!((&forth, &back), (&whole, &whole));
+        back.merge(&parts[0]);
+        assert_ne!(back, whole, "a part that counts twice is noticed");
+        let written = serde_json::to_string(&whole).expect("text");
+        assert_eq!(serde_json::from_str::<Sample>(&written).expect("a sample"), whole);
+    }
+
+    #[test]
+    fn moments_and_quantiles_match_a_plain_computation() {
+        let mut random = Random::new(3);
+        let mut values: Vec<u64> = (0..501).map(|_| 1_000_000 + random.below(90_000_000)).collect();
+        let sample = sample(&values);
+        let mut plain = Moments::new();
+        values.iter().for_each(|value| plain.add(in_units(*value)));
+        let moments = sample.moments();
+        assert!((moments.mean() - plain.mean()).abs() < 1e-9);
+        assert!((moments.deviation() - plain.deviation()).abs() < 1e-9);
+        assert_eq!((moments.min(), moments.max()), (plain.min(), plain.max()));
+        values.sort_unstable();
+        for (thousandths, place) in [(500, 250), (900, 450), (990, 495), (1000, 500), (0, 0)] {
+            let exact = in_units(values[place]);
+            let quantile = sample.quantile(thousandths);
+            assert!((quantile - exact).abs() <= exact / 1000.0, "{thousandths}: {quantile}");
+        }
+    }
+
+    #[test]
+    fn equal_values_have_no_deviation() {
+        let moments = sample(&[20_000_000; 9]).moments();
+        assert_eq!((moments.mean(), moments.deviation()), (20.0, 0.0));
+        assert_eq!(moments.confidence(), (20.0, 20.0));
+        assert_eq!(Sample::new().moments(), Moments::new());
+    }
+
+    #[test]
+    fn buckets_are_ordered_and_narrow() {
+        let edges = [0, 1, 2047, 2048, 2049, 4095, 4096, u64::MAX - 1, u64::MAX];
+        assert!(edges.windows(2).all(|pair| bucket(pair[0]) <= bucket(pair[1])));
+        assert!(bucket(2047) < bucket(2048) && bucket(2048) == bucket(2049));
+        assert_eq!(bucket(u64::MAX) >> 10, 54, "the memory is bounded");
+    }
+}

@@ -1,0 +1,173 @@
+//! The network that carries messages over several edges.
+
+use std::sync::Arc;
+
+use tenure_core::{Graph, ProcessId};
+
+use crate::settings::error::SettingsError;
+
+/// A network whose edges carry the messages. The delay of a message on an edge is a drawn latency
+/// times the weight of the edge.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Carrier {
+    graph: Arc<Graph>,
+    routes: Option<Arc<Routes>>,
+    /// Position of the first edge of each vertex in a list of the edges of all vertices.
+    offsets: Arc<[usize]>,
+}
+
+/// The next vertex of the route between each pair of vertices.
+#[derive(Clone, Debug, PartialEq)]
+struct Routes {
+    size: usize,
+    /// By target and then by vertex.
+    next: Vec<ProcessId>,
+    /// Largest total weight of a route.
+    longest: u64,
+}
+
+/// Maximum group size of an overlay, which takes memory for each pair of processes.
+const MAX_OVERLAY_SIZE: u32 = 1000;
+
+impl Carrier {
+    /// Creates the network of an algorithm whose messages travel along the edges of the graph.
+    pub fn direct(graph: Arc<Graph>) -> Self {
+        let mut offsets = Vec::with_capacity(graph.vertices() as usize);
+        let mut edges = 0;
+        for vertex in (0..graph.vertices()).map(ProcessId) {
+            offsets.push(edges);
+            edges += graph.degree(vertex);
+        }
+        Carrier { graph, routes: None, offsets: offsets.into() }
+    }
+
+    /// Creates a physical network below the links of an algorithm, which does not know the network.
+    /// Each message takes a path with the smallest total weight. A vertex forwards messages even
+    /// while its process is down.
+    ///
+    /// # Errors
+    ///
+    /// [`SettingsError`] if the group is too large, or if no path joins two processes.
+    pub fn overlay(graph: Arc<Graph>) -> Result<Self, SettingsError> {
+        let size = graph.vertices();
+        if size > MAX_OVERLAY_SIZE {
+            return Err(SettingsError::Overlay { size, most: MAX_OVERLAY_SIZE });
+        }
+        let routes = Routes::of(&graph).ok_or(SettingsError::Disconnected)?;
+        Ok(Carrier { routes: Some(Arc::new(routes)), ..Carrier::direct(graph) })
+    }
+
+    /// Returns the graph.
+    pub fn graph(&self) -> &Arc<Graph> {
+        &self.graph
+    }
+
+    /// True if messages may take several edges.
+    pub fn is_overlay(&self) -> bool {
+        self.routes.is_some()
+    }
+
+    /// Returns the largest total weight of a route.
+    pub fn longest(&self) -> u64 {
+        match &self.routes {
+            Some(routes) => routes.longest,
+            None => self.graph.edges().map(|(_, _, weight)| weight).max().unwrap_or(1),
+        }
+    }
+
+    /// Returns the next vertex on the way of a message. An algorithm that leaves its graph sends
+    /// over an edge of weight 1 that is not counted.
+    pub(crate) fn next(&self, at: ProcessId, to: ProcessId) -> ProcessId {
+        match &self.routes {
+            Some(routes) => routes.next[to.index() * routes.size + at.index()],
+            None => to,
+        }
+    }
+
+    /// Returns the weight of an edge, and its position in a list of the edges of all vertices.
+    pub(crate) fn edge(&self, from: ProcessId, to: ProcessId) -> Option<(u64, usize)> {
+        let place = self.graph.neighbours(from).binary_search(&to).ok()?;
+        Some((self.graph.weight(from, to)?, self.offsets[from.index()] + place))
+    }
+
+    /// Returns the number of edges, where each direction counts.
+    pub(crate) fn directed_edges(&self) -> usize {
+        2 * self.graph.edge_count()
+    }
+}
+
+impl Routes {
+    /// Returns the routes of a connected graph; `None` for other graphs.
+    fn of(graph: &Graph) -> Option<Self> {
+        let size = graph.vertices() as usize;
+        let mut next = Vec::with_capacity(size * size);
+        let mut longest = 0;
+        for target in (0..graph.vertices()).map(ProcessId) {
+            let costs: Vec<(u64, u32)> = graph.costs(target).into_iter().collect::<Option<_>>()?;
+            longest = longest.max(costs.iter().map(|(weight, _)| *weight).max().unwrap_or(0));
+            for at in (0..graph.vertices()).map(ProcessId) {
+                let (weight, edges) = costs[at.index()];
+                let is_next = |to: &&ProcessId| {
+                    let (rest, fewer) = costs[to.index()];
+                    let step = graph.weight(at, **to);
+                    step.and_then(|step| step.checked_add(rest)) == Some(weight)
+                        && fewer + 1 == edges
+                };
+                let found = graph.neighbours(at).iter().find(is_next).copied();
+                next.push(if at == target { target } else { found? });
+            }
+        }
+        Some(Routes { size, next, longest })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn routes_are_cheapest_paths() {
+        for seed in 0..10 {
+            let graph = Arc::new(Graph::random(9, 200_000, seed).with_distinct_weights(seed));
+            let carrier = Carrier::overlay(Arc::clone(&graph)).unwrap();
+            let mut longest = 0;
+            for one in (0..9).map(ProcessId) {
+                for other in (0..9).map(ProcessId) {
+                    let mut path = vec![one];
+                    let mut weight = 0;
+                    while path.last() != Some(&other) {
+                        let at = path[path.len() - 1];
+                        path.push(carrier.next(at, other));
+                        weight += graph.weight(at, path[path.len() - 1]).unwrap();
+                    }
+                    assert_eq!(graph.cheapest_path(one, other).as_ref(), Some(&path));
+                    longest = longest.max(weight);
+                }
+            }
+            assert_eq!(carrier.longest(), longest);
+        }
+    }
+
+    #[test]
+    fn edges_have_distinct_positions() {
+        let carrier = Carrier::direct(Arc::new(Graph::grid(3, 3)));
+        let mut seen = vec![false; carrier.directed_edges()];
+        for (one, other, _) in carrier.graph().edges() {
+            for (from, to) in [(one, other), (other, one)] {
+                let (weight, place) = carrier.edge(from, to).unwrap();
+                assert!(weight == 1 && !std::mem::replace(&mut seen[place], true));
+            }
+        }
+        assert!(seen.into_iter().all(|it| it));
+        assert_eq!(carrier.edge(ProcessId(0), ProcessId(8)), None);
+        assert_eq!((carrier.longest(), carrier.is_overlay()), (1, false));
+    }
+
+    #[test]
+    fn rejects_disconnected_network() {
+        let graph = Graph::new(3, [(ProcessId(0), ProcessId(1), 1)]).unwrap();
+        assert_eq!(Carrier::overlay(Arc::new(graph)), Err(SettingsError::Disconnected));
+        let large = Carrier::overlay(Arc::new(Graph::line(1001)));
+        assert!(matches!(large, Err(SettingsError::Overlay { size: 1001, .. })));
+    }
+}

@@ -1,0 +1,64 @@
+//! The edges of a network, in the form in which the header of a trace contains them.
+
+use serde::{Deserialize, Serialize};
+use tenure_core::{Graph, GraphError, ProcessId};
+
+/// Edges of a network: pairs of process numbers, which start at 1. A third number is the weight of
+/// the edge, unless it is 1.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EdgeList(Vec<EdgeEntry>);
+
+/// An edge without or with a weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum EdgeEntry {
+    Unit([u32; 2]),
+    Weighted((u32, u32, u64)),
+}
+
+impl From<&Graph> for EdgeList {
+    fn from(graph: &Graph) -> Self {
+        let edges = graph.edges().map(|(one, other, weight)| match weight {
+            1 => EdgeEntry::Unit([one.number(), other.number()]),
+            _ => EdgeEntry::Weighted((one.number(), other.number(), weight)),
+        });
+        EdgeList(edges.collect())
+    }
+}
+
+impl EdgeList {
+    /// Returns the graph of `n` processes with these edges.
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`GraphError`] if the edges do not form a graph.
+    pub fn graph(&self, n: u32) -> Result<Graph, GraphError> {
+        // Number 0 becomes a process that no group contains.
+        let process = |number: u32| ProcessId(number.wrapping_sub(1));
+        let edges = self.0.iter().map(|edge| match *edge {
+            EdgeEntry::Unit([one, other]) => (process(one), process(other), 1),
+            EdgeEntry::Weighted((one, other, weight)) => (process(one), process(other), weight),
+        });
+        Graph::new(n, edges)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_round_trip() {
+        let edges = [(0, 1, 1), (1, 2, 7)]
+            .map(|(one, other, weight)| (ProcessId(one), ProcessId(other), weight));
+        let graph = Graph::new(4, edges).unwrap();
+        let text = serde_json::to_string(&EdgeList::from(&graph)).unwrap();
+        assert_eq!(text, "[[1,2],[2,3,7]]");
+        let list: EdgeList = serde_json::from_str(&text).unwrap();
+        assert_eq!(list.graph(4), Ok(graph));
+        assert!(list.graph(2).is_err());
+        let zero: EdgeList = serde_json::from_str("[[0,1]]").unwrap();
+        assert!(zero.graph(2).is_err());
+        assert!(serde_json::from_str::<EdgeList>("[[1]]").is_err());
+    }
+}

@@ -1,0 +1,497 @@
+//! Checks names and types of an expression.
+
+use super::error::{PropertyError, suggest};
+use super::formula::{Condition, Number, PathStep, Pattern, Relation, StatePath, Uses, Value, Who};
+use super::parser::LEADS_TO;
+use super::predicates::{Meaning, Predicate, names};
+use super::syntax::{Node, NodeKind, Operator, Quantifier, Span};
+use super::vocabulary::{StateShape, Vocabulary};
+
+/// Checks the expressions of one property.
+pub(super) struct Checker<'a> {
+    pub(super) text: &'a str,
+    pub(super) vocabulary: &'a Vocabulary,
+    /// Names of all variables, by place.
+    pub(super) variables: Vec<String>,
+    /// Variables in scope, with their places. The last one hides earlier ones.
+    scope: Vec<(String, usize)>,
+    /// Places of the free variables.
+    pub(super) free: Vec<usize>,
+    pub(super) uses: Uses,
+}
+
+/// A checked expression with its type.
+enum Typed<'a> {
+    Condition(Condition),
+    Number(Number),
+    /// A number of messages, which is also a condition: at least one.
+    Messages(Number),
+    Who(Who),
+    /// A part of a state, with its shape if it is known.
+    State(StatePath, Option<&'a StateShape>),
+    /// Name of a variant.
+    Name(String),
+    Any,
+}
+
+impl Typed<'_> {
+    const fn name(&self) -> &'static str {
+        match self {
+            Typed::Condition(_) => "a condition",
+            Typed::Number(_) | Typed::Messages(_) => "a number",
+            Typed::Who(_) => "a process",
+            Typed::State(..) => "a part of a state",
+            Typed::Name(_) => "a name",
+            Typed::Any => "'_'",
+        }
+    }
+}
+
+impl<'a> Checker<'a> {
+    pub(super) fn new(text: &'a str, vocabulary: &'a Vocabulary) -> Self {
+        let (variables, scope, free) = (Vec::new(), Vec::new(), Vec::new());
+        Checker { text, vocabulary, variables, scope, free, uses: Uses::default() }
+    }
+
+    fn error(
+        &self,
+        span: &Span,
+        problem: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> PropertyError {
+        PropertyError::new(self.text, span.clone(), problem, remedy)
+    }
+
+    /// Checks an expression that must be a condition.
+    pub(super) fn condition(&mut self, node: &Node) -> Result<Condition, PropertyError> {
+        match self.typed(node)? {
+            Typed::Condition(condition) => Ok(condition),
+            Typed::Messages(number) => {
+                Ok(Condition::Compare(Relation::Less, Number::Constant(0), number))
+            }
+            Typed::State(path, _) if !path.steps.is_empty() => Ok(Condition::Holds(path)),
+            other => {
+                let remedy = match other {
+                    Typed::Number(_) => "compare it, as in <= 1",
+                    _ => "expected a predicate such as inside(p), or a comparison",
+                };
+                let problem = format!("expected a condition, found {}", other.name());
+                Err(self.error(&node.span, problem, remedy))
+            }
+        }
+    }
+
+    fn number(&mut self, node: &Node) -> Result<Number, PropertyError> {
+        match self.typed(node)? {
+            Typed::Number(number) | Typed::Messages(number) => Ok(number),
+            Typed::State(path, _) => {
+                self.uses.state_numbers = true;
+                Ok(Number::InState(path))
+            }
+            other => {
+                let problem = format!("expected a number, found {}", other.name());
+                let remedy = match other {
+                    Typed::Condition(_) => "count(p: …) counts processes that meet a condition",
+                    _ => "",
+                };
+                Err(self.error(&node.span, problem, remedy))
+            }
+        }
+    }
+
+    fn who(&mut self, node: &Node) -> Result<Who, PropertyError> {
+        match self.typed(node)? {
+            Typed::Who(who) => Ok(who),
+            Typed::State(path, _) => {
+                self.uses.identities = true;
+                Ok(Who::InState(path))
+            }
+            other => {
+                let problem = format!("expected a process, found {}", other.name());
+                let remedy = "expected a process such as P1, or a variable such as p";
+                Err(self.error(&node.span, problem, remedy))
+            }
+        }
+    }
+
+    fn typed(&mut self, node: &Node) -> Result<Typed<'a>, PropertyError> {
+        Ok(match &node.kind {
+            NodeKind::Bool(value) => Typed::Condition(Condition::Constant(*value)),
+            NodeKind::Number(value) => Typed::Number(Number::Constant(*value)),
+            NodeKind::Process(number) => Typed::Who(self.process(*number, &node.span)?),
+            NodeKind::Word(word) => self.word(word, &node.span)?,
+            NodeKind::Any => Typed::Any,
+            NodeKind::Call { name, arguments } => self.call(node, name, arguments)?,
+            NodeKind::Field { of, name } => self.field(node, of, name)?,
+            NodeKind::Index { of, by } => self.index(of, by)?,
+            NodeKind::Not(inner) => {
+                Typed::Condition(Condition::Not(Box::new(self.condition(inner)?)))
+            }
+            NodeKind::Negative(inner) => {
+                let zero = Box::new(Number::Constant(0));
+                Typed::Number(Number::Minus(zero, Box::new(self.number(inner)?)))
+            }
+            NodeKind::Binary { operator, left, right } => {
+                self.binary(node, *operator, left, right)?
+            }
+            NodeKind::Quantified { quantifier, variables, body } => {
+                self.quantified(*quantifier, variables, body)?
+            }
+        })
+    }
+
+    fn process(&mut self, number: u32, span: &Span) -> Result<Who, PropertyError> {
+        let size = self.vocabulary.size;
+        if number == 0 || number > size {
+            let remedy = format!("the group is P1 to P{size}");
+            return Err(self.error(span, format!("unknown process P{number}"), remedy));
+        }
+        self.uses.identities = true;
+        Ok(Who::Fixed(number - 1))
+    }
+
+    fn word(&mut self, word: &str, span: &Span) -> Result<Typed<'a>, PropertyError> {
+        let known = self.scope.iter().rev().find(|(name, _)| name == word);
+        if let Some((_, place)) = known {
+            return Ok(Typed::Who(Who::Variable(*place)));
+        }
+        if word.starts_with(char::is_uppercase) {
+            return Ok(Typed::Name(word.to_owned()));
+        }
+        let digits = word.strip_prefix('p').unwrap_or_default();
+        if !digits.is_empty() && digits.bytes().all(|it| it.is_ascii_digit()) {
+            let remedy = format!("a process is written P{digits}");
+            return Err(self.error(span, format!("unknown process {word}"), remedy));
+        }
+        if let Some(predicate) = Predicate::find(word) {
+            let remedy = format!("a predicate has arguments: {}", predicate.form);
+            return Err(self.error(span, format!("`{word}` without arguments"), remedy));
+        }
+        let place = self.declare(word);
+        self.free.push(place);
+        // A free variable is in scope everywhere, under all bound ones.
+        self.scope.insert(0, (word.to_owned(), place));
+        Ok(Typed::Who(Who::Variable(place)))
+    }
+
+    fn declare(&mut self, name: &str) -> usize {
+        self.variables.push(name.to_owned());
+        self.variables.len() - 1
+    }
+
+    fn quantified(
+        &mut self,
+        quantifier: Quantifier,
+        variables: &[(String, Span)],
+        body: &Node,
+    ) -> Result<Typed<'a>, PropertyError> {
+        let mut places = Vec::new();
+        for (name, span) in variables {
+            if !name.starts_with(char::is_lowercase) {
+                let remedy = "a variable is a lower-case word, such as p";
+                return Err(self.error(span, format!("invalid variable `{name}`"), remedy));
+            }
+            let place = self.declare(name);
+            self.scope.push((name.clone(), place));
+            places.push(place);
+        }
+        let mut condition = self.condition(body)?;
+        for (name, _) in variables {
+            let place = self.scope.iter().rposition(|(known, _)| known == name);
+            self.scope.remove(place.expect("the variable is in scope"));
+        }
+        if quantifier == Quantifier::Count {
+            return Ok(Typed::Number(Number::Count(places, Box::new(condition))));
+        }
+        for place in places.into_iter().rev() {
+            let body = Box::new(condition);
+            condition = match quantifier {
+                Quantifier::Forall => Condition::Forall(place, body),
+                _ => Condition::Exists(place, body),
+            };
+        }
+        Ok(Typed::Condition(condition))
+    }
+
+    fn call(
+        &mut self,
+        node: &Node,
+        name: &str,
+        arguments: &[Node],
+    ) -> Result<Typed<'a>, PropertyError> {
+        let name_span = node.span.start..node.span.start + name.len();
+        let Some(predicate) = Predicate::find(name) else {
+            let remedy = suggest(name, &names(self.vocabulary), "predicates");
+            return Err(self.error(&name_span, format!("unknown predicate `{name}`"), remedy));
+        };
+        if let Some(lacking) = predicate.lacks(self.vocabulary) {
+            let problem = format!("`{name}` needs {lacking}, which the algorithm does not have");
+            let remedy = format!("predicates: {}", names(self.vocabulary).join(", "));
+            return Err(self.error(&name_span, problem, remedy));
+        }
+        if !predicate.arguments().contains(&arguments.len()) {
+            let many = if arguments.len() == 1 { "argument" } else { "arguments" };
+            let problem = format!("`{name}` with {} {many}", arguments.len());
+            let remedy = format!("expected {}", predicate.form);
+            return Err(self.error(&node.span, problem, remedy));
+        }
+        let first = &arguments[0];
+        Ok(match predicate.meaning {
+            Meaning::Fact(fact) => {
+                self.note(fact);
+                Typed::Condition(Condition::Fact(fact, self.who(first)?))
+            }
+            Meaning::Leader => {
+                (self.uses.leaders, self.uses.identities) = (true, true);
+                Typed::Who(Who::LeaderOf(Box::new(self.who(first)?)))
+            }
+            Meaning::Term => {
+                self.uses.leaders = true;
+                Typed::Number(Number::Term(self.who(first)?))
+            }
+            Meaning::Fence => {
+                self.uses.fences = true;
+                Typed::Number(Number::Fence(self.who(first)?))
+            }
+            Meaning::Suspects => {
+                self.uses.failures = true;
+                let (at, peer) = (self.who(first)?, self.who(&arguments[1])?);
+                Typed::Condition(Condition::Suspects(at, peer))
+            }
+            Meaning::Sent => {
+                self.uses.sent = true;
+                Typed::Messages(Number::Sent(self.pattern(arguments)?))
+            }
+            Meaning::InFlight => {
+                self.uses.in_flight = true;
+                Typed::Messages(Number::InFlight(self.pattern(arguments)?))
+            }
+            Meaning::State => self.state(&node.span, first)?,
+        })
+    }
+
+    fn note(&mut self, fact: super::formula::Fact) {
+        use super::formula::Fact;
+        match fact {
+            Fact::Asks | Fact::Enters | Fact::Exits => self.uses.events = true,
+            Fact::Waiting | Fact::Inside => self.uses.phases = true,
+            Fact::Leads | Fact::Elected => self.uses.leaders = true,
+            Fact::Crashed => self.uses.failures = true,
+        }
+    }
+
+    fn pattern(&mut self, arguments: &[Node]) -> Result<Pattern, PropertyError> {
+        let (NodeKind::Word(message), span) = (&arguments[0].kind, &arguments[0].span) else {
+            let remedy = self.message_names("");
+            return Err(self.error(&arguments[0].span, "expected the name of a message", remedy));
+        };
+        if let Some(known) = &self.vocabulary.messages
+            && !known.contains(message)
+        {
+            let remedy = self.message_names(message);
+            return Err(self.error(span, format!("unknown message `{message}`"), remedy));
+        }
+        let mut end = |place: usize| match arguments.get(place) {
+            None => Ok(None),
+            Some(Node { kind: NodeKind::Any, .. }) => Ok(None),
+            Some(node) => self.who(node).map(Some),
+        };
+        Ok(Pattern { message: message.clone(), from: end(1)?, to: end(2)? })
+    }
+
+    fn message_names(&self, message: &str) -> String {
+        let known = self.vocabulary.messages.iter().flatten().map(|it| &**it);
+        suggest(message, &known.collect::<Vec<_>>(), "messages")
+    }
+
+    fn state(&mut self, span: &Span, of: &Node) -> Result<Typed<'a>, PropertyError> {
+        let Some(shape) = &self.vocabulary.states else {
+            let remedy = "record them: `tenure simulate … --trace FILE --states`";
+            return Err(self.error(span, "the trace has no states of processes", remedy));
+        };
+        self.uses.states = true;
+        let of = Box::new(self.who(of)?);
+        let is_known = *shape != StateShape::default();
+        Ok(Typed::State(StatePath { of, steps: Vec::new() }, is_known.then_some(shape)))
+    }
+
+    fn field(&mut self, node: &Node, of: &Node, name: &str) -> Result<Typed<'a>, PropertyError> {
+        let span = node.span.end - name.len()..node.span.end;
+        let (mut path, shape) = match self.typed(of)? {
+            Typed::State(path, shape) => (path, shape),
+            other => {
+                let problem = format!("{} has no fields", other.name());
+                return Err(self.error(&span, problem, "only state(p) has fields"));
+            }
+        };
+        let inner = shape.map(|shape| {
+            shape.field(name).ok_or_else(|| {
+                let whole = &self.text[of.span.clone()];
+                let problem = format!("{whole} has no field `{name}`");
+                let known: Vec<&str> = shape.fields.iter().map(|(name, _)| &**name).collect();
+                let remedy = match (known.is_empty(), &shape.element) {
+                    (false, _) => suggest(name, &known, "fields"),
+                    (true, Some(_)) => "it is a list: use [q] or [0]".to_owned(),
+                    (true, None) => "it has no fields".to_owned(),
+                };
+                self.error(&span, problem, remedy)
+            })
+        });
+        path.steps.push(PathStep::Field(name.to_owned()));
+        Ok(Typed::State(path, inner.transpose()?))
+    }
+
+    fn index(&mut self, of: &Node, by: &Node) -> Result<Typed<'a>, PropertyError> {
+        let Typed::State(mut path, shape) = self.typed(of)? else {
+            return Err(self.error(&of.span, "only a list of a state has elements", ""));
+        };
+        path.steps.push(match self.typed(by)? {
+            Typed::Who(who) => PathStep::Process(who),
+            Typed::Number(number) => PathStep::Number(number),
+            other => {
+                let problem = format!("expected a process or a number, found {}", other.name());
+                return Err(self.error(&by.span, problem, ""));
+            }
+        });
+        Ok(Typed::State(path, shape.and_then(|shape| shape.element.as_deref())))
+    }
+
+    fn binary(
+        &mut self,
+        node: &Node,
+        operator: Operator,
+        left: &Node,
+        right: &Node,
+    ) -> Result<Typed<'a>, PropertyError> {
+        let both = |this: &mut Self| Ok((this.condition(left)?, this.condition(right)?));
+        let not = |condition| Box::new(Condition::Not(Box::new(condition)));
+        let less = |relation, left, right| Condition::Compare(relation, left, right);
+        Ok(Typed::Condition(match operator {
+            Operator::LeadsTo => {
+                return Err(self.error(&node.span, "'~>' inside an expression", LEADS_TO));
+            }
+            Operator::Implies => {
+                let (left, right) = both(self)?;
+                Condition::Or(not(left), Box::new(right))
+            }
+            Operator::Or => {
+                let (left, right) = both(self)?;
+                Condition::Or(Box::new(left), Box::new(right))
+            }
+            Operator::And => {
+                let (left, right) = both(self)?;
+                Condition::And(Box::new(left), Box::new(right))
+            }
+            Operator::Equal => self.equal(node, left, right)?,
+            Operator::NotEqual => Condition::Not(Box::new(self.equal(node, left, right)?)),
+            Operator::Less => less(Relation::Less, self.number(left)?, self.number(right)?),
+            Operator::AtMost => less(Relation::AtMost, self.number(left)?, self.number(right)?),
+            Operator::Greater => {
+                let (left, right) = (self.number(left)?, self.number(right)?);
+                less(Relation::Less, right, left)
+            }
+            Operator::AtLeast => {
+                let (left, right) = (self.number(left)?, self.number(right)?);
+                less(Relation::AtMost, right, left)
+            }
+            Operator::In => self.contains(left, right)?,
+            Operator::Plus => {
+                let (left, right) = (self.number(left)?, self.number(right)?);
+                return Ok(Typed::Number(Number::Plus(Box::new(left), Box::new(right))));
+            }
+            Operator::Minus => {
+                let (left, right) = (self.number(left)?, self.number(right)?);
+                return Ok(Typed::Number(Number::Minus(Box::new(left), Box::new(right))));
+            }
+        }))
+    }
+
+    fn contains(&mut self, left: &Node, right: &Node) -> Result<Condition, PropertyError> {
+        let who = self.who(left)?;
+        self.uses.identities = true;
+        match self.typed(right)? {
+            Typed::State(path, _) => Ok(Condition::Contains(path, who)),
+            other => {
+                let problem = format!("expected a list of a state, found {}", other.name());
+                Err(self.error(&right.span, problem, "as in q in state(p).waiting"))
+            }
+        }
+    }
+
+    fn equal(
+        &mut self,
+        node: &Node,
+        left: &Node,
+        right: &Node,
+    ) -> Result<Condition, PropertyError> {
+        let boxed = |condition| Box::new(condition);
+        Ok(match (self.typed(left)?, self.typed(right)?) {
+            (Typed::State(path, shape), Typed::Name(name)) => {
+                self.variant(&right.span, path, shape, name)?
+            }
+            (Typed::Name(name), Typed::State(path, shape)) => {
+                self.variant(&left.span, path, shape, name)?
+            }
+            (Typed::State(path, _), Typed::Condition(Condition::Constant(value)))
+            | (Typed::Condition(Condition::Constant(value)), Typed::State(path, _)) => {
+                Condition::State(path, Value::Bool(value))
+            }
+            (Typed::State(path, _), Typed::Who(who)) | (Typed::Who(who), Typed::State(path, _)) => {
+                self.uses.identities = true;
+                Condition::State(path, Value::Process(who))
+            }
+            (Typed::State(path, _), Typed::State(other, _)) => {
+                (self.uses.state_numbers, self.uses.identities) = (true, true);
+                Condition::State(path, Value::State(other))
+            }
+            (Typed::State(path, _), Typed::Number(number) | Typed::Messages(number))
+            | (Typed::Number(number) | Typed::Messages(number), Typed::State(path, _)) => {
+                self.uses.state_numbers = true;
+                Condition::Compare(Relation::Equal, Number::InState(path), number)
+            }
+            (Typed::Who(left), Typed::Who(right)) => {
+                self.uses.identities = true;
+                Condition::Same(left, right)
+            }
+            (
+                Typed::Number(left) | Typed::Messages(left),
+                Typed::Number(right) | Typed::Messages(right),
+            ) => Condition::Compare(Relation::Equal, left, right),
+            (Typed::Condition(left), Typed::Condition(right)) => {
+                let neither = Condition::And(
+                    boxed(Condition::Not(boxed(left.clone()))),
+                    boxed(Condition::Not(boxed(right.clone()))),
+                );
+                Condition::Or(boxed(Condition::And(boxed(left), boxed(right))), boxed(neither))
+            }
+            (left, right) => {
+                let problem = format!("{} compared with {}", left.name(), right.name());
+                let remedy = "expected two numbers, two processes or two conditions, or a part \
+                              of a state and a value";
+                return Err(self.error(&node.span, problem, remedy));
+            }
+        })
+    }
+
+    /// Checks a comparison with the name of a variant.
+    fn variant(
+        &self,
+        span: &Span,
+        path: StatePath,
+        shape: Option<&StateShape>,
+        name: String,
+    ) -> Result<Condition, PropertyError> {
+        if let Some(shape) = shape
+            && name != "None"
+            && !shape.names.contains(&name)
+        {
+            let known: Vec<&str> = shape.names.iter().map(|name| &**name).collect();
+            let remedy = match known.is_empty() {
+                true => "it holds no names in sample runs".to_owned(),
+                false => suggest(&name, &known, "values"),
+            };
+            return Err(self.error(span, format!("unknown value `{name}`"), remedy));
+        }
+        Ok(Condition::State(path, Value::Name(name)))
+    }
+}

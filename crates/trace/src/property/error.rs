@@ -1,0 +1,77 @@
+//! Errors in expressions, with a caret under the wrong place.
+
+use std::fmt;
+
+use super::syntax::Span;
+
+/// Error in an expression, with its place.
+///
+/// [`Display`](fmt::Display) shows the problem, the expression with carets under the wrong place,
+/// and the remedy, on one line each.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct PropertyError {
+    text: String,
+    span: Span,
+    problem: String,
+    remedy: String,
+}
+
+impl PropertyError {
+    /// Creates the error of a part of `text`. The remedy may be empty.
+    pub(super) fn new(
+        text: &str,
+        span: Span,
+        problem: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        let (problem, remedy) = (problem.into(), remedy.into());
+        PropertyError { text: text.to_owned(), span, problem, remedy }
+    }
+
+    /// Returns the wrong part of the text, in bytes.
+    pub fn span(&self) -> std::ops::Range<usize> {
+        self.span.clone()
+    }
+
+    /// Returns the problem, without its place.
+    pub fn problem(&self) -> &str {
+        &self.problem
+    }
+}
+
+impl fmt::Display for PropertyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = |text: &str| text.chars().count();
+        let before = width(&self.text[..self.span.start]);
+        let carets = width(&self.text[self.span.clone()]).max(1);
+        // A caret needs one column for each letter of the line above.
+        let line: String =
+            self.text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect();
+        write!(f, "{}\n  {line}\n  {}{}", self.problem, " ".repeat(before), "^".repeat(carets))?;
+        if !self.remedy.is_empty() {
+            write!(f, "\n  {}", self.remedy)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the names nearest to a misspelt one, the nearest first.
+pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    const SHOWN: usize = 3;
+    let mut known: Vec<(usize, &str)> =
+        known.into_iter().map(|known| (strsim::damerau_levenshtein(name, known), known)).collect();
+    known.sort_unstable();
+    known.dedup();
+    let most = (name.chars().count() / 2).max(2);
+    known.into_iter().filter(|(far, _)| *far <= most).take(SHOWN).map(|(_, name)| name).collect()
+}
+
+/// Returns the remedy for an unknown name: the nearest names, and all.
+pub(super) fn suggest(name: &str, all: &[&str], what: &str) -> String {
+    let near = nearest(name, all.iter().copied());
+    let all = all.join(", ");
+    match near.as_slice() {
+        [] => format!("expected {what}: {all}"),
+        near => format!("nearest: {}; {what}: {all}", near.join(", ")),
+    }
+}

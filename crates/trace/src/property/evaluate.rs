@@ -1,0 +1,243 @@
+//! Evaluation of checked expressions.
+
+use std::sync::Arc;
+
+use serde_json::Value as Tree;
+
+use super::facts::{ServiceFacts, StepFacts};
+use super::formula::{Condition, Fact, Number, PathStep, Pattern, Relation, StatePath, Value, Who};
+use super::vocabulary::variant;
+use crate::state::TYPE;
+
+/// A global state and the step that led to it, as an engine shows it to the evaluation.
+pub trait View {
+    /// Returns the facts from commands and events of services.
+    fn services(&self) -> &ServiceFacts;
+
+    /// Returns the commands and events of the last step.
+    fn step(&self) -> &StepFacts;
+
+    /// Returns true if a process is down.
+    fn is_crashed(&mut self, at: u32) -> bool;
+
+    /// Returns true if the failure detector of a process suspects a peer.
+    fn suspects(&mut self, at: u32, peer: u32) -> bool;
+
+    /// Returns the number of messages in flight with this name.
+    fn in_flight(&mut self, message: &str, from: Option<u32>, to: Option<u32>) -> u64;
+
+    /// Returns the number of messages with this name that the last step sent.
+    fn sent(&mut self, message: &str, from: Option<u32>, to: Option<u32>) -> u64;
+
+    /// Returns the state of a process, unless it is down.
+    fn state(&mut self, at: u32) -> Option<Arc<Tree>>;
+}
+
+/// Evaluates expressions in one view, with the values of the variables.
+pub(super) struct Evaluator<'a, V: View + ?Sized> {
+    pub(super) view: &'a mut V,
+    pub(super) size: u32,
+    pub(super) values: Vec<u32>,
+}
+
+impl<V: View + ?Sized> Evaluator<'_, V> {
+    pub(super) fn condition(&mut self, of: &Condition) -> bool {
+        match of {
+            Condition::Constant(value) => *value,
+            Condition::Not(inner) => !self.condition(inner),
+            Condition::And(left, right) => self.condition(left) && self.condition(right),
+            Condition::Or(left, right) => self.condition(left) || self.condition(right),
+            Condition::Fact(fact, who) => self.who(who).is_some_and(|at| self.fact(*fact, at)),
+            Condition::Suspects(who, peer) => match (self.who(who), self.who(peer)) {
+                (Some(at), Some(peer)) => self.view.suspects(at, peer),
+                _ => false,
+            },
+            Condition::Same(left, right) => {
+                let left = self.who(left);
+                left.is_some() && left == self.who(right)
+            }
+            Condition::Compare(relation, left, right) => {
+                let (left, right) = (self.number(left), self.number(right));
+                left.zip(right).is_some_and(|(left, right)| match relation {
+                    Relation::Equal => left == right,
+                    Relation::Less => left < right,
+                    Relation::AtMost => left <= right,
+                })
+            }
+            Condition::State(path, value) => {
+                self.tree(path).is_some_and(|tree| self.is_equal(&tree, value))
+            }
+            Condition::Holds(path) => self.tree(path) == Some(Tree::Bool(true)),
+            Condition::Contains(path, who) => {
+                let Some((tree, at)) = self.tree(path).zip(self.who(who)) else { return false };
+                contains(&tree, at)
+            }
+            Condition::Forall(place, body) => {
+                (0..self.size).all(|value| self.with(*place, value, body))
+            }
+            Condition::Exists(place, body) => {
+                (0..self.size).any(|value| self.with(*place, value, body))
+            }
+        }
+    }
+
+    fn with(&mut self, place: usize, value: u32, body: &Condition) -> bool {
+        self.values[place] = value;
+        self.condition(body)
+    }
+
+    fn fact(&mut self, fact: Fact, at: u32) -> bool {
+        let facts = self.view.services().of(at);
+        let step = self.view.step();
+        let steps = step.at.is_some_and(|process| process.0 == at);
+        match fact {
+            Fact::Asks => steps && step.asks,
+            Fact::Enters => steps && step.enters,
+            Fact::Exits => steps && step.exits,
+            Fact::Waiting => facts.waiting,
+            Fact::Inside => facts.inside,
+            Fact::Leads => facts.leader.is_some_and(|leader| leader.0 == at),
+            Fact::Elected => facts.leader.is_some(),
+            Fact::Crashed => self.view.is_crashed(at),
+        }
+    }
+
+    /// Returns a process of the group, or `None` if there is none.
+    fn who(&mut self, of: &Who) -> Option<u32> {
+        let named = match of {
+            Who::Fixed(process) => Some(*process),
+            Who::Variable(place) => Some(self.values[*place]),
+            Who::LeaderOf(who) => {
+                let at = self.who(who)?;
+                self.view.services().of(at).leader.map(|leader| leader.0)
+            }
+            Who::InState(path) => process(&self.tree(path)?),
+        };
+        named.filter(|at| *at < self.size)
+    }
+
+    fn number(&mut self, of: &Number) -> Option<i128> {
+        Some(match of {
+            Number::Constant(value) => *value,
+            Number::Plus(left, right) => self.number(left)?.saturating_add(self.number(right)?),
+            Number::Minus(left, right) => self.number(left)?.saturating_sub(self.number(right)?),
+            Number::Term(who) => {
+                let at = self.who(who)?;
+                self.view.services().of(at).term.into()
+            }
+            Number::Fence(who) => {
+                let at = self.who(who)?;
+                let fence = self.view.services().of(at).fence?;
+                i128::from(fence.0) << 64 | i128::from(fence.1)
+            }
+            Number::InState(path) => match self.tree(path)? {
+                Tree::Number(number) => number.as_i128()?,
+                _ => return None,
+            },
+            Number::Count(places, body) => self.count(places, body),
+            Number::InFlight(pattern) => {
+                let (from, to) = self.ends(pattern)?;
+                self.view.in_flight(&pattern.message, from, to).into()
+            }
+            Number::Sent(pattern) => {
+                let (from, to) = self.ends(pattern)?;
+                self.view.sent(&pattern.message, from, to).into()
+            }
+        })
+    }
+
+    fn count(&mut self, places: &[usize], body: &Condition) -> i128 {
+        match places.split_first() {
+            None => i128::from(self.condition(body)),
+            Some((place, rest)) => (0..self.size)
+                .map(|value| {
+                    self.values[*place] = value;
+                    self.count(rest, body)
+                })
+                .sum(),
+        }
+    }
+
+    /// Returns both ends of a pattern, or `None` if one of them names no process.
+    fn ends(&mut self, pattern: &Pattern) -> Option<(Option<u32>, Option<u32>)> {
+        let mut end = |who: &Option<Who>| match who {
+            None => Some(None),
+            Some(who) => self.who(who).map(Some),
+        };
+        Some((end(&pattern.from)?, end(&pattern.to)?))
+    }
+
+    /// Returns the part of a state, or `None` if it does not exist.
+    fn tree(&mut self, path: &StatePath) -> Option<Tree> {
+        let at = self.who(&path.of)?;
+        let state = self.view.state(at)?;
+        let mut here: &Tree = &state;
+        for step in &path.steps {
+            here = match step {
+                PathStep::Field(name) => field(here, name)?,
+                PathStep::Process(who) => {
+                    let process = self.who(who)?;
+                    match here {
+                        Tree::Object(fields) => fields.get(&format!("P{}", process + 1))?,
+                        list => list.get(process as usize)?,
+                    }
+                }
+                PathStep::Number(number) => {
+                    let index = self.number(number)?;
+                    match here {
+                        Tree::Object(fields) => fields.get(&index.to_string())?,
+                        list => list.get(usize::try_from(index).ok()?)?,
+                    }
+                }
+            };
+        }
+        Some(here.clone())
+    }
+
+    fn is_equal(&mut self, tree: &Tree, value: &Value) -> bool {
+        match value {
+            Value::Name(name) => name_of(tree) == Some(name),
+            Value::Bool(value) => *tree == Tree::Bool(*value),
+            Value::Process(who) => {
+                let named = process(tree);
+                named.is_some() && named == self.who(who)
+            }
+            Value::State(path) => self.tree(path).as_ref() == Some(tree),
+        }
+    }
+}
+
+/// Returns a field. Fields of the value of a tuple variant are fields of the variant.
+fn field<'t>(tree: &'t Tree, name: &str) -> Option<&'t Tree> {
+    match tree {
+        Tree::Object(fields) => fields.get(name),
+        _ => None,
+    }
+}
+
+/// Returns the name of a variant: `Waiting` of `Waiting { … }`, `Waiting(…)` and `Waiting`.
+fn name_of(tree: &Tree) -> Option<&str> {
+    match tree {
+        Tree::Null => Some("None"),
+        Tree::String(name) => Some(name),
+        Tree::Object(fields) => match fields.get(TYPE) {
+            Some(Tree::String(name)) => Some(name),
+            _ => variant(fields),
+        },
+        _ => None,
+    }
+}
+
+/// Returns the process that a value names.
+fn process(tree: &Tree) -> Option<u32> {
+    let Tree::String(text) = tree else { return None };
+    text.strip_prefix('P')?.parse::<u32>().ok()?.checked_sub(1)
+}
+
+fn contains(tree: &Tree, at: u32) -> bool {
+    match tree {
+        Tree::Array(elements) => elements.iter().any(|element| process(element) == Some(at)),
+        Tree::Object(fields) => fields.contains_key(&format!("P{}", at + 1)),
+        _ => false,
+    }
+}

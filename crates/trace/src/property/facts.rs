@@ -1,0 +1,171 @@
+//! Facts that commands and events of services establish.
+
+use tenure_core::service::{agreement, election, log, mutex};
+use tenure_core::{Fence, ProcessId, Service};
+
+use crate::format::{CommandData, EventData};
+
+/// Facts about all processes, from the commands and events of their users.
+///
+/// Facts that no property reads are not kept, so that equal values stand for equal futures.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ServiceFacts {
+    tracked: Tracked,
+    processes: Vec<ProcessFacts>,
+}
+
+/// Facts that are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Tracked {
+    /// True if waiting and inside are kept.
+    pub phases: bool,
+    /// True if leaders and terms are kept.
+    pub leaders: bool,
+    /// True if fences are kept.
+    pub fences: bool,
+    /// True if a request for an election counts as waiting, because there is no lock.
+    pub elects: bool,
+}
+
+impl Tracked {
+    /// Keeps all facts of a service.
+    pub const fn all(service: Service) -> Self {
+        Tracked { phases: true, leaders: true, fences: true, elects: Tracked::elects(service) }
+    }
+
+    /// Keeps nothing of a service.
+    pub const fn none(service: Service) -> Self {
+        let elects = Tracked::elects(service);
+        Tracked { phases: false, leaders: false, fences: false, elects }
+    }
+
+    /// Keeps what either keeps.
+    #[must_use]
+    pub const fn and(self, other: Tracked) -> Self {
+        Tracked {
+            phases: self.phases || other.phases,
+            leaders: self.leaders || other.leaders,
+            fences: self.fences || other.fences,
+            elects: self.elects || other.elects,
+        }
+    }
+
+    /// Returns true if a request for an election counts as waiting.
+    pub(super) const fn elects(service: Service) -> bool {
+        matches!(service, Service::Election)
+    }
+}
+
+/// Facts about one process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct ProcessFacts {
+    pub(super) waiting: bool,
+    pub(super) inside: bool,
+    /// Leader that the process believes in.
+    pub(super) leader: Option<ProcessId>,
+    /// Number of the term of that leader, or 0.
+    pub(super) term: u64,
+    /// Fence of the last entry.
+    pub(super) fence: Option<Fence>,
+}
+
+/// Commands and events of one step at one process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct StepFacts {
+    /// Process that takes the step, if any does.
+    pub at: Option<ProcessId>,
+    /// True if its user issues a request.
+    pub asks: bool,
+    /// True if it enters the critical section.
+    pub enters: bool,
+    /// True if it leaves the critical section.
+    pub exits: bool,
+}
+
+impl StepFacts {
+    /// Adds a command of the user.
+    pub fn on_command(&mut self, command: &CommandData) {
+        self.asks |= command.mutex() == Some(&mutex::Command::Enter)
+            || command.election() == Some(&election::Command::Elect);
+    }
+
+    /// Adds an event for the user.
+    pub fn on_event(&mut self, event: &EventData) {
+        match event.mutex() {
+            Some(mutex::Event::Entered { .. }) => self.enters = true,
+            Some(mutex::Event::Exited) => self.exits = true,
+            None => {}
+        }
+    }
+}
+
+impl ServiceFacts {
+    /// Creates the facts before the first event.
+    pub fn new(size: u32, tracked: Tracked) -> Self {
+        ServiceFacts { tracked, processes: vec![ProcessFacts::default(); size as usize] }
+    }
+
+    /// Returns the facts about a process.
+    pub(super) fn of(&self, at: u32) -> &ProcessFacts {
+        &self.processes[at as usize]
+    }
+
+    /// Applies a command of the user at `at`.
+    pub fn on_command(&mut self, at: ProcessId, command: &CommandData) {
+        let (tracked, mine) = (self.tracked, &mut self.processes[at.index()]);
+        let enters = command.mutex() == Some(&mutex::Command::Enter);
+        let elects = command.election() == Some(&election::Command::Elect) && tracked.elects;
+        mine.waiting |= tracked.phases && (enters || elects);
+    }
+
+    /// Applies an event for the user at `at`.
+    pub fn on_event(&mut self, at: ProcessId, event: &EventData) {
+        let (tracked, mine) = (self.tracked, &mut self.processes[at.index()]);
+        match event.mutex() {
+            Some(mutex::Event::Entered { fence }) => {
+                (mine.waiting, mine.inside) = (false, tracked.phases);
+                if tracked.fences {
+                    mine.fence = Some(*fence);
+                }
+            }
+            Some(mutex::Event::Exited) => (mine.waiting, mine.inside) = (false, false),
+            None => {}
+        }
+        match event.election() {
+            Some(election::Event::Elected { leader, term }) => {
+                mine.waiting &= !tracked.elects;
+                mine.set_leader(tracked, Some((*leader, term.number)));
+            }
+            Some(election::Event::Deposed { .. }) => {
+                mine.waiting |= tracked.phases && tracked.elects;
+                mine.set_leader(tracked, None);
+            }
+            None => {}
+        }
+        if let EventData::Agreement(agreement::Event::Log(event)) = event {
+            match event {
+                log::Event::Leading { term } => mine.set_leader(tracked, Some((at, *term))),
+                log::Event::Following { term, leader } => {
+                    mine.set_leader(tracked, leader.map(|leader| (leader, *term)));
+                }
+                log::Event::Relaying { term, leader } => {
+                    mine.set_leader(tracked, Some((*leader, *term)));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Applies a crash: the process neither waits nor leads, and it is not inside.
+    pub fn on_crash(&mut self, at: ProcessId) {
+        let mine = &mut self.processes[at.index()];
+        *mine = ProcessFacts { fence: mine.fence, ..ProcessFacts::default() };
+    }
+}
+
+impl ProcessFacts {
+    fn set_leader(&mut self, tracked: Tracked, leader: Option<(ProcessId, u64)>) {
+        let known = leader.filter(|_| tracked.leaders);
+        (self.leader, self.term) = (known.map(|known| known.0), known.map_or(0, |known| known.1));
+    }
+}

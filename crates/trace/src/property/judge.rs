@@ -1,0 +1,264 @@
+//! Judges properties by recorded events.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tenure_core::{Finding, FirstViolation, Judgement, ProcessId, Service};
+
+use super::evaluate::View;
+use super::facts::{ServiceFacts, StepFacts, Tracked};
+use super::own::{Binding, OwnProperty};
+use crate::fold::process_state::{ProcessStates, ProcessStatus, StateChange};
+use crate::format::{Kind, Record};
+
+/// Judges properties by the events of a run, one record after another.
+///
+/// Properties are evaluated after each step: all records of one input at one process. The first
+/// state is that after all processes have booted.
+#[derive(Clone, Debug)]
+pub struct PropertyJudge {
+    runs: Vec<PropertyRun>,
+    view: RecordedView,
+    /// Time and process of the last step.
+    last: Option<(u64, ProcessId)>,
+    /// True after the first input that is not a boot.
+    has_started: bool,
+}
+
+/// A property with its findings so far.
+#[derive(Clone, Debug)]
+struct PropertyRun {
+    property: Arc<OwnProperty>,
+    violation: Option<FirstViolation>,
+    /// Bindings of a liveness property, and whether something is still to happen for each.
+    pending: Vec<(Binding, bool)>,
+}
+
+impl PropertyJudge {
+    /// Creates a judge of a run of `size` processes, before its first record. The given processes
+    /// are down from the start.
+    pub fn new(
+        properties: &[Arc<OwnProperty>],
+        size: u32,
+        service: Service,
+        down: &[ProcessId],
+    ) -> Self {
+        let run = |property: &Arc<OwnProperty>| {
+            let property = Arc::new(property.sized(size));
+            let bindings = if property.form().is_liveness() { property.bindings() } else { vec![] };
+            let first = property.is_pending_at_first();
+            let pending = bindings.into_iter().map(|binding| (binding, first)).collect();
+            PropertyRun { property, violation: None, pending }
+        };
+        PropertyJudge {
+            runs: properties.iter().map(run).collect(),
+            view: RecordedView {
+                services: ServiceFacts::new(size, Tracked::all(service)),
+                step: StepFacts::default(),
+                processes: ProcessStates::default(),
+                down: down.to_vec(),
+                in_flight: BTreeMap::new(),
+                sent: Vec::new(),
+                states: vec![None; size as usize],
+            },
+            last: None,
+            has_started: false,
+        }
+    }
+
+    /// Reads the next record.
+    pub fn read(&mut self, record: &Record) {
+        let size = self.view.states.len();
+        let at = record.process.process().filter(|at| at.index() < size);
+        if self.begins_step(record, at) {
+            // The first state is that after all boots. A process that is down from the start boots
+            // and crashes.
+            let is_boot = matches!(record.kind, Kind::Boot | Kind::Crash);
+            self.has_started |= self.last.is_some() && !is_boot;
+            self.end_step();
+            self.view.step = StepFacts { at, ..StepFacts::default() };
+            self.view.sent.clear();
+        }
+        if let Some(at) = at {
+            self.last = Some((record.time, at));
+            self.view.apply(at, record);
+        }
+    }
+
+    /// Returns true if a record is the input of a new step.
+    fn begins_step(&self, record: &Record, at: Option<ProcessId>) -> bool {
+        let Some((time, before)) = self.last else { return true };
+        match &record.kind {
+            Kind::Boot => true,
+            Kind::Command(_)
+            | Kind::Receive(_)
+            | Kind::Timer(_)
+            | Kind::Suspicion { .. }
+            | Kind::Crash
+            | Kind::Recover
+            | Kind::Partition(_)
+            | Kind::Heal
+            | Kind::End => true,
+            _ => at.is_some_and(|at| at != before) || record.time != time,
+        }
+    }
+
+    /// Judges the state after the last step.
+    fn end_step(&mut self) {
+        let Some((time, at)) = self.last.filter(|_| self.has_started) else { return };
+        for run in &mut self.runs {
+            run.judge(&mut self.view, time, at);
+        }
+    }
+
+    /// Returns the first violation of a property so far, if there is one.
+    pub fn violation(&self) -> Option<(&OwnProperty, &FirstViolation)> {
+        self.runs.iter().find_map(|run| Some((&*run.property, run.violation.as_ref()?)))
+    }
+
+    /// Judges the last step and returns all findings. `ended` is false if the run was cut short.
+    /// A property for which something is still to happen is then incomplete, not violated.
+    pub fn finish(mut self, ended: bool) -> Vec<Finding> {
+        self.has_started = true;
+        self.end_step();
+        let last = self.last.unwrap_or((0, ProcessId(0)));
+        self.runs.into_iter().map(|run| run.finding(last, ended)).collect()
+    }
+}
+
+impl PropertyRun {
+    fn judge(&mut self, view: &mut RecordedView, time: u64, at: ProcessId) {
+        if self.violation.is_some() {
+            return;
+        }
+        for (binding, pending) in &mut self.pending {
+            *pending = self.property.is_pending(binding, *pending, view);
+        }
+        if self.property.form().is_liveness() {
+            return;
+        }
+        if let Some(binding) = self.property.violation(view) {
+            let message = self.property.explain(&binding);
+            self.violation = Some(FirstViolation { time, at, message });
+        }
+    }
+
+    fn finding(self, (time, at): (u64, ProcessId), ended: bool) -> Finding {
+        let PropertyRun { property, violation, pending } = self;
+        let missing = pending.into_iter().find(|(_, pending)| *pending);
+        let name = property.property();
+        match (violation, missing) {
+            (Some(violation), _) => {
+                let (judgement, violation) = (Judgement::Violated, Some(violation));
+                Finding { property: name, judgement, violation }
+            }
+            (None, Some(_)) if !ended => Finding::without_violation(name, Judgement::Incomplete),
+            (None, Some((binding, _))) => {
+                let message = format!("{} by the end", property.explain_pending(&binding));
+                Finding::violated(name, time, at, message)
+            }
+            (None, None) => Finding::without_violation(name, Judgement::Holds),
+        }
+    }
+}
+
+/// State of a recorded run.
+#[derive(Clone, Debug)]
+struct RecordedView {
+    services: ServiceFacts,
+    step: StepFacts,
+    processes: ProcessStates,
+    down: Vec<ProcessId>,
+    /// Number of messages in flight by name, sender and receiver.
+    in_flight: BTreeMap<(String, u32, u32), u64>,
+    /// Messages of the last step, by name and receiver.
+    sent: Vec<(String, u32)>,
+    states: Vec<Option<Arc<Value>>>,
+}
+
+impl RecordedView {
+    fn apply(&mut self, at: ProcessId, record: &Record) {
+        for change in self.processes.read(record) {
+            if matches!(change, StateChange::Crashes) {
+                self.services.on_crash(at);
+            }
+        }
+        match &record.kind {
+            Kind::Command(command) => {
+                self.step.on_command(command);
+                self.services.on_command(at, command);
+            }
+            Kind::Event(event) if !self.processes.of(at).is_down() => {
+                self.step.on_event(event);
+                self.services.on_event(at, event);
+            }
+            Kind::Send(message) => {
+                let name = message.message.to_string();
+                self.sent.push((name.clone(), message.peer.0));
+                *self.in_flight.entry((name, at.0, message.peer.0)).or_default() += 1;
+            }
+            Kind::Duplicate(message) => {
+                let key = (message.message.to_string(), at.0, message.peer.0);
+                *self.in_flight.entry(key).or_default() += 1;
+            }
+            Kind::Drop(message) => self.take(&message.message, at.0, message.peer.0),
+            Kind::Receive(message) => self.take(&message.message, message.peer.0, at.0),
+            Kind::State(state) => self.states[at.index()] = Some(Arc::new(state.clone())),
+            _ => {}
+        }
+    }
+
+    /// Removes one message in flight. A message that is received before it is sent, because of
+    /// different clocks, is never in flight.
+    fn take(&mut self, message: &str, from: u32, to: u32) {
+        let key = (message.to_owned(), from, to);
+        if let Some(count) = self.in_flight.get_mut(&key) {
+            *count -= 1;
+            if *count == 0 {
+                self.in_flight.remove(&key);
+            }
+        }
+    }
+}
+
+impl View for RecordedView {
+    fn services(&self) -> &ServiceFacts {
+        &self.services
+    }
+
+    fn step(&self) -> &StepFacts {
+        &self.step
+    }
+
+    fn is_crashed(&mut self, at: u32) -> bool {
+        match self.processes.of(ProcessId(at)).life {
+            ProcessStatus::Down => true,
+            ProcessStatus::Unknown => self.down.contains(&ProcessId(at)),
+            ProcessStatus::Up | ProcessStatus::Ended => false,
+        }
+    }
+
+    fn suspects(&mut self, at: u32, peer: u32) -> bool {
+        self.processes.of(ProcessId(at)).suspects.contains(&ProcessId(peer))
+    }
+
+    fn in_flight(&mut self, message: &str, from: Option<u32>, to: Option<u32>) -> u64 {
+        let matches = |sent: &(String, u32, u32)| {
+            sent.0 == message
+                && from.is_none_or(|from| from == sent.1)
+                && to.is_none_or(|to| to == sent.2)
+        };
+        self.in_flight.iter().filter(|(sent, _)| matches(sent)).map(|(_, count)| count).sum()
+    }
+
+    fn sent(&mut self, message: &str, from: Option<u32>, to: Option<u32>) -> u64 {
+        let by = self.step.at.is_some_and(|at| from.is_none_or(|from| from == at.0));
+        let matches = |sent: &&(String, u32)| sent.0 == message && to.is_none_or(|to| to == sent.1);
+        if by { self.sent.iter().filter(matches).count() as u64 } else { 0 }
+    }
+
+    fn state(&mut self, at: u32) -> Option<Arc<Value>> {
+        if self.is_crashed(at) { None } else { self.states[at as usize].clone() }
+    }
+}

@@ -1,0 +1,113 @@
+//! Syntax trees of expressions.
+
+use std::fmt;
+use std::ops::Range;
+
+/// Part of a text, in bytes.
+pub(super) type Span = Range<usize>;
+
+/// An expression and its place in the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Node {
+    pub(super) span: Span,
+    pub(super) kind: NodeKind,
+}
+
+/// Kind of an expression, with its parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum NodeKind {
+    Bool(bool),
+    Number(i128),
+    /// A process, numbered from 1 as in the text.
+    Process(u32),
+    /// A variable, a message or a name in a process's state.
+    Word(String),
+    /// `_`: any process.
+    Any,
+    Call {
+        name: String,
+        arguments: Vec<Node>,
+    },
+    /// A field of a state.
+    Field {
+        of: Box<Node>,
+        name: String,
+    },
+    /// An element of a list of a state, by process or by number from 0.
+    Index {
+        of: Box<Node>,
+        by: Box<Node>,
+    },
+    Not(Box<Node>),
+    Negative(Box<Node>),
+    Binary {
+        operator: Operator,
+        left: Box<Node>,
+        right: Box<Node>,
+    },
+    Quantified {
+        quantifier: Quantifier,
+        variables: Vec<(String, Span)>,
+        body: Box<Node>,
+    },
+}
+
+/// Operator between two expressions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operator {
+    LeadsTo,
+    Implies,
+    Or,
+    And,
+    Equal,
+    NotEqual,
+    Less,
+    AtMost,
+    Greater,
+    AtLeast,
+    In,
+    Plus,
+    Minus,
+}
+
+impl Operator {
+    /// Returns the strength of binding; a comparison has 4.
+    pub(super) const fn strength(self) -> u8 {
+        match self {
+            Operator::LeadsTo => 0,
+            Operator::Implies => 1,
+            Operator::Or => 2,
+            Operator::And => 3,
+            Operator::Plus | Operator::Minus => 5,
+            _ => 4,
+        }
+    }
+}
+
+impl fmt::Display for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Operator::LeadsTo => "~>",
+            Operator::Implies => "=>",
+            Operator::Or => "|",
+            Operator::And => "&",
+            Operator::Equal => "=",
+            Operator::NotEqual => "!=",
+            Operator::Less => "<",
+            Operator::AtMost => "<=",
+            Operator::Greater => ">",
+            Operator::AtLeast => ">=",
+            Operator::In => "in",
+            Operator::Plus => "+",
+            Operator::Minus => "-",
+        })
+    }
+}
+
+/// Quantifier over processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quantifier {
+    Forall,
+    Exists,
+    Count,
+}

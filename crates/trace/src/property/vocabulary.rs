@@ -1,0 +1,124 @@
+//! Names that the expressions about one algorithm may use.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+use tenure_core::Service;
+
+use crate::format::{Kind, Record};
+use crate::state::TYPE;
+
+/// Names that the expressions about one algorithm may use: its processes, messages and states.
+///
+/// Messages and states are those of sample runs. See [`Vocabulary::learn`].
+#[derive(Clone, Debug)]
+pub struct Vocabulary {
+    /// Number of processes.
+    pub size: u32,
+    /// Service of the algorithm, which decides the predicates.
+    pub service: Service,
+    /// Names of the messages; `None` if they are unknown, so that any name is accepted.
+    pub messages: Option<BTreeSet<String>>,
+    /// Shape of the states; `None` if the engine has no states.
+    pub states: Option<StateShape>,
+}
+
+/// Union of the shapes of all states of a sample.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StateShape {
+    /// Fields, with their shapes.
+    pub(super) fields: Vec<(String, StateShape)>,
+    /// Names of types and of variants without fields.
+    pub(super) names: BTreeSet<String>,
+    /// Shape of the elements of a list.
+    pub(super) element: Option<Box<StateShape>>,
+}
+
+impl Vocabulary {
+    /// Creates a vocabulary without messages and states, to be extended by
+    /// [`Vocabulary::learn`].
+    pub fn new(size: u32, service: Service) -> Self {
+        let (messages, states) = (Some(BTreeSet::new()), Some(StateShape::default()));
+        Vocabulary { size, service, messages, states }
+    }
+
+    /// Adds the messages and the states of a sample run.
+    pub fn learn<'r>(&mut self, records: impl IntoIterator<Item = &'r Record>) {
+        for record in records {
+            if let (Some(messages), Some(seen)) = (&mut self.messages, record.kind.message_record())
+                && !messages.contains(&*seen.message)
+            {
+                messages.insert(seen.message.to_string());
+            }
+            if let (Some(states), Kind::State(state)) = (&mut self.states, &record.kind) {
+                states.learn(state);
+            }
+        }
+    }
+
+    /// Returns true if the service has a lock.
+    pub(super) const fn has_lock(&self) -> bool {
+        matches!(self.service, Service::Mutex | Service::Office)
+    }
+
+    /// Returns true if the service has leaders.
+    pub(super) const fn has_leaders(&self) -> bool {
+        matches!(self.service, Service::Election | Service::Office | Service::Log)
+    }
+}
+
+impl StateShape {
+    /// Adds the shape of a value.
+    pub(super) fn learn(&mut self, value: &Value) {
+        match value {
+            Value::Object(fields) => self.learn_fields(fields),
+            Value::Array(elements) => {
+                let shape = self.element.get_or_insert_default();
+                elements.iter().for_each(|element| shape.learn(element));
+            }
+            Value::String(name) if is_name(name) && !self.names.contains(name) => {
+                self.names.insert(name.clone());
+            }
+            _ => {}
+        }
+    }
+
+    fn learn_fields(&mut self, fields: &Map<String, Value>) {
+        if let Some(Value::String(name)) = fields.get(TYPE) {
+            self.names.insert(name.clone());
+        } else if let Some(name) = variant(fields) {
+            self.names.insert(name.to_owned());
+        }
+        for (name, value) in fields.iter().filter(|(name, _)| *name != TYPE) {
+            match self.fields.iter_mut().find(|(known, _)| known == name) {
+                Some((_, shape)) => shape.learn(value),
+                None => {
+                    let mut shape = StateShape::default();
+                    shape.learn(value);
+                    self.fields.push((name.clone(), shape));
+                }
+            }
+        }
+    }
+
+    /// Returns the shape of a field.
+    pub(super) fn field(&self, name: &str) -> Option<&StateShape> {
+        self.fields.iter().find(|(known, _)| known == name).map(|(_, shape)| shape)
+    }
+}
+
+/// Returns the name of a tuple variant, which is an object with this name as its only key.
+pub(super) fn variant(fields: &Map<String, Value>) -> Option<&str> {
+    let mut keys = fields.keys();
+    let first = keys.next()?;
+    let is_alone = keys.next().is_none();
+    (is_alone && is_name(first)).then_some(first)
+}
+
+/// Returns true if a text is the name of a variant: `Waiting`, but not `P1`.
+pub(super) fn is_name(text: &str) -> bool {
+    let mut letters = text.chars();
+    letters.next().is_some_and(char::is_uppercase)
+        && letters.all(char::is_alphanumeric)
+        && !text.strip_prefix('P').is_some_and(|rest| rest.bytes().all(|it| it.is_ascii_digit()))
+}

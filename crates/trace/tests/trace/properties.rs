@@ -1,0 +1,262 @@
+//! Properties written as expressions: which are accepted, and errors with carets.
+
+use serde_json::json;
+use tenure_core::{Layer, ProcessId, Service};
+use tenure_trace::property::{Form, OwnProperty, PropertyError, Vocabulary};
+use tenure_trace::{Kind, MessageRecord, Record};
+
+/// Returns a vocabulary of three processes with a lock, two messages and a state.
+fn vocabulary() -> Vocabulary {
+    let message = |name: &'static str| {
+        Kind::Send(MessageRecord {
+            message: name.into(),
+            layer: Layer::Mutex,
+            ..MessageRecord::of_applications(ProcessId(1), 0, 1)
+        })
+    };
+    let state = |phase| {
+        let state = json!({
+            "type": "RicartAgrawala",
+            "clock": 3,
+            "phase": phase,
+            "deferred": ["P2"],
+            "requests": [0, 1, 2],
+        });
+        Kind::State(state)
+    };
+    let waiting = json!({"type": "Waiting", "request": "(3, P1)", "awaited": ["P2", "P3"]});
+    let kinds = [message("request"), message("reply"), state(json!("Idle")), state(waiting)];
+    let records = kinds.map(|kind| Record::new(0, ProcessId(0), kind));
+    let mut vocabulary = Vocabulary::new(3, Service::Mutex);
+    vocabulary.learn(&records);
+    vocabulary
+}
+
+fn parse(form: Form, text: &str) -> Result<OwnProperty, PropertyError> {
+    OwnProperty::parse(form, text, &vocabulary())
+}
+
+#[track_caller]
+fn assert_error(form: Form, text: &str, expected: &str) {
+    let error = parse(form, text).expect_err(text);
+    assert_eq!(error.to_string(), expected.trim_matches('\n'));
+}
+
+#[test]
+fn misspelt_predicate_lists_nearest() {
+    assert_error(
+        Form::Never,
+        "insde(P1) & inside(P3)",
+        "
+unknown predicate `insde`
+  insde(P1) & inside(P3)
+  ^^^^^
+  nearest: inside; predicates: asks, requested, enters, exits, inside, waiting, crashed, fence, \
+         suspects, sent, in_flight, state, count",
+    );
+}
+
+#[test]
+fn unknown_process_names_group() {
+    assert_error(
+        Form::Never,
+        "inside(P1) & inside(P4)",
+        "
+unknown process P4
+  inside(P1) & inside(P4)
+                      ^^
+  the group is P1 to P3",
+    );
+}
+
+#[test]
+fn lower_case_process_shows_spelling() {
+    assert_error(
+        Form::Never,
+        "inside(p1)",
+        "
+unknown process p1
+  inside(p1)
+         ^^
+  a process is written P1",
+    );
+}
+
+#[test]
+fn number_is_no_condition() {
+    assert_error(
+        Form::Always,
+        "count(p: inside(p)) & inside(P1)",
+        "
+expected a condition, found a number
+  count(p: inside(p)) & inside(P1)
+  ^^^^^^^^^^^^^^^^^^^
+  compare it, as in <= 1",
+    );
+}
+
+#[test]
+fn condition_is_no_number() {
+    assert_error(
+        Form::Always,
+        "inside(P1) <= 1",
+        "
+expected a number, found a condition
+  inside(P1) <= 1
+  ^^^^^^^^^^
+  count(p: …) counts processes that meet a condition",
+    );
+}
+
+#[test]
+fn unknown_field_lists_fields() {
+    assert_error(
+        Form::Never,
+        "state(P1).phse = Waiting",
+        "
+state(P1) has no field `phse`
+  state(P1).phse = Waiting
+            ^^^^
+  nearest: phase; fields: clock, deferred, phase, requests",
+    );
+}
+
+#[test]
+fn unknown_variant_lists_values() {
+    assert_error(
+        Form::Never,
+        "state(p).phase = Wating",
+        "
+unknown value `Wating`
+  state(p).phase = Wating
+                   ^^^^^^
+  nearest: Waiting; values: Idle, Waiting",
+    );
+}
+
+#[test]
+fn unknown_message_lists_messages() {
+    assert_error(
+        Form::Never,
+        "in_flight(replay, p, _) > 1",
+        "
+unknown message `replay`
+  in_flight(replay, p, _) > 1
+            ^^^^^^
+  nearest: reply; messages: reply, request",
+    );
+}
+
+#[test]
+fn missing_parenthesis_points_at_end() {
+    assert_error(
+        Form::Always,
+        "!(inside(P1) & inside(P2)",
+        "
+expected ')' or an operator
+  !(inside(P1) & inside(P2)
+                           ^",
+    );
+}
+
+#[test]
+fn leads_to_needs_its_arrow() {
+    assert_error(
+        Form::LeadsTo,
+        "waiting(p) => inside(p)",
+        "
+expected '~>' between two conditions
+  waiting(p) => inside(p)
+  ^^^^^^^^^^^^^^^^^^^^^^^
+  '~>' stands once, between the two sides of --leads-to 'waiting(p) ~> inside(p)'",
+    );
+}
+
+#[test]
+fn predicate_of_another_service_is_rejected() {
+    assert_error(
+        Form::Never,
+        "leads(p) & crashed(p)",
+        "
+`leads` needs leaders, which the algorithm does not have
+  leads(p) & crashed(p)
+  ^^^^^
+  predicates: asks, requested, enters, exits, inside, waiting, crashed, fence, \
+         suspects, sent, in_flight, state, count",
+    );
+}
+
+#[test]
+fn carets_count_letters_and_not_bytes() {
+    assert_error(
+        Form::Never,
+        "inside(p) § waiting(p)",
+        "
+unexpected character '§'
+  inside(p) § waiting(p)
+            ^
+  operators: & | ! => = != < <= > >= in + - ~>",
+    );
+}
+
+#[test]
+fn other_errors_have_places() {
+    let cases = [
+        ("", 0..0),
+        ("inside(P1) &", 12..12),
+        ("inside", 0..6),
+        ("inside(P1, P2)", 0..14),
+        ("P1", 0..2),
+        ("1 < 2 < 3", 6..7),
+        ("(inside(P1)) inside(P2)", 13..19),
+        ("forall P1: inside(P1)", 7..9),
+        ("exists p inside(p)", 9..15),
+        ("inside(P1) = 3", 0..14),
+        ("state(P1)", 0..9),
+        ("state(P1).clock.more = 1", 16..20),
+        ("99999999999999999999 < 1", 0..20),
+        ("inside(P1) ~> inside(P2)", 0..24),
+    ];
+    for (text, span) in cases {
+        let error = parse(Form::Never, text).expect_err(text);
+        assert_eq!(error.span(), span, "{text}: {error}");
+    }
+}
+
+#[test]
+fn accepts_the_language() {
+    let texts = [
+        "inside(P1) & inside(P3)",
+        "inside(p) && inside(q) && p != q",
+        "!(waiting(p) -> inside(p)) | false",
+        "forall p, q: inside(p) & inside(q) => p = q",
+        "count(p: inside(p)) + 1 <= 2 - count(p, q: p != q & inside(p))",
+        "exists p: state(p).phase = Waiting & state(p).clock > 3",
+        "q in state(p).phase.awaited",
+        "state(p).requests[q] >= -1 & state(p).requests[0] = 0",
+        "sent(request) & sent(reply, p) & sent(reply, _, q)",
+        "in_flight(request, P1, P2) = 1",
+        "fence(p) < fence(q) & suspects(p, q) & crashed(q)",
+        "state(p).deferred = None",
+        "(inside(p)) = (state(p).phase = Idle)",
+    ];
+    for text in texts {
+        parse(Form::Never, text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    }
+    parse(Form::LeadsTo, "waiting(p) ~> inside(p) | crashed(p)").expect("a leads-to property");
+}
+
+#[test]
+fn any_text_is_parsed_without_panic() {
+    let parts = ["inside", "(", ")", "p", "P1", "&", "!", "count", ":", "1", "~>", ".", "[", "é"];
+    let mut texts = vec![String::new()];
+    for _ in 0..3 {
+        let longer = |text: &String| parts.map(|part| format!("{text}{part} "));
+        texts = texts.iter().flat_map(longer).collect();
+        for text in &texts {
+            let _ = parse(Form::LeadsTo, text).map_err(|error| error.to_string());
+        }
+    }
+    let deep = "!(".repeat(1000);
+    assert!(parse(Form::Never, &deep).is_err());
+}

@@ -1,0 +1,223 @@
+//! Properties as expressions on the command line: `check`, `simulate`, `trace verify`, `trace
+//! replay` and the lab.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::lab::Lab;
+
+fn tenure(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tenure")).args(arguments).output().expect("the command starts")
+}
+
+/// Runs a command and returns its output, after asserting its exit status.
+#[track_caller]
+fn run(arguments: &[&str], status: i32) -> String {
+    let output = tenure(arguments);
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8(text).expect("UTF-8 output");
+    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {text}");
+    text
+}
+
+#[track_caller]
+fn assert_prints(text: &str, expected: &[&str]) {
+    for expected in expected {
+        assert!(text.contains(expected), "no `{expected}` in {text}");
+    }
+}
+
+const EXCLUSION: &str = "inside(p) & inside(q) & p != q";
+
+#[test]
+fn check_draws_shortest_counterexample() {
+    let safe = run(&["check", "central", "-n", "2", "--never", EXCLUSION], 0);
+    assert_prints(&safe, &[&format!("never {EXCLUSION} holds")]);
+    let k = ["check", "k-mutex", "-n", "2", "--k", "2", "--never", EXCLUSION];
+    let violated = run(&k, 1);
+    let explanation = "is true here for p = P1, q = P2";
+    assert_prints(
+        &violated,
+        &[&format!("never {EXCLUSION} violated after"), explanation, "█ inside"],
+    );
+    // The control: the same length as that of the built-in monitor.
+    let length = |text: &str| {
+        let (_, after) = text.split_once(" violated after ").expect("a violation");
+        after.split(' ').next().expect("a number").to_owned()
+    };
+    let built_in = ["check", "k-mutex", "-n", "2", "--k", "2", "--property", "mutual-exclusion"];
+    assert_eq!(length(&violated), length(&run(&built_in, 1)));
+}
+
+/// Properties of the literature: a group with faults, the built-in property, and the same as an
+/// expression.
+const LITERATURE: [(&str, &str, &str, &str); 14] = [
+    ("lamport -n 2", "mutual-exclusion", "--never", EXCLUSION),
+    (
+        "lamport -n 2 --channel reordered --beyond-assumptions",
+        "mutual-exclusion",
+        "--never",
+        EXCLUSION,
+    ),
+    ("k-mutex -n 3 --k 2", "mutual-exclusion", "--always", "count(p: inside(p)) <= 1"),
+    ("k-mutex -n 3 --k 2", "at-most-k", "--always", "count(p: inside(p)) <= 2"),
+    ("central -n 3 --entries 1", "bounded-bypass=0", "--never", "enters(q) & waiting(p) & p != q"),
+    (
+        "token-ring -n 2 --duplicate 1 --beyond-assumptions",
+        "fencing",
+        "--never",
+        "enters(p) & p != q & fence(p) <= fence(q)",
+    ),
+    (
+        "maekawa -n 3 --quorums pairs --variant basic",
+        "deadlock-freedom",
+        "--leads-to",
+        "waiting(p) ~> exists q: enters(q)",
+    ),
+    (
+        "maekawa -n 3 --quorums pairs --variant basic",
+        "starvation-freedom",
+        "--leads-to",
+        "waiting(p) ~> inside(p)",
+    ),
+    ("ricart-agrawala -n 2", "starvation-freedom", "--leads-to", "waiting(p) ~> inside(p)"),
+    (
+        "bully -n 2 --partition 1 --beyond-assumptions",
+        "one-leader-at-a-time",
+        "--never",
+        "leads(p) & leads(q) & p != q",
+    ),
+    (
+        "raft --variant forgotten-vote -n 3 --crash 1 --recover 1 --term-max 1 --in-flight 2",
+        "one-leader-per-term",
+        "--never",
+        "leads(p) & leads(q) & p != q & term(p) = term(q)",
+    ),
+    ("chang-roberts -n 3", "one-leader-at-a-time", "--never", "leads(p) & leads(q) & p != q"),
+    ("chang-roberts -n 3", "progress", "--leads-to", "asks(p) ~> elected(p)"),
+    (
+        "chang-roberts -n 3 --lose 1 --beyond-assumptions",
+        "progress",
+        "--leads-to",
+        "asks(p) ~> elected(p)",
+    ),
+];
+
+/// Each search checks both, and so takes the same states.
+#[test]
+fn properties_of_the_literature_agree_with_built_in_monitors() {
+    let mut violated = 0;
+    for (group, property, form, expression) in LITERATURE {
+        let mut line = vec!["check"];
+        line.extend(group.split(' '));
+        line.extend(["--property", property, form, expression, "--format", "json"]);
+        let output = tenure(&line);
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let name = format!("{} {expression}", form.trim_start_matches("--"));
+        let verdict = |name: &str| report["properties"][name].as_str().map(str::to_owned);
+        let length = |name: &str| {
+            let mut found = report["counterexamples"].as_array().into_iter().flatten();
+            found.find(|it| it["property"] == name).map(|it| it["length"].as_u64())
+        };
+        let built_in = property.split('=').next().expect("a name");
+        assert!(verdict(built_in).is_some(), "{line:?}: {report}");
+        assert_eq!(verdict(built_in), verdict(&name), "{line:?}: {report}");
+        assert_eq!(length(built_in), length(&name), "{line:?}: {report}");
+        violated += usize::from(length(&name).is_some());
+    }
+    assert_eq!(violated, 9, "the table has correct algorithms and mistakes");
+}
+
+#[test]
+fn fairness_is_named_and_chosen() {
+    let leads_to = "waiting(p) ~> inside(p)";
+    let check = |fairness: &str, status| {
+        run(
+            &["check", "central", "-n", "2", "--leads-to", leads_to, "--fairness", fairness],
+            status,
+        )
+    };
+    assert_prints(&check("none", 1), &["no fairness: a run may stop anywhere", "(end)"]);
+    assert_prints(&check("weak", 0), &["weak fairness", "holds"]);
+    assert_prints(&check("strong", 0), &["strong fairness", "holds"]);
+}
+
+#[test]
+fn error_has_a_caret_under_the_wrong_place() {
+    let error = run(&["check", "central", "-n", "2", "--never", "inside(P1) & insde(P2)"], 2);
+    let expected = "\
+tenure: --never: unknown predicate `insde`
+  inside(P1) & insde(P2)
+               ^^^^^
+  nearest: inside; predicates: asks, requested, enters, exits, inside, waiting, crashed, fence, \
+                    suspects, sent, in_flight, state, count
+";
+    assert_eq!(error, expected);
+}
+
+#[test]
+fn sample_runs_name_messages_and_fields() {
+    let wrong = |text: &str| run(&["check", "ricart-agrawala", "-n", "2", "--never", text], 2);
+    assert_prints(&wrong("sent(replay)"), &["nearest: reply; messages: reply, request"]);
+    assert_prints(&wrong("state(p).phse = Idle"), &["state(p) has no field `phse`", "phase"]);
+}
+
+#[test]
+fn simulation_prints_command_that_repeats_violation() {
+    let line = ["simulate", "central", "-n", "3", "--entries", "2"];
+    let never = ["--never", "waiting(P1) & enters(P2)"];
+    let text = run(&[&line[..], &never].concat(), 1);
+    assert_prints(&text, &["VIOLATED", "--never 'waiting(P1) & enters(P2)'"]);
+    let holds = ["--never", "inside(P1) & inside(P2)", "--leads-to", "waiting(p) ~> inside(p)"];
+    run(&[&line[..], &holds].concat(), 0);
+    let missing = ["--eventually", "inside(P3) & inside(P2)"];
+    let text = run(&[&line[..], &missing].concat(), 1);
+    assert_prints(&text, &["does not happen by the end"]);
+}
+
+fn trace(folder: &Path, options: &[&str]) -> String {
+    let path = folder.join("run.ndjson").display().to_string();
+    let line = ["simulate", "ricart-agrawala", "-n", "3", "--trace", &path];
+    run(&[&line[..], options].concat(), 0);
+    path
+}
+
+#[test]
+fn recorded_run_is_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = trace(folder.path(), &[]);
+    let verify =
+        |option: &str, text: &str, status| run(&["trace", "verify", &path, option, text], status);
+    verify("--never", EXCLUSION, 0);
+    verify("--leads-to", "asks(p) ~> enters(p)", 0);
+    let text = verify("--never", "waiting(P1) & waiting(P2)", 1);
+    assert_prints(&text, &["waiting(P1) & waiting(P2) is true here"]);
+    let refused = verify("--always", "inside(p) => state(p).phase = Inside", 2);
+    assert_prints(&refused, &["the trace has no states of processes", "--states"]);
+    let path = trace(folder.path(), &["--states"]);
+    let always = "inside(p) => state(p).phase = Inside";
+    run(&["trace", "verify", &path, "--always", always], 0);
+    run(&["trace", "verify", &path, "--never", "state(p).phase = Inside"], 1);
+}
+
+#[test]
+fn counterexample_is_replayed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("found.ndjson").display().to_string();
+    let never = "inside(P1) & waiting(P2)";
+    run(&["check", "central", "-n", "2", "--never", never, "--trace", &path], 1);
+    let text = run(&["trace", "replay", &path], 1);
+    assert_prints(&text, &["never inside(P1) & waiting(P2) violated again"]);
+}
+
+#[test]
+fn lab_marks_the_violation() {
+    let lab = Lab::start(&[]);
+    let mut session = lab.open("central -n 2 --never 'waiting(P1) & enters(P2)'");
+    session.step(100);
+    let verdicts = session.view["verdicts"].as_array().expect("verdicts");
+    let own = verdicts.iter().find(|it| it["property"] == "never waiting(P1) & enters(P2)");
+    assert_eq!(own.expect("the expression is judged")["promised"], true);
+}

@@ -1,0 +1,86 @@
+//! E. Chang, *Echo algorithms: depth parallel operations on general graphs*, IEEE TSE SE-8(4),
+//! 1982: a process counts the messages that it receives. The first makes their sender its father
+//! and is passed on to all other neighbours; the last is answered to the father.
+
+use super::graphs::Graph;
+use super::search::{Outbox, Process, Step};
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Site {
+    neighbours: Vec<usize>,
+    me: usize,
+    /// True if the user has still to start a wave.
+    asks: bool,
+    /// True if the user waits for the return of its wave.
+    waits: bool,
+    /// By initiator; `None` before the first message and after the last.
+    waves: Vec<Option<Wave>>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Wave {
+    father: Option<usize>,
+    received: usize,
+    subtree: u32,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Message {
+    initiator: usize,
+    /// Size of the subtree of the sender, if it has finished.
+    echo: Option<u32>,
+}
+
+/// Creates the processes of a graph; the users of `initiators` start one wave each.
+pub(crate) fn sites(graph: &Graph, initiators: &[usize]) -> Vec<Site> {
+    let site = |(me, neighbours): (usize, &Vec<usize>)| Site {
+        neighbours: neighbours.clone(),
+        me,
+        asks: initiators.contains(&me),
+        waits: false,
+        waves: vec![None; graph.len()],
+    };
+    graph.iter().enumerate().map(site).collect()
+}
+
+impl Process for Site {
+    type Message = Message;
+
+    fn enabled(&self) -> Option<Step> {
+        self.asks.then_some(Step::Request)
+    }
+
+    fn execute(&mut self, _: Step) -> Outbox<Message> {
+        (self.asks, self.waits) = (false, true);
+        self.join(self.me, None)
+    }
+
+    fn receive(&mut self, from: usize, message: Message) -> Outbox<Message> {
+        let Message { initiator, echo } = message;
+        let mut sent = match self.waves[initiator] {
+            None => self.join(initiator, Some(from)),
+            Some(_) => Vec::new(),
+        };
+        let wave = self.waves[initiator].as_mut().expect("it has joined");
+        wave.received += 1;
+        wave.subtree += echo.unwrap_or(0);
+        if wave.received == self.neighbours.len() {
+            match wave.father {
+                Some(father) => {
+                    sent.push((father, Message { initiator, echo: Some(wave.subtree) }));
+                }
+                None => self.waits = false,
+            }
+            self.waves[initiator] = None;
+        }
+        sent
+    }
+}
+
+impl Site {
+    fn join(&mut self, initiator: usize, father: Option<usize>) -> Outbox<Message> {
+        self.waves[initiator] = Some(Wave { father, received: 0, subtree: 1 });
+        let others = self.neighbours.iter().filter(|peer| Some(**peer) != father);
+        others.map(|peer| (*peer, Message { initiator, echo: None })).collect()
+    }
+}
