@@ -386,6 +386,10 @@ fn invalid_input_is_rejected_with_the_remedy() {
     refused("simulate central --runs 0", &["'0' for '--runs <K>'", "at least 1"]);
     refused("simulate central --drift 1", &["drift", "below 1"]);
     refused("simulate central --gst 5", &["--gst", "--timing partial"]);
+}
+
+#[test]
+fn invalid_comparison_is_rejected_with_the_remedy() {
     refused("compare locks", &["locks", "mutex"]);
     refused("compare mutex -n 0", &["invalid group size 0"]);
     refused("compare mutex --variant reference", &["--variant", "simulate"]);

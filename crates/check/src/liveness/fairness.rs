@@ -218,8 +218,7 @@ fn strongly_fair(
         let leaves = |step: &OutEdge| {
             step.fair_label() != NOT_FAIR && taken.get(&step.fair_label()) == Some(&false)
         };
-        let is_kept =
-            |world: u32| is_inside(world) && !graph.steps(world).iter().any(|step| leaves(step));
+        let is_kept = |world: u32| is_inside(world) && !graph.steps(world).iter().any(leaves);
         let stays = |from: u32, step: OutEdge| {
             step.to != OUT_OF_BOUNDS && stays(from, step) && is_kept(step.to)
         };

@@ -227,7 +227,7 @@ impl Extremes<'_> {
         } else {
             (key >> 32).max(self.value(step.to).into())
         };
-        value << 32 | (key & u64::from(u32::MAX)) + 1
+        (value << 32) | ((key & u64::from(u32::MAX)) + 1)
     }
 
     fn lightest_path(&self, keys: &[u64], before: &[u32], end: u32, is_total: bool) -> Path {

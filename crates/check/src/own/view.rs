@@ -10,6 +10,9 @@ use crate::model::cache::ModelCache;
 use crate::model::fingerprint::BuildFoldHasher;
 use crate::world::rules::Rules;
 
+/// Number of messages by name in a queue.
+type QueueCounts = Arc<[(&'static str, u64)]>;
+
 /// Cache of one thread: facts about the parts of worlds.
 #[derive(Debug, Default)]
 pub(crate) struct OwnCache {
@@ -18,7 +21,7 @@ pub(crate) struct OwnCache {
     /// State of each local state; `None` inside for a process that is down.
     states: Vec<Option<Option<Arc<Value>>>>,
     /// Number of messages by name in each queue.
-    queues: Vec<Option<Arc<[(&'static str, u64)]>>>,
+    queues: Vec<Option<QueueCounts>>,
     /// Results of properties that read nothing but commands and events, by the index of the
     /// property, the facts, the observation, and the bits of the bindings pending before the step.
     pub(super) results: HashMap<[u32; 4], EvaluationResult, BuildFoldHasher>,

@@ -123,7 +123,7 @@ impl Graph {
 /// Returns the factors of `size`, rows and columns, that differ least, with no more rows than
 /// columns. A prime number has one row.
 pub fn near_square(size: u32) -> (u32, u32) {
-    let rows = (1..=size.isqrt()).rev().find(|rows| size % rows == 0).unwrap_or(1);
+    let rows = (1..=size.isqrt()).rev().find(|rows| size.is_multiple_of(*rows)).unwrap_or(1);
     (rows, size / rows)
 }
 

@@ -21,8 +21,8 @@ fn all_pairs(graph: &Graph) -> Vec<Vec<Option<u64>>> {
         distances[one.index()][other.index()] = Some(weight);
         distances[other.index()][one.index()] = Some(weight);
     }
-    for at in 0..size {
-        distances[at][at] = Some(0);
+    for (at, row) in distances.iter_mut().enumerate() {
+        row[at] = Some(0);
     }
     for via in 0..size {
         for one in 0..size {

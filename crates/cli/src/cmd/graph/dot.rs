@@ -209,8 +209,8 @@ fn tokens(text: &str) -> Result<Vec<Placed>, LineError> {
             (None, first.len_utf8())
         } else if first == '#' || rest.starts_with("//") {
             (None, rest.find('\n').unwrap_or(rest.len()))
-        } else if rest.starts_with("/*") {
-            let end = rest[2..].find("*/");
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            let end = comment.find("*/");
             let end = end.ok_or_else(|| LineError::new(line, "a comment has no end '*/'"))?;
             (None, end + 4)
         } else if rest.starts_with("--") {
@@ -221,9 +221,9 @@ fn tokens(text: &str) -> Result<Vec<Placed>, LineError> {
             let (name, length) = quoted(rest)
                 .ok_or_else(|| LineError::new(line, "a quoted text has no end '\"'"))?;
             (Some(Token::Id(name)), length)
-        } else if is_name(first) || first == '-' && rest[1..].starts_with(|it| is_name(it)) {
-            let end = rest[1..].find(|it| !is_name(it)).map_or(rest.len(), |end| end + 1);
-            let end = end.max(first.len_utf8());
+        } else if is_name(first) || first == '-' && rest[1..].starts_with(is_name) {
+            let width = first.len_utf8();
+            let end = rest[width..].find(|it| !is_name(it)).map_or(rest.len(), |end| end + width);
             (Some(Token::Word(rest[..end].to_owned())), end)
         } else if "{}[]=;:,".contains(first) {
             (Some(Token::Symbol(first)), 1)

@@ -118,8 +118,8 @@ mod tests {
         assert_eq!(*line.graph, Graph::line(3));
         let alone = parse("gv", "graph { rankdir = LR; a; b /* far */ // and away\n }").unwrap();
         assert_eq!((alone.size(), alone.graph.edge_count()), (2, 0));
-        let unicode = parse("gv", "graph { Zürich -- \"São Paulo\" -- -1.5 }").unwrap();
-        assert_eq!(unicode.names(), ["Zürich", "São Paulo", "-1.5"]);
+        let unicode = parse("gv", "graph { Zürich -- \"São Paulo\" -- -1.5 -- Ålesund }").unwrap();
+        assert_eq!(unicode.names(), ["Zürich", "São Paulo", "-1.5", "Ålesund"]);
     }
 
     #[test]
