@@ -24,6 +24,7 @@ mod own_property;
 mod program;
 mod property;
 mod run;
+mod scale;
 #[cfg(feature = "service")]
 mod service;
 #[cfg(not(feature = "service"))]

@@ -1,6 +1,7 @@
 //! Results as comma-separated values (RFC 4180): a line for each figure of each point.
 
 use super::results::{Cell, Header, Point, Results};
+use super::statistics::Statistics;
 
 /// Columns after the algorithm and the parameters.
 const COLUMNS: [&str; 17] = [
@@ -48,14 +49,11 @@ fn lines(header: &Header, point: &Point, cell: &Cell) -> String {
     }
     let mut text = String::new();
     for (figure, sample) in &cell.figures {
-        let moments = sample.moments();
-        let (low, high) = moments.confidence();
-        let quantiles = [500, 900, 990].map(|share| sample.quantile(share));
-        let [p50, p90, p99] = quantiles;
-        let (mean, deviation) = (moments.mean(), moments.deviation());
-        let numbers = [mean, low, high, deviation, moments.min(), p50, p90, p99, moments.max()];
+        let Statistics { count, mean, ci95: [low, high], stddev, min, p50, p90, p99, max } =
+            Statistics::of(sample);
+        let numbers = [mean, low, high, stddev, min, p50, p90, p99, max];
         let numbers = numbers.map(|number| number.to_string());
-        let count = sample.count().to_string();
+        let count = count.to_string();
         let cells = start()
             .chain([&*seed, &*runs, figure.name(), figure.unit(), &*count])
             .chain(numbers.iter().map(String::as_str));

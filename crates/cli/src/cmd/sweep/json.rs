@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use tenure_sim::Sample;
 
 use super::results::{Broken, Cell, Header, Point, Results};
+use super::statistics::Statistics;
 use crate::cmd::failure::Failure;
 
 /// Output of `--format json`: one document for all points.
@@ -30,20 +30,12 @@ struct PointFields<'a> {
     figures: Map<String, Value>,
 }
 
-/// Statistics of one figure.
+/// A figure and its statistics.
 #[derive(Serialize)]
 struct FigureFields {
     unit: &'static str,
-    count: u64,
-    mean: f64,
-    /// Ends of the 95 % confidence interval of the mean.
-    ci95: [f64; 2],
-    stddev: f64,
-    min: f64,
-    p50: f64,
-    p90: f64,
-    p99: f64,
-    max: f64,
+    #[serde(flatten)]
+    statistics: Statistics,
 }
 
 /// Formats the results as one document.
@@ -73,7 +65,8 @@ fn fields<'a>(
 ) -> Result<PointFields<'a>, Failure> {
     let parameters = header.parameters.iter().zip(&point.values);
     let figures = cell.figures.iter().map(|(figure, sample)| {
-        let value = serde_json::to_value(statistics(figure.unit(), sample));
+        let fields = FigureFields { unit: figure.unit(), statistics: Statistics::of(sample) };
+        let value = serde_json::to_value(fields);
         Ok((figure.name().to_owned(), value.map_err(Failure::environment)?))
     });
     Ok(PointFields {
@@ -86,24 +79,6 @@ fn fields<'a>(
         violated: &cell.violated,
         figures: figures.collect::<Result<_, Failure>>()?,
     })
-}
-
-fn statistics(unit: &'static str, sample: &Sample) -> FigureFields {
-    let moments = sample.moments();
-    let (low, high) = moments.confidence();
-    let [p50, p90, p99] = [500, 900, 990].map(|share| sample.quantile(share));
-    FigureFields {
-        unit,
-        count: sample.count(),
-        mean: moments.mean(),
-        ci95: [low, high],
-        stddev: moments.deviation(),
-        min: moments.min(),
-        p50,
-        p90,
-        p99,
-        max: moments.max(),
-    }
 }
 
 /// Converts a value of the command line: a number, a text, or null if there is none.

@@ -14,6 +14,7 @@ pub(crate) mod plot;
 mod raw;
 mod results;
 mod shard;
+mod statistics;
 mod table;
 
 use std::path::Path;

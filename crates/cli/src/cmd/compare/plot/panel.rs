@@ -2,6 +2,7 @@
 
 use super::style::{DASHES, ink, marker};
 use super::{Curve, Picture, draw, text};
+use crate::cmd::scale::{logarithmic_ticks, range};
 use crate::cmd::simulate::rows::figure;
 
 /// Width and height of a panel, including its axes.
@@ -86,7 +87,8 @@ impl<'p> Panel<'p> {
 
     fn axes(&self, svg: &mut String) {
         let mut last = f64::NEG_INFINITY;
-        for size in ticks(self.sizes).filter(|size| size.fract() == 0.0) {
+        for size in logarithmic_ticks(self.sizes.0, self.sizes.1).filter(|size| size.fract() == 0.0)
+        {
             let (x, _) = self.point((size as u32, self.figures.0));
             if x - last < 2.0 * MIN_TICK_DISTANCE {
                 continue;
@@ -96,7 +98,7 @@ impl<'p> Panel<'p> {
             draw(svg, &text(x, BOTTOM + 15.0, "middle", "soft", &size.to_string()));
         }
         let mut last = f64::INFINITY;
-        for value in ticks(self.figures) {
+        for value in logarithmic_ticks(self.figures.0, self.figures.1) {
             let y = BOTTOM - log_position(value, self.figures) * (BOTTOM - TOP);
             if last - y < MIN_TICK_DISTANCE {
                 continue;
@@ -113,11 +115,7 @@ impl<'p> Panel<'p> {
 
 /// Returns the range of the values, with a margin.
 fn range_of(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let ends = values.fold(None, |ends: Option<(f64, f64)>, value| {
-        let (least, most) = ends.unwrap_or((value, value));
-        Some((least.min(value), most.max(value)))
-    });
-    let (least, most) = ends.unwrap_or((1.0, 10.0));
+    let (least, most) = range(values).unwrap_or((1.0, 10.0));
     (least * 0.8, (most * 1.25).max(least * 2.0))
 }
 
@@ -126,19 +124,12 @@ fn log_position(value: f64, (least, most): (f64, f64)) -> f64 {
     (value / least).ln() / (most / least).ln()
 }
 
-/// Returns round numbers in a range.
-fn ticks((least, most): (f64, f64)) -> impl Iterator<Item = f64> {
-    let decades = (-3..7).map(|power| 10f64.powi(power));
-    let ticks = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|first| first * decade));
-    ticks.filter(move |tick| (least..=most).contains(tick))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn ticks_are_round_numbers_in_range() {
-        assert!(ticks((1.6, 50.0)).eq([2.0, 5.0, 10.0, 20.0, 50.0]));
+        assert!(logarithmic_ticks(1.6, 50.0).eq([2.0, 5.0, 10.0, 20.0, 50.0]));
     }
 }

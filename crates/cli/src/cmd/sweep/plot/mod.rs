@@ -2,7 +2,6 @@
 
 mod chart;
 mod convert;
-mod scale;
 mod svg;
 
 use std::path::Path;

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use tenure_trace::plain;
 
 use super::chart::{Chart, Horizontal, Mark, Panel};
-use super::scale::Scale;
 use crate::cmd::output::wrapped;
+use crate::cmd::scale::Scale;
 use crate::cmd::simulate::rows::figure;
 
 /// Width in pixels. Letters of 13 pixels are readable at 500 pixels too.

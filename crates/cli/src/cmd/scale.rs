@@ -6,22 +6,22 @@ const LOGARITHMIC_FROM: f64 = 40.0;
 
 /// Maps values to positions between 0 and 1.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scale {
+pub(crate) struct Scale {
     low: f64,
     high: f64,
-    pub(super) is_logarithmic: bool,
+    pub(crate) is_logarithmic: bool,
 }
 
 impl Scale {
     /// Creates the horizontal axis of numbers.
-    pub(super) fn horizontal(values: impl Iterator<Item = f64>) -> Self {
+    pub(crate) fn horizontal(values: impl Iterator<Item = f64>) -> Self {
         let (low, high) = range(values).unwrap_or((0.0, 1.0));
         let margin = if high > low { (high - low) * 0.02 } else { 0.5 };
         Scale { low: low - margin, high: high + margin, is_logarithmic: false }
     }
 
     /// Creates the vertical axis of figures, from 0, or logarithmic if they differ much.
-    pub(super) fn vertical(values: impl Iterator<Item = f64> + Clone) -> Self {
+    pub(crate) fn vertical(values: impl Iterator<Item = f64> + Clone) -> Self {
         let positive = range(values.clone().filter(|value| *value > 0.0));
         let all = range(values).unwrap_or((0.0, 1.0));
         match positive {
@@ -36,7 +36,7 @@ impl Scale {
     }
 
     /// Returns the position of a value.
-    pub(super) fn position(&self, value: f64) -> f64 {
+    pub(crate) fn position(&self, value: f64) -> f64 {
         let position = match self.is_logarithmic {
             true => (value.max(self.low) / self.low).ln() / (self.high / self.low).ln(),
             false => (value - self.low) / (self.high - self.low),
@@ -45,11 +45,9 @@ impl Scale {
     }
 
     /// Returns round numbers within the range, about `wanted` of them.
-    pub(super) fn ticks(&self, wanted: usize) -> Vec<f64> {
+    pub(crate) fn ticks(&self, wanted: usize) -> Vec<f64> {
         if self.is_logarithmic {
-            let decades = (-6..13).map(|power| 10f64.powi(power));
-            let ticks = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|first| first * decade));
-            return ticks.filter(|tick| (self.low..=self.high).contains(tick)).collect();
+            return logarithmic_ticks(self.low, self.high).collect();
         }
         let step = round_step((self.high - self.low) / wanted.max(1) as f64);
         let first = (self.low / step).ceil() as i64;
@@ -65,7 +63,15 @@ fn round_step(value: f64) -> f64 {
     steps.into_iter().find(|step| *step >= value * 0.999).unwrap_or(10.0 * decade)
 }
 
-fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+/// Returns the numbers 1, 2, 5, 10, … and their inverses that lie between `low` and `high`.
+pub(crate) fn logarithmic_ticks(low: f64, high: f64) -> impl Iterator<Item = f64> {
+    let decades = (-6..13).map(|power| 10f64.powi(power));
+    let ticks = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|first| first * decade));
+    ticks.filter(move |tick| (low..=high).contains(tick))
+}
+
+/// Returns the smallest and the largest value, or `None` without values.
+pub(crate) fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.fold(None, |ends: Option<(f64, f64)>, value| {
         let (low, high) = ends.unwrap_or((value, value));
         Some((low.min(value), high.max(value)))
