@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::{
-    AtomicBroadcast, ChandraToueg, ChandyLamport, DijkstraScholten, DisseminationBarrier, Echo,
+    AtomicBroadcast, CausalBroadcast, CentralDetection, ChandraToueg, ChandyLamport,
+    CongenialPhilosophers, DijkstraScholten, DisseminationBarrier, DrinkingPhilosophers, Echo,
     Paxos, RaftLog, ReliableBroadcast, RicciardiBirman, StableVectors, raft_log,
 };
 use tenure_algorithms::application::led::{self, Led};
@@ -19,12 +20,13 @@ use tenure_algorithms::application::{
 };
 use tenure_algorithms::catalogue::{Configured, Parameters};
 use tenure_algorithms::election::{
-    Bully, ChangRoberts, EchoElection, FloodingElection, HirschbergSinclair,
-    RestartingChangRoberts, TreeElection, bully, chang_roberts, hirschberg_sinclair, tree_election,
+    Bully, ChangRoberts, EchoElection, FloodingElection, HirschbergSinclair, Invitation, Peterson,
+    RestartingChangRoberts, TreeElection, bully, chang_roberts, hirschberg_sinclair, invitation,
+    peterson, tree_election,
 };
 use tenure_algorithms::mutex::{
-    Central, Lamport, Lease, Maekawa, RicartAgrawala, TokenRing, central, lamport, maekawa,
-    ricart_agrawala, token_ring,
+    Central, DiningPhilosophers, Lamport, Lease, Maekawa, RicartAgrawala, TokenRing, central,
+    lamport, maekawa, ricart_agrawala, token_ring,
 };
 use tenure_check::{Check, Checkable};
 use tenure_core::quorum::Kind as Quorum;
@@ -271,6 +273,14 @@ fn schedules_of_elections_on_graphs_match_in_every_engine() {
 }
 
 #[test]
+fn schedules_of_peterson_and_invitations_match_in_every_engine() {
+    let ring = |group: Group| peterson::Config::plain(group.size());
+    assert_equal_runs::<Peterson>("peterson", ring);
+    let groups = |group: Group| invitation::Config::plain(group.size(), TICKS_PER_UNIT);
+    assert_equal_runs::<Invitation>("invitation", groups);
+}
+
+#[test]
 fn schedules_of_recovering_bullies_match_in_every_engine() {
     let plain = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT);
     assert_equal_runs::<Bully>("bully", plain);
@@ -311,9 +321,23 @@ fn schedules_of_related_services_match_in_every_engine() {
     assert_equal_runs::<ChandyLamport>("chandy_lamport", plain);
     assert_equal_runs::<DijkstraScholten>("dijkstra_scholten", plain);
     assert_equal_runs::<Echo>("echo", plain);
+    let judged = assert_equal_runs::<CentralDetection>("central_detection", plain);
+    assert!(judged.contains(&Property::NoPhantom));
+    let judged = assert_equal_runs::<CausalBroadcast>("causal_broadcast", plain);
+    assert!(judged.contains(&Property::CausalOrder));
     assert_equal_runs::<DisseminationBarrier>("dissemination_barrier", plain);
     assert_equal_runs::<RicciardiBirman>("ricciardi_birman", plain);
     assert_equal_runs::<StableVectors>("stable_vectors", plain);
+}
+
+#[test]
+fn schedules_of_philosophers_match_in_every_engine() {
+    let judged = assert_equal_runs::<DiningPhilosophers>("dining_philosophers", plain);
+    assert!(judged.contains(&Property::MutualExclusion));
+    let judged = assert_equal_runs::<DrinkingPhilosophers>("drinking_philosophers", plain);
+    assert!(judged.contains(&Property::SessionExclusion));
+    let judged = assert_equal_runs::<CongenialPhilosophers>("congenial_philosophers", plain);
+    assert!(judged.contains(&Property::SessionExclusion));
 }
 
 #[test]

@@ -26,7 +26,9 @@ fn listed(service: &str) -> Vec<(String, Vec<String>)> {
         let promised = ["promises", "clocked"].map(|kind| card["card"][kind].as_array().unwrap());
         promised.into_iter().flatten().map(text).collect::<Vec<_>>()
     };
-    let cards = list.as_array().unwrap().iter().filter(of_service);
+    // Real nodes have no common rounds.
+    let is_run = |card: &&Value| of_service(card) && card["card"]["timing"] != "rounds";
+    let cards = list.as_array().unwrap().iter().filter(is_run);
     cards.map(|card| (text(&card["name"]), promises(card))).collect()
 }
 
@@ -43,7 +45,9 @@ fn counts(line: &str) {
     assert_eq!(report["counter"]["found"], 5 * entries, "tenure {line}\n{out}");
     assert_eq!(report["counter"]["lost"], 0, "tenure {line}\n{out}");
     assert_eq!(report["violations"], 0, "tenure {line}\n{out}");
-    assert!(!report["elections"].as_array().unwrap().is_empty(), "tenure {line}\n{out}");
+    let elections = report["elections"].as_array().unwrap().len();
+    // At the start each process leads a group of its own, so the first leaders precede elections.
+    assert!(elections > 0 || line.contains("--election invitation"), "tenure {line}\n{out}");
 }
 
 /// Asserts that algorithms with mutual exclusion count correctly, and that others are rejected.

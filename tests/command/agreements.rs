@@ -1,5 +1,6 @@
 //! Scenarios of agreement and of related services.
 
+use crate::question_results::answer;
 use crate::scenarios::observed;
 use crate::shell::{data, tenure};
 use serde_json::{Value, json};
@@ -24,6 +25,22 @@ fn reliable_broadcast() {
     assert_eq!((&observed["messages"], &observed["messages_uniformly"]), (&json!(16), &json!(20)));
     assert_eq!(observed["after_one_delay_p2_delivers"], json!([]));
     assert_eq!(observed["after_two_p2_delivers"], json!(["delivers item 1 of P1"]));
+}
+
+#[test]
+fn causal_broadcast() {
+    let observed = observed("causal-broadcast");
+    assert_eq!(observed["causes_first"], "holds");
+    assert_eq!(observed["sender_order_only_causes_first"], "violated");
+    assert_eq!(observed["steps"], 4);
+}
+
+#[test]
+fn central_detection() {
+    let observed = observed("central-detection");
+    assert_eq!(observed["all_acquire_in_every_schedule"], "holds");
+    let phantoms = ["late_reports", "two_phases", "one_phase"];
+    assert_eq!(phantoms.map(|it| observed[it].clone()), ["violated", "violated", "holds"]);
 }
 
 #[test]
@@ -137,4 +154,23 @@ fn card_lists_the_properties_of_its_service() {
     let report = String::from_utf8(tenure("list stable-vectors").stdout).expect("it is text");
     let properties = report.lines().find(|line| line.trim_start().starts_with("properties"));
     assert_eq!(properties, Some("  properties progress, unique-names, small-names"));
+}
+
+#[test]
+fn old_edges_show_phantom_deadlocks() {
+    let facts = answer("Q-61");
+    assert_eq!(facts.one("late_reports"), "violated");
+    assert_eq!(
+        (facts.one("the_same_names"), facts.one("two_tables")),
+        ("violated".into(), "holds".into())
+    );
+}
+
+#[test]
+fn answer_is_delivered_after_its_question() {
+    let facts = answer("Q-62");
+    assert_eq!(
+        (facts.one("causal_order"), facts.one("one_order")),
+        ("holds".into(), "violated".into())
+    );
 }

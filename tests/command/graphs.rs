@@ -184,11 +184,45 @@ fn own_tree_and_own_quorums_change_the_cost() {
     assert_eq!(checked["properties"]["mutual-exclusion"], "holds");
 }
 
+/// A crash of one process leaves one of the three pairs, and a crash of the centre leaves none.
+#[test]
+fn majority_takes_another_listed_quorum_after_a_crash() {
+    let holds = data("check majority --quorums 1,2/2,3/1,3 --crash 1", 0);
+    assert_eq!(holds["properties"]["starvation-freedom"], "holds", "{holds}");
+    let excluded = tenure("check majority --quorums 1,2/2,3 --crash 1");
+    assert_eq!(excluded.status.code(), Some(2));
+    let blocked = data("check majority --quorums 1,2/2,3 --crash 1 --beyond-assumptions", 1);
+    assert_eq!(blocked["properties"]["mutual-exclusion"], "holds", "{blocked}");
+    assert_eq!(blocked["properties"]["starvation-freedom"], "violated", "{blocked}");
+}
+
 #[test]
 fn options_without_effect_are_reported() {
     let warned = |line: &str| String::from_utf8_lossy(&tenure(line).stderr).into_owned();
     assert!(warned("check lamport -n 2 --topology ring").contains("--topology"), "checker");
     assert!(!warned("simulate lamport -n 2 --topology ring").contains("--topology"), "simulator");
-    assert!(warned("simulate majority --quorums 1,2/2,3/1,3").contains("--quorums"), "majority");
+    assert!(warned("simulate lamport --quorums 1,2/2,3/1,3").contains("--quorums"), "lamport");
+    assert!(!warned("simulate majority --quorums 1,2/2,3/1,3").contains("--quorums"), "majority");
     assert!(!warned("simulate maekawa --quorums 1,2/2,3/1,3").contains("--quorums"), "maekawa");
+}
+
+/// The monitor knows the graph, in the checker, in the simulator and in a trace. Negative control:
+/// the tree of the recorded run is not that of other weights.
+#[test]
+fn minimum_spanning_tree_is_judged_by_the_graph() {
+    let line = "minimum-spanning-tree --topology 1-2:1,2-3:2,3-1:3";
+    let checked = data(&format!("check {line}"), 0);
+    assert_eq!(checked["properties"]["minimum-spanning-tree"], "holds", "{checked}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("tree.ndjson");
+    data(&format!("simulate {line} --trace {}", trace.display()), 0);
+    let verify = format!("trace verify {}", trace.display());
+    assert_eq!(data(&verify, 0)["properties"]["minimum-spanning-tree"], "holds");
+    let recorded = std::fs::read_to_string(&trace).expect("a trace");
+    let (header, rest) = recorded.split_once('\n').expect("a header");
+    let other = header.replace("[[1,2],", "[[1,2,4],");
+    assert_ne!(header, other, "{header}");
+    std::fs::write(&trace, format!("{other}\n{rest}")).expect("a file");
+    let found = data(&verify, 1);
+    assert_eq!(found["properties"]["minimum-spanning-tree"], "violated", "{found}");
 }

@@ -70,3 +70,10 @@ fn repaired_ring() {
 fn dijkstra_ring() {
     assert_eq!(observed("dijkstra-ring")["all_are_served"], "holds");
 }
+
+#[test]
+fn self_stabilization() {
+    let observed = observed("self-stabilization");
+    let moves = ["3_machines", "4_machines", "5_machines"].map(|name| observed[name].as_u64());
+    assert_eq!(moves, [2, 13, 24].map(Some));
+}

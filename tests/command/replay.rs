@@ -170,11 +170,12 @@ fn simulator_shows_the_faults_that_no_check_shows() {
 }
 
 /// Properties of `check --property`, each with a command that violates it.
-const VIOLATED: [(&str, &str); 40] = [
+const VIOLATED: [(&str, &str); 45] = [
     ("mutual-exclusion", "k-mutex -n 3 --k 2"),
     ("mutual-exclusion", "lamport -n 2 --channel reordered --beyond-assumptions"),
     ("mutual-exclusion", "token-ring -n 2 --duplicate 1 --beyond-assumptions"),
     ("at-most-k", "k-mutex --variant untagged-reply -n 3 --entries 2,1,1"),
+    ("local-mutual-exclusion", "dining-philosophers --variant yields-inside -n 2"),
     ("deadlock-freedom", "maekawa -n 3 --quorums pairs --variant basic"),
     ("deadlock-freedom", "dijkstra-ring -n 2 --crash 1 --recover 1 --beyond-assumptions"),
     ("starvation-freedom", "ricart-agrawala -n 2 --lose 1 --beyond-assumptions"),
@@ -198,6 +199,10 @@ const VIOLATED: [(&str, &str); 40] = [
     ("quiescence", "dijkstra-scholten --variant early-signal -n 2"),
     ("all-reached", "echo --variant early-echo -n 4 --initiators 1"),
     ("one-tree", "echo -n 2 --initiators 1 --duplicate 1 --beyond-assumptions"),
+    ("one-holder", "central-detection --variant unnumbered-release -n 2 --entries 2,1"),
+    ("no-phantom", "central-detection --variant two-phase -n 2 --in-flight 2"),
+    ("causal-order", "causal-broadcast --variant fifo-only -n 3"),
+    ("session-exclusion", "congenial-philosophers --variant no-priority -n 2"),
     ("one-view", "ricciardi-birman --variant minority -n 2 --false-suspicion 2"),
     ("unique-names", "stable-vectors --variant impatient -n 2"),
     ("small-names", "stable-vectors --variant all-suggest -n 2"),

@@ -38,8 +38,14 @@ fn list_has_name_source_and_summary_of_each_scenario() {
 }
 
 /// The files with tests of scenarios.
-const TESTS: [&str; 3] =
-    [include_str!("scenarios.rs"), include_str!("agreements.rs"), include_str!("permissions.rs")];
+const TESTS: [&str; 6] = [
+    include_str!("scenarios.rs"),
+    include_str!("agreements.rs"),
+    include_str!("permissions.rs"),
+    include_str!("rounds.rs"),
+    include_str!("philosophers.rs"),
+    include_str!("own_models.rs"),
+];
 
 /// Returns true if a test of the scenario continues with `end`.
 fn is_tested(name: &str, end: &str) -> bool {
@@ -121,12 +127,12 @@ fn partial_synchrony() {
 }
 
 #[test]
-fn race() {
-    let observed = observed("race");
-    assert_eq!(observed["schedules_by_final_value"], json!({"4": 9, "5": 2, "6": 9}));
-    assert_eq!(observed["schedules_by_final_value_under_a_lock"], json!({"5": 2}));
-    assert_eq!(observed["orders_by_final_value_of_the_record"], json!({"4": 2, "5": 2, "6": 2}));
-    assert_eq!(observed["by_final_value_under_a_lock"], json!({"5": 2}));
+fn known_bounds() {
+    let observed = observed("known-bounds");
+    assert_eq!(observed["then_t_4"], "holds");
+    assert_eq!(observed["then_t_5"], "holds");
+    let accuracy = json!(["violated", "holds", "violated", "holds"]);
+    assert_eq!(observed["no_live_process_is_suspected"], accuracy);
 }
 
 #[test]
@@ -500,6 +506,30 @@ fn echo() {
 #[test]
 fn echo_election() {
     assert_eq!(observed("echo-election -n 5")["messages"], 14);
+}
+
+#[test]
+fn lelann_list() {
+    let observed = observed("lelann-list -n 6");
+    assert_eq!(observed["the_smallest_leads"], json!([1]));
+    assert_eq!(observed["all_are_on_the_list_of_each"], "holds");
+}
+
+#[test]
+fn peterson() {
+    let observed = observed("peterson -n 9");
+    assert_eq!(
+        (&observed["increasing_ranks"], &observed["dolev_klawe_rodeh"]),
+        (&json!(35), &json!(36))
+    );
+    assert_eq!(observed["most_messages_of_eight"], 54);
+}
+
+#[test]
+fn invitation() {
+    let observed = observed("invitation -n 6");
+    assert_eq!(observed["messages"], 25);
+    assert_eq!(observed["one_leader_per_group_always"], "holds");
 }
 
 #[test]

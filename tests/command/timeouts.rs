@@ -73,6 +73,23 @@ fn suspect_after_delays_the_election() {
     assert!(String::from_utf8_lossy(&idle.stderr).contains("--suspect-after"), "{idle:?}");
 }
 
+/// The bound on steps counts in `check` as it does in `simulate`. Outside synchronous time it has
+/// no effect.
+#[test]
+fn check_derives_timeouts_from_bound_on_steps() {
+    let line = |more: &str, status| {
+        let line = "check bully -n 2 --initiators 1 --latency 0..1 --property one-leader-at-a-time";
+        data(&format!("{line}{more}"), status)["properties"]["one-leader-at-a-time"].clone()
+    };
+    assert_eq!(line(" --timeout answer=3", 0), "holds", "steps take no time");
+    assert_eq!(line(" --step 0..1 --timeout answer=3", 1), "violated");
+    assert_eq!(line(" --step 0..1", 0), "holds");
+    let idle = tenure("check central -n 2 --step 1");
+    let report = String::from_utf8_lossy(&idle.stderr);
+    assert!(report.contains("--step"), "steps take no time in asynchronous time: {report}");
+    assert_fails_with(&tenure("check bully --step 2..1"), 2, "expected the smaller number first");
+}
+
 /// In synchronous checks a timer fires when it expires.
 #[test]
 fn check_uses_the_given_timeout() {
@@ -92,7 +109,10 @@ fn check_uses_the_given_timeout() {
 /// follow from the bound prevent it.
 #[test]
 fn check_covers_clock_drift_within_its_bound() {
-    for (name, short) in [("lease", "entry-expiry=10"), ("leased", "session-ttl=10")] {
+    for (name, short) in [
+        ("lease", "entry-lease=9 --timeout entry-expiry=10"),
+        ("leased", "session-validity=9 --timeout session-ttl=10"),
+    ] {
         let line = |more: &str| {
             let line = format!(
                 "check {name} -n 2 --entries 1 --timing synchronous --latency 0 --partition 2 \

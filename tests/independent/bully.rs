@@ -129,6 +129,20 @@ impl Process for Site {
 }
 
 impl Site {
+    /// Returns 0 if the process waits for answers, 1 if it waits for an announcement.
+    pub(crate) fn awaits(&self) -> Option<usize> {
+        match self.phase {
+            Phase::Settled => None,
+            Phase::Asking => Some(0),
+            Phase::Waiting => Some(1),
+        }
+    }
+
+    /// Returns true if the process believes that it leads.
+    pub(crate) fn leads(&self) -> bool {
+        self.leader.is_some_and(|(_, leader)| leader == self.me)
+    }
+
     fn start(&mut self) -> Outbox<Message> {
         self.number = self.number.max(self.announced.0 + 1);
         if self.me + 1 == self.size {

@@ -72,7 +72,8 @@ fn graph(size: usize, chosen: u32) -> Graph {
     graph
 }
 
-fn permutations(size: usize) -> Vec<Vec<usize>> {
+/// Returns all orders of the numbers from 0 to `size` − 1.
+pub(crate) fn permutations(size: usize) -> Vec<Vec<usize>> {
     if size == 0 {
         return vec![Vec::new()];
     }

@@ -23,6 +23,11 @@ pub(crate) trait Process: Clone + Eq + Hash {
         None
     }
 
+    /// Returns a third step that is enabled, of a process with two timers.
+    fn third_enabled(&self) -> Option<Step> {
+        None
+    }
+
     /// Returns true if states with this process are excluded, though steps to them count.
     fn exceeds_bound(&self) -> bool {
         false
@@ -68,6 +73,25 @@ pub(crate) fn count<P: Process>(processes: Vec<P>, order: Delivery) -> (u64, u64
 pub(crate) fn count_with_ends<P: Process>(
     processes: Vec<P>,
     order: Delivery,
+    on_end: impl FnMut(&[P]),
+) -> (u64, u64) {
+    search(processes, order, usize::MAX, on_end)
+}
+
+/// Like [`count`]. States with more than `in_flight` messages on a link are excluded, though steps
+/// to them count.
+pub(crate) fn count_within<P: Process>(
+    processes: Vec<P>,
+    order: Delivery,
+    in_flight: usize,
+) -> (u64, u64) {
+    search(processes, order, in_flight, |_| ())
+}
+
+fn search<P: Process>(
+    processes: Vec<P>,
+    order: Delivery,
+    in_flight: usize,
     mut on_end: impl FnMut(&[P]),
 ) -> (u64, u64) {
     let links = vec![Vec::new(); processes.len() * processes.len()];
@@ -82,7 +106,8 @@ pub(crate) fn count_with_ends<P: Process>(
         }
         for next in next_states {
             steps += 1;
-            if next.processes.iter().any(Process::exceeds_bound) {
+            let is_full = next.links.iter().any(|link| link.len() > in_flight);
+            if is_full || next.processes.iter().any(Process::exceeds_bound) {
                 continue;
             }
             if seen.insert(next.clone()) {
@@ -136,7 +161,8 @@ fn local_steps<P: Process>(
 ) -> Vec<State<P, P::Message>> {
     let mut all = Vec::new();
     for (place, process) in state.processes.iter().enumerate() {
-        for step in process.enabled().into_iter().chain(process.also_enabled()) {
+        let steps = [process.enabled(), process.also_enabled(), process.third_enabled()];
+        for step in steps.into_iter().flatten() {
             let mut next = state.clone();
             let sent = next.processes[place].execute(step);
             all.push(next.sending(place, sent, order));

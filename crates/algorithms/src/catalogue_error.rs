@@ -62,6 +62,16 @@ pub enum CatalogueError {
         /// Name of the timeout.
         name: &'static str,
     },
+    /// The election needs all processes to start together, so it cannot be combined with a lock.
+    NeedsRounds {
+        /// Name of the election.
+        name: String,
+    },
+    /// Parts of the group may have a leader each, so no lock can follow the leader.
+    LeaderPerGroup {
+        /// Name of the election.
+        name: String,
+    },
     /// The text of a network or tree is not a valid list of edges.
     Edges(ParseGraphError),
     /// The edges do not form a tree.
@@ -119,6 +129,16 @@ impl fmt::Display for CatalogueError {
             }
             CatalogueError::TimeoutRange { name } => {
                 write!(f, "invalid range for the timeout '{name}': expected one duration")
+            }
+            CatalogueError::NeedsRounds { name } => {
+                write!(f, "{name} needs synchronous rounds, and cannot be combined with a lock")
+            }
+            CatalogueError::LeaderPerGroup { name } => {
+                write!(
+                    f,
+                    "{name} may elect a leader for each part of the group, so no lock can follow \
+                     its leader: choose a lock such as ricart-agrawala"
+                )
             }
             CatalogueError::DisconnectedGraph { apart } => {
                 write!(f, "the graph is not connected: no path joins P1 and {apart}")

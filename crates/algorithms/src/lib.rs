@@ -12,6 +12,7 @@ extern crate alloc;
 
 pub mod agreement;
 pub mod application;
+pub mod byzantine;
 pub mod catalogue;
 mod catalogue_error;
 pub mod channel;
@@ -22,6 +23,9 @@ pub mod election;
 pub mod mutex;
 mod parameters;
 pub mod reduction;
+pub mod rounds;
+pub mod shared_memory;
+pub mod stabilization;
 mod variants;
 
 pub use variants::{Switch, UnknownVariant, Variants};

@@ -149,6 +149,18 @@ impl Parameters {
         }
     }
 
+    /// Returns these parameters with the known bounds of a synchronous system: the longest latency
+    /// of a message and the longest step, in ticks, and the drift of clocks.
+    ///
+    /// `delay` becomes the longest time until a message is handled, as the fastest clock measures
+    /// it. A message may wait for a step of each process before its own step.
+    #[must_use]
+    pub fn bounded(self, latency: u64, step: u64, drift_ppm: u32) -> Self {
+        let steps = step.saturating_mul(u64::from(self.size) + 1);
+        let delay = latency.saturating_add(steps).min(1 << 40);
+        Parameters { delay: drift::stretched(delay, drift_ppm).max(1), drift_ppm, ..self }
+    }
+
     /// Returns the timeout of this name that the user has set, or the default.
     pub fn timeout(&self, name: &str, default: Delay) -> Delay {
         let set = self.timeouts.iter().find(|(set, _)| set == name);

@@ -23,6 +23,7 @@ use crate::model::monitors::InternedMonitor;
 use crate::model::processes::{ErasedMonitors, MonitorNeeds, ProtocolHooks};
 use crate::reduce::shifts::Shifts;
 use crate::reduce::symmetry::{Symmetric, Symmetry};
+use crate::swarm::SwarmConfig;
 use crate::users::crashes::UserPhase;
 use crate::users::entries::EntryLimits;
 use crate::users::stamping::Stamping;
@@ -212,10 +213,23 @@ impl<P: Checkable> Check<P> {
         self.configure(|config| config.model.has_detectors = true)
     }
 
-    /// Makes time synchronous. A step takes no time, a message takes a whole number of units within
-    /// `latency`, and a timer fires within its delay.
+    /// Makes time synchronous. A message takes a whole number of units within `latency`, and a
+    /// timer fires within its delay. A step takes no time unless [`Check::stepping`] sets its
+    /// duration.
     pub fn synchronous(self, latency: RangeInclusive<u32>) -> Self {
         self.configure(|config| config.model.latency = Some(latency))
+    }
+
+    /// Lets all processes step together in rounds: see
+    /// [`ModelConfig::rounds`](crate::ModelConfig::rounds).
+    pub fn in_rounds(self) -> Self {
+        self.synchronous(1..=1).configure(|config| config.model.rounds = true)
+    }
+
+    /// Makes each step take a whole number of units within `step` in synchronous time: see
+    /// [`ModelConfig::step`](crate::ModelConfig::step).
+    pub fn stepping(self, step: RangeInclusive<u32>) -> Self {
+        self.configure(|config| config.model.step = step)
     }
 
     /// Bounds the drift of clocks in synchronous time, in parts per million below one million: see
@@ -238,6 +252,12 @@ impl<P: Checkable> Check<P> {
     /// Sets the number of threads. The result does not depend on it.
     pub fn threads(self, threads: usize) -> Self {
         self.configure(|config| config.search.threads = Some(threads))
+    }
+
+    /// Replaces the exhaustive search by the search of one member of a swarm, which stores a few
+    /// bits for each state: see [`SwarmConfig`]. No property is then reported to hold.
+    pub fn swarm(self, swarm: SwarmConfig) -> Self {
+        self.configure(|config| config.search.swarm = Some(swarm))
     }
 
     /// Checks the monitor in every state.

@@ -11,6 +11,7 @@ use tenure_trace::property::OwnProperty;
 use crate::error::CheckError;
 use crate::limits::{Limits, Progress};
 use crate::liveness::Fairness;
+use crate::swarm::SwarmConfig;
 use crate::users::crashes::{CrashFilter, Saving};
 use crate::users::entries::{Entries, EntryLimits};
 use crate::world::{Fault, Faults, MAX_FAULTS};
@@ -59,6 +60,20 @@ pub struct ModelConfig {
     /// Minimum and maximum latency of a message in synchronous time, in units. `None` means that
     /// time is asynchronous.
     pub latency: Option<RangeInclusive<u32>>,
+    /// True if all processes step together in rounds of one unit of time, which is the latency.
+    ///
+    /// Users issue their commands as soon as they can, so all start in the same round. A process
+    /// crashes only after it has begun to send the messages of its round; any of them may then be
+    /// lost, besides the budget of losses. At the end of a round, all messages that were sent in it
+    /// arrive before any timer of their receiver fires.
+    pub rounds: bool,
+    /// Minimum and maximum duration of a step in synchronous time, in units. In asynchronous time
+    /// it has no effect.
+    ///
+    /// A process handles an input when it arrives. The messages of the step leave, and its timers
+    /// start, at the end of the step. The steps of a process follow one another: a step begins when
+    /// the one before has ended. A crash discards the effects of steps that have not ended.
+    pub step: RangeInclusive<u32>,
     /// Bound on the drift of clocks in synchronous time, in parts per million below one million.
     ///
     /// A timer of *t* units fires at each whole unit from *t* / (1 + drift) to *t* / (1 − drift).
@@ -138,6 +153,9 @@ pub struct SearchConfig {
     pub ample: bool,
     /// True if the search stores whole states. Otherwise it stores fingerprints of 64 bits.
     pub exact: bool,
+    /// Member of a swarm. The check then performs one search that stores a few bits for each state
+    /// and proves nothing. `None` means an exhaustive search.
+    pub swarm: Option<SwarmConfig>,
     /// Number of threads. The result does not depend on it. `None` means one thread per core.
     pub threads: Option<usize>,
     /// Limits after which the search stops.
@@ -197,6 +215,13 @@ impl CheckConfig {
     }
 }
 
+impl ModelConfig {
+    /// Returns true if time is synchronous and a step may take time.
+    pub(crate) fn steps_take_time(&self) -> bool {
+        self.latency.is_some() && *self.step.end() > 0
+    }
+}
+
 impl Default for ModelConfig {
     fn default() -> Self {
         ModelConfig {
@@ -205,6 +230,8 @@ impl Default for ModelConfig {
             single_election: false,
             order: Order::Reordered,
             latency: None,
+            rounds: false,
+            step: 0..=0,
             drift_ppm: 0,
             has_detectors: false,
             detects_restarts: false,

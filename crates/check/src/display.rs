@@ -6,6 +6,7 @@ use tenure_trace::Trace;
 use tenure_trace::diagram::{Direction, Margin, View, lay_out};
 
 use crate::report::{Bounds, Counterexample, Report};
+use crate::swarm::report::SwarmCoverage;
 use tenure_core::Judgement;
 
 impl Counterexample {
@@ -33,7 +34,8 @@ pub(crate) fn bounds_in_words(bounds: Bounds) -> String {
         max => format!("{max} messages on a link"),
     });
     let term = bounds.term_max.map(|max| format!("terms up to {max}"));
-    let bounds: Vec<String> = in_flight.into_iter().chain(term).collect();
+    let ticket = bounds.ticket_max.map(|max| format!("tickets up to {max}"));
+    let bounds: Vec<String> = in_flight.into_iter().chain(term).chain(ticket).collect();
     bounds.join(" and ")
 }
 
@@ -42,9 +44,18 @@ pub(crate) fn bounds_in_words(bounds: Bounds) -> String {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let many = if self.size == 1 { "process" } else { "processes" };
-        writeln!(f, "{}, {} {many}", self.algorithm, self.size)?;
+        write!(f, "{}, {} {many}", self.algorithm, self.size)?;
+        if let Some(SwarmCoverage { member, members, .. }) = self.swarm {
+            write!(f, ", swarm search {member}/{members}")?;
+        }
+        writeln!(f)?;
         for (name, judgement) in &self.properties {
-            write!(f, "  {name:<24} {judgement}")?;
+            match (self.swarm, judgement) {
+                (Some(_), Judgement::Incomplete) => {
+                    write!(f, "  {name:<24} no violation found in {} states", self.states)?;
+                }
+                _ => write!(f, "  {name:<24} {judgement}")?,
+            }
             if *judgement == Judgement::Holds && !self.bounds.is_empty() {
                 write!(f, " within {}", bounds_in_words(self.bounds))?;
             }
@@ -70,9 +81,12 @@ impl fmt::Display for Report {
         if let Some(fairness) = self.fairness {
             writeln!(f, "  {}", fairness.description())?;
         }
+        if let Some(swarm) = &self.swarm {
+            swarm.fmt(f)?;
+        }
         if let Some(limit) = self.limit {
             write!(f, "  stopped: {}", limit.description())?;
-            if self.counterexamples.is_empty() {
+            if self.counterexamples.is_empty() && self.swarm.is_none() {
                 write!(f, "; within depth {} no step violates anything", self.depth)?;
             }
             writeln!(f)?;

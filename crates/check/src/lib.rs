@@ -8,6 +8,7 @@
 //!
 #![doc = include_str!("../README.md")]
 
+mod byzantine;
 mod check;
 mod config;
 mod display;
@@ -22,9 +23,13 @@ mod own;
 mod reduce;
 mod report;
 mod run;
+mod shared_memory;
+mod stabilization;
+mod swarm;
 mod users;
 mod world;
 
+pub use byzantine::{GeneralsConfig, check_generals};
 pub use check::Check;
 pub use config::{BoundConfig, CheckConfig, FaultConfig, ModelConfig, OnProgress, SearchConfig};
 pub use error::CheckError;
@@ -35,6 +40,13 @@ pub use measure::report::{Ends, Extreme, MeasureReport, Value};
 pub use measure::{Measure, MeasureConfig};
 pub use reduce::symmetry::{Renaming, Symmetric};
 pub use report::{Bounds, BypassBound, Counterexample, Report, SaveError, ViolationKind};
+pub use shared_memory::{SharedMemoryConfig, check_shared_memory};
+pub use stabilization::{
+    StabilizationConfig, StabilizationError, StabilizationReport, StabilizationViolation,
+    SystemRun, check_stabilization,
+};
+pub use swarm::SwarmConfig;
+pub use swarm::report::SwarmCoverage;
 pub use tenure_core::Judgement;
 pub use users::crashes::{CrashFilter, Saving, UserPhase};
 pub use users::entries::{Entries, EntryLimits};

@@ -10,6 +10,7 @@ use tenure_core::{Judgement, Property};
 use crate::explain::description::RunDescription;
 use crate::limits::Limit;
 use crate::liveness::Fairness;
+use crate::swarm::report::SwarmCoverage;
 use tenure_trace::{CreateError, Trace, WriteError, Writer};
 
 /// Result of a check.
@@ -48,6 +49,8 @@ pub struct Report {
     pub bypass: Option<BypassBound>,
     /// Peak memory of the states, the visited set and the caches, in bytes.
     pub bytes: usize,
+    /// Coverage, if the search was one of a swarm. Then no property is reported to hold.
+    pub swarm: Option<SwarmCoverage>,
 }
 
 /// Exact bypass bound of a lock.
@@ -70,6 +73,9 @@ pub struct Bounds {
     /// Highest term of a process. States with later terms were not explored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub term_max: Option<u64>,
+    /// Highest ticket of a process, of a lock in shared memory whose tickets grow without bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ticket_max: Option<u64>,
 }
 
 impl Bounds {
@@ -175,7 +181,9 @@ impl Report {
         let any = |wanted| self.properties.iter().any(|(_, judgement)| *judgement == wanted);
         if any(Judgement::Violated) {
             Judgement::Violated
-        } else if any(Judgement::Incomplete) || self.properties.is_empty() && self.limit.is_some() {
+        } else if any(Judgement::Incomplete)
+            || self.properties.is_empty() && (self.limit.is_some() || self.swarm.is_some())
+        {
             Judgement::Incomplete
         } else {
             Judgement::Holds
@@ -195,12 +203,14 @@ impl Report {
         self.seconds += other.seconds;
         self.bounds.in_flight = self.bounds.in_flight.or(other.bounds.in_flight);
         self.bounds.term_max = self.bounds.term_max.or(other.bounds.term_max);
+        self.bounds.ticket_max = self.bounds.ticket_max.or(other.bounds.ticket_max);
         self.has_terms |= other.has_terms;
         self.limit = self.limit.or(other.limit);
         self.fairness = self.fairness.or(other.fairness);
         self.missed += other.missed;
         self.bypass = self.bypass.or(other.bypass);
         self.bytes = self.bytes.max(other.bytes);
+        self.swarm = self.swarm.or(other.swarm);
         self
     }
 
@@ -264,7 +274,7 @@ impl Serialize for Counterexample {
 
 impl Serialize for Report {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut fields = to.serialize_struct("Report", 14)?;
+        let mut fields = to.serialize_struct("Report", 15)?;
         fields.serialize_field("algorithm", &self.algorithm)?;
         fields.serialize_field("n", &self.size)?;
         fields.serialize_field("verdict", &self.judgement())?;
@@ -285,6 +295,9 @@ impl Serialize for Report {
         }
         if let Some(bypass) = &self.bypass {
             fields.serialize_field("bypass_max", &bypass.max)?;
+        }
+        if let Some(swarm) = &self.swarm {
+            fields.serialize_field("swarm", swarm)?;
         }
         fields.serialize_field("counterexample", &self.shortest())?;
         fields.serialize_field("counterexamples", &self.counterexamples)?;

@@ -57,12 +57,16 @@ impl<P: Checkable> Check<P> {
     ///
     /// # Panics
     ///
-    /// Panics if links hold no message or the least latency exceeds the greatest.
+    /// Panics if links hold no message, or if the least latency or duration exceeds the greatest.
     pub fn try_run(mut self) -> Result<Report, CheckError> {
         let started = Instant::now();
         self.select_own();
         let (processes, rules) = self.assemble()?;
-        let mut report = match self.reduced(&processes, &rules) {
+        let reduced = match self.config.search.swarm {
+            Some(swarm) => Some(self.swarmed(swarm, &processes, Arc::clone(&rules))?),
+            None => self.reduced(&processes, &rules),
+        };
+        let mut report = match reduced {
             Some(report) => report,
             None => self.explored(&processes, rules)?,
         };
@@ -161,8 +165,11 @@ impl<P: Checkable> Check<P> {
         assert!(bounds.in_flight > 0, "a link holds at least one message");
         if let Some(latency) = &model.latency {
             assert!(!latency.is_empty(), "the least latency must not exceed the greatest");
+            assert!(!model.step.is_empty(), "the least duration must not exceed the greatest");
             assert!(model.drift_ppm < 1_000_000, "a drift of 1 would stop a clock");
         }
+        let lasts_one_unit = model.latency == Some(1..=1) && !model.steps_take_time();
+        assert!(!model.rounds || lasts_one_unit, "a message takes one round, and a step no time");
         let (budget, layout) = (self.config.budget()?, self.layout()?);
         let own = if self.measure.is_some() { &[][..] } else { &self.config.own };
         let own = OwnProperties::new(own, layout, self.own_fold)?.map(Arc::new);
@@ -196,6 +203,7 @@ impl<P: Checkable> Check<P> {
             layout,
             order: model.order,
             timed,
+            rounds: model.rounds,
             budget,
             partition_side: side.fold(0, |side, process| side | 1 << process.0),
             has_mute_crashes: faults.saving == Saving::BeforeRelease,
@@ -355,6 +363,7 @@ impl<P: Checkable> Check<P> {
             missed: if self.config.search.exact { 0.0 } else { missed_state_probability(states) },
             bypass: self.bypass_bound(finished),
             bytes: finished.explored.bytes_peak,
+            swarm: None,
         };
         let graph = self.analyses_liveness() && !self.stop.is_raised();
         let graph = graph.then(|| Graph::of(&mut finished.explored, self.stop.clone()));
@@ -381,6 +390,7 @@ impl<P: Checkable> Check<P> {
         Bounds {
             in_flight: in_flight.then_some(self.config.bounds.in_flight),
             term_max: self.config.bounds.term_max.filter(|_| term),
+            ticket_max: None,
         }
     }
 

@@ -158,13 +158,23 @@ impl Card {
     }
 
     /// Returns the number of processes that may be inside the critical section at the same time: 1,
-    /// or the *k* of a k-mutex.
+    /// the *k* of a k-mutex, or the group size if only neighbours exclude each other.
     pub fn most_inside(&self) -> u32 {
+        if let Some(conflicts) = self.conflicts() {
+            return conflicts.vertices();
+        }
         let most = self.promises.iter().find_map(|promise| match promise {
             Property::AtMost(most) => Some(*most),
             _ => None,
         });
         most.unwrap_or(1)
+    }
+
+    /// Returns the graph whose neighbours must not be inside at the same time. `None` for a lock
+    /// that does not promise [`Property::LocalMutualExclusion`].
+    pub fn conflicts(&self) -> Option<&Arc<Graph>> {
+        let graph = self.graph.as_ref()?;
+        self.promises.contains(&Property::LocalMutualExclusion).then_some(graph)
     }
 
     /// Returns true if every entry to the critical section carries a fencing token.
@@ -221,6 +231,14 @@ pub enum Service {
     Log,
     /// Waves: messages that reach the whole group and then return to their initiator.
     Wave,
+    /// A spanning tree of a graph.
+    SpanningTree,
+    /// Sessions that need some of the bottles that neighbours share.
+    Drinking,
+    /// Group mutual exclusion: only processes of one forum are inside together.
+    Forum,
+    /// Exclusive use of several resources, with deadlock detection.
+    Resources,
     /// Any other service, such as an application under a leader.
     #[cfg_attr(feature = "serde", serde(other))]
     Other,
@@ -243,6 +261,10 @@ impl Service {
             Service::Renaming => "renaming",
             Service::Log => "log",
             Service::Wave => "wave",
+            Service::SpanningTree => "spanning-tree",
+            Service::Drinking => "drinking",
+            Service::Forum => "forum",
+            Service::Resources => "resources",
             Service::Other => "other",
         }
     }
@@ -290,6 +312,10 @@ pub enum Timing {
     Partial,
     /// Known bounds on delay, step and drift.
     Synchronous,
+    /// All processes step together in rounds. In each round they send messages, receive those of
+    /// all others, and then change their states. A process that crashes while it sends reaches any
+    /// subset of the receivers.
+    Rounds,
 }
 
 /// Orders in which a channel delivers, weakest first.

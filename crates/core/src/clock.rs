@@ -69,7 +69,7 @@ pub enum Causality {
 
 /// A vector clock: the number of events of each process in the causal past.
 ///
-/// Engines and traces keep vector clocks; algorithms do not.
+/// Engines and traces keep vector clocks. Of the algorithms, causal broadcast does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]

@@ -16,6 +16,7 @@ extern crate std;
 
 mod algorithm;
 mod batch;
+pub mod byzantine;
 mod card;
 mod clock;
 mod cost;
@@ -39,6 +40,8 @@ pub mod quorum;
 mod rank;
 pub mod service;
 mod shared_config;
+pub mod shared_memory;
+pub mod stabilization;
 mod system_model;
 pub mod theory;
 mod time;

@@ -10,10 +10,12 @@ use alloc::vec::Vec;
 
 use crate::card::Service;
 use crate::clock::VectorClock;
+use crate::graph::Graph;
 use crate::monitor::{ElectionObservation, Monitor, MutexObservation, Observation};
 use crate::monitors::{
-    Agreement, AgreementMonitor, BypassMeter, Fencing, FreshTerms, Irrevocability, MutualExclusion,
-    OneLeader, Order, Scope, SteadyLeader, Uniqueness, Validity,
+    Agreement, AgreementMonitor, BypassMeter, Fencing, FreshTerms, Irrevocability,
+    LocalMutualExclusion, MutualExclusion, OneLeader, OneLeaderPerGroup, Order, Scope,
+    SteadyLeader, Uniqueness, Validity,
 };
 use crate::process::ProcessId;
 use crate::property::Property;
@@ -163,6 +165,8 @@ pub struct MonitorConfig {
     pub size: u32,
     /// Number of processes that may be inside the critical section at the same time.
     pub most_inside: u32,
+    /// Graph whose neighbours must not be inside at the same time; `None` for any other lock.
+    pub conflicts: Option<Arc<Graph>>,
     /// True if entries carry fences.
     pub fenced: bool,
     /// True if mutual exclusion is also judged strictly, so that a crash does not end an entry.
@@ -173,8 +177,14 @@ pub struct MonitorConfig {
     pub clocks: bool,
     /// Rank of each process; empty if ranks equal process numbers, `None` if unknown.
     pub ranks: Option<Arc<[Rank]>>,
+    /// True if the smallest rank must lead, and not the largest.
+    pub smallest_leads: bool,
+    /// True if groups with different leaders may exist side by side, and are judged one by one.
+    pub groups: bool,
     /// Processes that are down from the start.
     pub down: Vec<ProcessId>,
+    /// Graph of the links; `None` if it is not known.
+    pub graph: Option<Arc<Graph>>,
 }
 
 /// The monitors of mutual exclusion.
@@ -183,6 +193,8 @@ pub struct MutexMonitorSet {
     exclusion: MonitorRun<MutualExclusion>,
     /// Monitor of a lock that admits several processes at the same time; `None` for any other lock.
     at_most: Option<MonitorRun<MutualExclusion>>,
+    /// Monitor of a lock in which only neighbours exclude each other; `None` for any other lock.
+    local: Option<MonitorRun<LocalMutualExclusion>>,
     strict: Option<MonitorRun<MutualExclusion>>,
     fencing: Option<MonitorRun<Fencing>>,
     order: Option<Box<[MonitorRun<Order>; 2]>>,
@@ -198,7 +210,9 @@ impl MutexMonitorSet {
         let orders = || [Order::new(), Order::with_messages()].map(MonitorRun::new);
         MutexMonitorSet {
             exclusion: MonitorRun::new(MutualExclusion::new()),
-            at_most: (most > 1).then(|| MonitorRun::new(MutualExclusion::at_most(most))),
+            at_most: (most > 1 && config.conflicts.is_none())
+                .then(|| MonitorRun::new(MutualExclusion::at_most(most))),
+            local: config.conflicts.clone().map(LocalMutualExclusion::of).map(MonitorRun::new),
             strict: config.strict.then(|| MonitorRun::new(MutualExclusion::strict())),
             fencing: config.fenced.then(|| MonitorRun::new(Fencing::new())),
             order: config.clocks.then(|| Box::new(orders())),
@@ -255,6 +269,7 @@ impl MutexMonitorSet {
         let runs = [Some(&self.exclusion), self.at_most.as_ref(), self.strict.as_ref()];
         let mut findings: Vec<Finding> =
             runs.into_iter().flatten().map(MonitorRun::finding).collect();
+        findings.extend(self.local.as_ref().map(MonitorRun::finding));
         findings
             .extend(self.order.iter().flat_map(|orders| orders.iter()).map(MonitorRun::finding));
         findings.extend(self.bounds.iter().map(|(bound, violation)| {
@@ -277,6 +292,9 @@ impl MutexMonitorSet {
         for run in [&mut self.at_most, &mut self.strict].into_iter().flatten() {
             run.observe(time, at, seen);
         }
+        if let Some(local) = &mut self.local {
+            local.observe(time, at, seen);
+        }
         if let Some(fencing) = &mut self.fencing {
             fencing.observe(time, at, seen);
         }
@@ -292,6 +310,8 @@ pub struct ElectionMonitorSet {
     irrevocability: MonitorRun<Irrevocability>,
     overall: MonitorRun<OneLeader>,
     per_term: MonitorRun<OneLeader>,
+    /// Monitor of the groups of an election; `None` if they are not judged.
+    per_group: Option<MonitorRun<OneLeaderPerGroup>>,
     fresh: MonitorRun<FreshTerms>,
     steady: MonitorRun<SteadyLeader>,
 }
@@ -299,8 +319,10 @@ pub struct ElectionMonitorSet {
 impl ElectionMonitorSet {
     /// Creates the monitors before the first observation.
     pub fn new(config: &MonitorConfig) -> Self {
-        let MonitorConfig { size, ranks, down, .. } = config;
-        let validity = |ranks: &Arc<[Rank]>| Validity::of(*size, ranks.clone()).without(down);
+        let MonitorConfig { size, ranks, down, smallest_leads, .. } = config;
+        let validity = |ranks: &Arc<[Rank]>| {
+            Validity::of(*size, ranks.clone()).of_smallest(*smallest_leads).without(down)
+        };
         ElectionMonitorSet {
             agreement: MonitorRun::new(Agreement::new()),
             validity: ranks.as_ref().map(|ranks| MonitorRun::new(validity(ranks))),
@@ -308,6 +330,7 @@ impl ElectionMonitorSet {
             irrevocability: MonitorRun::new(Irrevocability::new(*size)),
             overall: MonitorRun::new(OneLeader::new(Scope::Overall)),
             per_term: MonitorRun::new(OneLeader::new(Scope::PerTerm)),
+            per_group: config.groups.then(|| MonitorRun::new(OneLeaderPerGroup::new())),
             fresh: MonitorRun::new(FreshTerms::new()),
             steady: MonitorRun::new(SteadyLeader::of(*size)),
         }
@@ -332,6 +355,9 @@ impl ElectionMonitorSet {
         self.uniqueness.observe(time, at, seen);
         self.overall.observe(time, at, seen);
         self.per_term.observe(time, at, seen);
+        if let Some(per_group) = &mut self.per_group {
+            per_group.observe(time, at, seen);
+        }
         self.fresh.observe(time, at, seen);
         self.steady.observe(time, at, seen);
     }
@@ -344,6 +370,9 @@ impl ElectionMonitorSet {
             validity.end(time, calm);
         }
         self.uniqueness.end(time, calm);
+        if let Some(per_group) = &mut self.per_group {
+            per_group.end(time, calm);
+        }
     }
 
     /// Returns the current findings.
@@ -358,6 +387,7 @@ impl ElectionMonitorSet {
             self.fresh.finding(),
             self.steady.finding(),
         ]);
+        findings.extend(self.per_group.as_ref().map(MonitorRun::finding));
         findings
     }
 }
@@ -370,7 +400,9 @@ impl AgreementMonitorSet {
     /// Creates the monitors before the first observation; none for any other service.
     pub fn new(service: Service, config: &MonitorConfig) -> Self {
         let monitors = AgreementMonitor::all(service, config.size, &config.down);
-        AgreementMonitorSet(monitors.into_iter().map(MonitorRun::new).collect())
+        let graph = config.graph.as_deref();
+        let monitors = monitors.into_iter().map(|monitor| monitor.with_graph(graph));
+        AgreementMonitorSet(monitors.map(MonitorRun::new).collect())
     }
 
     /// Processes a command, an event, a crash or a recovery of the process `at`.

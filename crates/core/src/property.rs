@@ -14,6 +14,8 @@ pub enum Property {
     MutualExclusion,
     /// At most this many processes are inside the critical section.
     AtMost(u32),
+    /// No two neighbours in the graph of the lock are inside together. A crash ends an entry.
+    LocalMutualExclusion,
     /// At most one process is inside. A process that crashes inside stays inside until it recovers.
     MutualExclusionStrict,
     /// Every process that waits for an answer, an outcome or a leader gets it eventually. For locks
@@ -36,13 +38,13 @@ pub enum Property {
     /// without a shared clock have no other relation. No doorway ends earlier. Some locks have a
     /// later doorway, such as the arrival of the request at a coordinator, or the creation of a key
     /// in a queue. Such a lock may violate this property although it is FIFO after its own doorway.
-    /// The reverse is impossible.
+    /// The reverse is impossible. In shared memory the doorway is the one of the lock's paper.
     Order,
     /// Like [`Property::Order`], but *before* includes the application's messages.
     OrderWithMessages,
     /// Bounded bypass: one process enters at most this often while another waits. With `None` the
     /// bypass is only measured, and the property is never violated. Waiting begins with the
-    /// request. This is not a liveness property.
+    /// request, and in shared memory with the end of the doorway. This is not a liveness property.
     Bypass(Option<u32>),
     /// Eventually all processes believe in one leader, and the terms of a process never decrease.
     /// For consensus: no two processes decide differently. For broadcast: an item that one correct
@@ -51,6 +53,9 @@ pub enum Property {
     /// Eventually every process that believes in a leader believes in the largest live rank. For
     /// consensus: every decision was proposed.
     Validity,
+    /// Eventually every process that believes in a leader believes in the smallest live rank. It
+    /// replaces [`Property::Validity`] in an election of the smallest.
+    SmallestLeads,
     /// For broadcast: an item that any process delivers, even one that crashes later, is eventually
     /// delivered by all correct processes.
     UniformAgreement,
@@ -60,6 +65,8 @@ pub enum Property {
     NoCreation,
     /// Any two processes deliver the items that both deliver in the same order.
     TotalOrder,
+    /// No process delivers an item before one that happened before it.
+    CausalOrder,
     /// Eventually exactly one process leads, unless no process believes in a leader.
     Uniqueness,
     /// Without terms, no process changes its leader within one election.
@@ -68,6 +75,10 @@ pub enum Property {
     OneLeaderAtATime,
     /// Never two leaders at the same time with the same term number.
     OneLeaderPerTerm,
+    /// Groups with different leaders may exist side by side, as in a partition. No process follows
+    /// a leader before that leads its group. In the end each leader leads the group of all that
+    /// follow it. [`Property::Agreement`] demands a single group in the end.
+    OneLeaderPerGroup,
     /// A new leader has a higher term number than any under which it led before.
     FreshTerms,
     /// No leader is deposed while a majority believes in it.
@@ -85,6 +96,8 @@ pub enum Property {
     Durability,
     /// All processes that join a wave join one tree.
     OneTree,
+    /// The edges that all processes name are those of the unique minimum spanning tree.
+    MinimumSpanningTree,
     /// A snapshot shows a state that could have occurred.
     ConsistentCut,
     /// No process leaves a barrier before all have arrived.
@@ -93,6 +106,13 @@ pub enum Property {
     AllReached,
     /// The end of a computation is announced only when no process works for it any more.
     Quiescence,
+    /// Never two processes hold one resource.
+    OneHolder,
+    /// A process is aborted only if it is part of a deadlock.
+    NoPhantom,
+    /// No two sessions that exclude each other are in progress at the same time: no two that use
+    /// one bottle, or no two of different forums.
+    SessionExclusion,
     /// Views with the same number are equal.
     OneView,
     /// No two processes have the same new name.
@@ -116,6 +136,12 @@ pub enum Property {
     Counter,
     /// No message is received before it is sent.
     Trace,
+    /// A step from a legitimate state leads to a legitimate state. Of self-stabilizing systems
+    /// ([`crate::stabilization`]).
+    Closure,
+    /// From every state a legitimate state is reached, in every schedule. Of self-stabilizing
+    /// systems ([`crate::stabilization`]).
+    Convergence,
     /// A custom property with its name.
     Custom(&'static str),
 }
@@ -156,6 +182,9 @@ const BYPASS_DESCRIPTION: &str = "Measure how often one process enters while ano
 const ORDER_DESCRIPTION: &str = "First come, first served (FIFO): no request is served before one \
     that happened before it; the doorway is the step that issues the request, not its arrival";
 
+/// Description of [`Property::LocalMutualExclusion`].
+const LOCAL_DESCRIPTION: &str = "No two neighbours inside, of a lock on a graph";
+
 /// Description of [`Property::DeadlockFreedom`].
 const DEADLOCK_FREEDOM_DESCRIPTION: &str =
     "While processes wait, some process enters (weak fairness)";
@@ -167,9 +196,10 @@ const STARVATION_FREEDOM_DESCRIPTION: &str =
 impl Property {
     /// All properties except custom ones. A card sets the *k* of [`Property::AtMost`], and the
     /// caller sets the bound of [`Property::Bypass`].
-    pub const ALL: [Property; 43] = [
+    pub const ALL: [Property; 53] = [
         Property::MutualExclusion,
         Property::AtMost(1),
+        Property::LocalMutualExclusion,
         Property::MutualExclusionStrict,
         Property::DeadlockFreedom,
         Property::StarvationFreedom,
@@ -184,10 +214,13 @@ impl Property {
         Property::Irrevocability,
         Property::OneLeaderAtATime,
         Property::OneLeaderPerTerm,
+        Property::SmallestLeads,
+        Property::OneLeaderPerGroup,
         Property::UniformAgreement,
         Property::Integrity,
         Property::NoCreation,
         Property::TotalOrder,
+        Property::CausalOrder,
         Property::FreshTerms,
         Property::SteadyLeader,
         Property::Cost,
@@ -196,10 +229,14 @@ impl Property {
         Property::Atomicity,
         Property::Durability,
         Property::OneTree,
+        Property::MinimumSpanningTree,
         Property::ConsistentCut,
         Property::AllArrive,
         Property::AllReached,
         Property::Quiescence,
+        Property::OneHolder,
+        Property::NoPhantom,
+        Property::SessionExclusion,
         Property::OneView,
         Property::UniqueNames,
         Property::SmallNames,
@@ -211,6 +248,8 @@ impl Property {
         Property::FencedAccess,
         Property::Counter,
         Property::Trace,
+        Property::Closure,
+        Property::Convergence,
     ];
 
     /// Returns the name and the description.
@@ -218,6 +257,7 @@ impl Property {
         match self {
             Property::MutualExclusion => ("mutual-exclusion", "At most one inside"),
             Property::AtMost(_) => ("at-most-k", "At most k inside, of a k-mutex"),
+            Property::LocalMutualExclusion => ("local-mutual-exclusion", LOCAL_DESCRIPTION),
             Property::MutualExclusionStrict => {
                 ("mutual-exclusion-strict", "At most one inside, though a crash ends no entry")
             }
@@ -241,6 +281,10 @@ impl Property {
             Property::OneLeaderPerTerm => {
                 ("one-leader-per-term", "Never two leaders under one number")
             }
+            Property::SmallestLeads => ("smallest-leads", "The smallest live rank leads"),
+            Property::OneLeaderPerGroup => {
+                ("one-leader-per-group", "Each process follows a leader that leads its group")
+            }
             Property::FreshTerms => {
                 ("fresh-terms", "No process leads again in a term that has ended")
             }
@@ -254,28 +298,12 @@ impl Property {
             }
             Property::Counter => ("counter", "No increment of the resource's counter is lost"),
             Property::Trace => ("trace", "Nothing is received before it is sent"),
+            Property::Closure => ("closure", "Legitimate states lead to legitimate states only"),
+            Property::Convergence => {
+                ("convergence", "Every state leads to a legitimate state, in every schedule")
+            }
             Property::Custom(name) => (name, "A custom property"),
-            Property::NoLoss
-            | Property::Atomicity
-            | Property::Durability
-            | Property::OneTree
-            | Property::ConsistentCut
-            | Property::AllArrive
-            | Property::AllReached
-            | Property::Quiescence
-            | Property::OneView
-            | Property::UniqueNames
-            | Property::SmallNames
-            | Property::LogMatching
-            | Property::LeaderCompleteness
-            | Property::StateMachineSafety
-            | Property::LinearizableReads
-            | Property::AtMostOnce
-            | Property::TotalOrder
-            | Property::NoCreation
-            | Property::Integrity
-            | Property::UniformAgreement
-            | Property::Agreement => self.agreement_name_and_description(),
+            _ => self.agreement_name_and_description(),
         }
     }
 
@@ -286,6 +314,9 @@ impl Property {
             Property::Atomicity => ("atomicity", "No process commits what another aborts"),
             Property::Durability => ("durability", "An acknowledged write is never lost"),
             Property::OneTree => ("one-tree", "All processes of a wave join one tree"),
+            Property::MinimumSpanningTree => {
+                ("minimum-spanning-tree", "The named edges are the minimum spanning tree")
+            }
             Property::ConsistentCut => {
                 ("consistent-cut", "A snapshot shows a state that could have occurred")
             }
@@ -295,6 +326,11 @@ impl Property {
             }
             Property::Quiescence => {
                 ("quiescence", "An end is announced only when no process works")
+            }
+            Property::OneHolder => ("one-holder", "Never two processes hold one resource"),
+            Property::NoPhantom => ("no-phantom", "A process is aborted only if it is deadlocked"),
+            Property::SessionExclusion => {
+                ("session-exclusion", "No two sessions at once that exclude each other")
             }
             Property::OneView => ("one-view", "Views of one number are the same everywhere"),
             Property::UniqueNames => ("unique-names", "No two processes have the same new name"),
@@ -315,6 +351,9 @@ impl Property {
                 ("at-most-once", "An entry is committed at most once, a declined one never")
             }
             Property::TotalOrder => ("total-order", "All deliver in one order"),
+            Property::CausalOrder => {
+                ("causal-order", "An item is delivered after all that happened before it")
+            }
             Property::NoCreation => ("no-creation", "Every delivered item was broadcast"),
             Property::Integrity => ("integrity", "No process reports a result twice"),
             Property::UniformAgreement => {
@@ -346,6 +385,7 @@ impl Property {
             Property::Progress => !matches!(service, Service::Mutex),
             Property::MutualExclusion
             | Property::AtMost(_)
+            | Property::LocalMutualExclusion
             | Property::MutualExclusionStrict
             | Property::DeadlockFreedom
             | Property::StarvationFreedom
@@ -363,6 +403,8 @@ impl Property {
             Property::Uniqueness
             | Property::Irrevocability
             | Property::OneLeaderAtATime
+            | Property::SmallestLeads
+            | Property::OneLeaderPerGroup
             | Property::FreshTerms
             | Property::SteadyLeader => matches!(service, Service::Election | Service::Office),
             Property::OneLeaderPerTerm => {
@@ -381,18 +423,23 @@ impl Property {
             | Property::StateMachineSafety
             | Property::LinearizableReads
             | Property::AtMostOnce => matches!(service, Service::Log),
-            Property::UniformAgreement | Property::TotalOrder => {
+            Property::UniformAgreement | Property::TotalOrder | Property::CausalOrder => {
                 matches!(service, Service::Broadcast)
             }
             Property::NoLoss => matches!(service, Service::Stream),
             Property::ConsistentCut => matches!(service, Service::Snapshot),
             Property::AllArrive => matches!(service, Service::Barrier),
             Property::AllReached => matches!(service, Service::Wave),
+            Property::MinimumSpanningTree => matches!(service, Service::SpanningTree),
             Property::OneTree => matches!(service, Service::Wave | Service::Other),
             Property::Quiescence => matches!(service, Service::Termination),
+            Property::OneHolder | Property::NoPhantom => matches!(service, Service::Resources),
+            Property::SessionExclusion => matches!(service, Service::Drinking | Service::Forum),
             Property::OneView => matches!(service, Service::Membership),
             // The program that adds a monitor decides.
             Property::Custom(_) => true,
+            // No service: `check --from any` judges them without a monitor.
+            Property::Closure | Property::Convergence => false,
             Property::UniqueNames | Property::SmallNames => matches!(service, Service::Renaming),
             _ => matches!(service, Service::Other),
         }
@@ -402,8 +449,8 @@ impl Property {
     /// earlier.
     pub const fn is_decided_at_end(self) -> bool {
         use Property::{
-            Agreement, DeadlockFreedom, NoLoss, Progress, StarvationFreedom, UniformAgreement,
-            Uniqueness, Validity,
+            Agreement, DeadlockFreedom, NoLoss, OneLeaderPerGroup, Progress, SmallestLeads,
+            StarvationFreedom, UniformAgreement, Uniqueness, Validity,
         };
         matches!(
             self,
@@ -413,6 +460,8 @@ impl Property {
                 | Agreement
                 | UniformAgreement
                 | Validity
+                | SmallestLeads
+                | OneLeaderPerGroup
                 | Uniqueness
                 | NoLoss
                 | Property::Custom(_)
@@ -428,7 +477,8 @@ impl Property {
     /// Returns true if a run or an algorithm that has this property also has the property `other`.
     pub fn implies(self, other: Property) -> bool {
         match (self, other) {
-            (Property::StarvationFreedom, Property::DeadlockFreedom) => true,
+            (Property::StarvationFreedom, Property::DeadlockFreedom)
+            | (Property::MutualExclusion, Property::LocalMutualExclusion) => true,
             (Property::Bypass(Some(tight)), Property::Bypass(Some(bound))) => tight <= bound,
             _ => self == other,
         }
@@ -439,7 +489,7 @@ impl Property {
         match self {
             Property::Order | Property::OrderWithMessages => Requirement::Clocks,
             Property::Fencing | Property::FencedAccess => Requirement::Fences,
-            Property::Validity => Requirement::Ranks,
+            Property::Validity | Property::SmallestLeads => Requirement::Ranks,
             Property::Cost | Property::Topology => Requirement::Messages,
             _ => Requirement::Nothing,
         }
@@ -461,6 +511,7 @@ impl Property {
             Property::MutualExclusionStrict
             | Property::UniformAgreement
             | Property::TotalOrder
+            | Property::CausalOrder
             | Property::Uniqueness
             | Property::Irrevocability
             | Property::OneLeaderAtATime

@@ -1,6 +1,7 @@
 //! Quorum systems: families of sets of processes, any two of which intersect.
 
 use core::fmt;
+use core::str::FromStr;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -15,7 +16,10 @@ use crate::process_set::ProcessSet;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Quorums {
     kind: Option<Kind>,
+    /// Quorum of each process.
     sets: Vec<ProcessSet>,
+    /// All quorums, if they were listed one by one; empty for a construction.
+    listed: Vec<ProcessSet>,
 }
 
 /// Construction of a quorum system.
@@ -63,7 +67,7 @@ impl Quorums {
             Kind::Majority => majority(size),
             Kind::Tree => tree(size),
         };
-        let quorums = Quorums { kind: Some(kind), sets };
+        let quorums = Quorums { kind: Some(kind), sets, listed: Vec::new() };
         assert!(quorums.intersect(), "any two quorums have a member in common");
         Ok(quorums)
     }
@@ -99,7 +103,30 @@ impl Quorums {
             found.ok_or_else(|| QuorumError(format!("{process} is in no quorum")))
         };
         let sets = (0..size).map(ProcessId).map(first).collect::<Result<_, _>>()?;
-        Ok(Quorums { kind: None, sets })
+        Ok(Quorums { kind: None, sets, listed: quorums.to_vec() })
+    }
+
+    /// Returns the quorums that were listed one by one, in their order; none for a construction.
+    pub fn listed(&self) -> &[ProcessSet] {
+        &self.listed
+    }
+
+    /// Returns a quorum for `process` that has no member in `avoided`, or `None` if there is none.
+    /// Of listed quorums it is the first, preferably one that contains `process`. For a
+    /// construction, see [`Kind::quorum`].
+    pub fn avoiding(&self, process: ProcessId, avoided: &ProcessSet) -> Option<ProcessSet> {
+        if let Some(kind) = self.kind {
+            return kind.quorum(self.size(), process, avoided);
+        }
+        let available = || self.listed.iter().filter(|quorum| !quorum.intersects(avoided));
+        available().find(|quorum| quorum.contains(process)).or(available().next()).cloned()
+    }
+
+    /// Returns the greatest number of processes such that without any of them one of the listed
+    /// quorums is left. `None` for a construction.
+    pub fn tolerated_crashes(&self) -> Option<u32> {
+        let crashed = (1..).find(|most| blocks(&self.listed, *most, &mut ProcessSet::new()));
+        crashed.filter(|_| self.kind.is_none()).map(|crashed| crashed - 1)
     }
 
     /// Returns the construction, or `None` for quorums that were listed one by one.
@@ -122,6 +149,39 @@ impl Quorums {
         self.sets
             .iter()
             .all(|one| self.sets.iter().all(|other| one == other || !one.is_subset(other)))
+    }
+}
+
+/// Returns true if at most `most` more processes besides `chosen` intersect all quorums.
+fn blocks(quorums: &[ProcessSet], most: u32, chosen: &mut ProcessSet) -> bool {
+    let Some(left) = quorums.iter().find(|quorum| !quorum.intersects(chosen)) else { return true };
+    most > 0
+        && left.iter().any(|member| {
+            chosen.insert(member);
+            let found = blocks(quorums, most - 1, chosen);
+            chosen.remove(member);
+            found
+        })
+}
+
+/// Largest process in a text.
+const MAX_PROCESS: u32 = 1 << 20;
+
+/// Parses quorums such as `1,2/2,3/1,3`. The greatest number is the number of processes.
+impl FromStr for Quorums {
+    type Err = QuorumError;
+
+    fn from_str(text: &str) -> Result<Self, QuorumError> {
+        let number = |word: &str| {
+            let number = word.parse::<u32>().ok().filter(|it| (1..=MAX_PROCESS).contains(it));
+            let invalid = || format!("expected quorums such as 1,2/2,3/1,3, found '{word}'");
+            number.map(|number| ProcessId(number - 1)).ok_or_else(|| QuorumError(invalid()))
+        };
+        let quorum = |words: &str| words.split(',').map(number).collect::<Result<_, _>>();
+        let quorums = text.split('/').map(quorum).collect::<Result<Vec<ProcessSet>, _>>()?;
+        let members = quorums.iter().flat_map(ProcessSet::iter);
+        let size = members.map(ProcessId::number).max().unwrap_or(0);
+        Quorums::with_sets(size, &quorums)
     }
 }
 
@@ -380,6 +440,7 @@ mod tests {
         Quorums {
             kind: Some(kind),
             sets: family.iter().map(|it| it.iter().copied().collect()).collect(),
+            listed: Vec::new(),
         }
     }
 
@@ -495,8 +556,35 @@ mod tests {
     }
 
     #[test]
+    fn listed_quorums_avoid_processes_while_one_is_left() {
+        let quorums: Quorums = "1,2/2,3/1,3/1,4,2".parse().unwrap();
+        assert_eq!((quorums.size(), quorums.listed().len()), (4, 4));
+        let avoiding = |process, avoided: &[u32]| {
+            quorums.avoiding(ProcessId(process), &set(avoided.iter().copied()))
+        };
+        assert_eq!(avoiding(3, &[]), Some(set([0, 1, 3])), "the first with P4");
+        assert_eq!(avoiding(3, &[0]), Some(set([1, 2])), "none with P4 is left");
+        assert_eq!(avoiding(0, &[1]), Some(set([0, 2])));
+        assert_eq!(avoiding(0, &[1, 2]), None);
+    }
+
+    #[test]
+    fn tolerated_crashes_leave_a_listed_quorum() {
+        let tolerated = |text: &str| text.parse::<Quorums>().unwrap().tolerated_crashes();
+        assert_eq!(tolerated("1,2/2,3/1,3"), Some(1));
+        assert_eq!(tolerated("1,2/2,3"), Some(0), "without P2 no quorum is left");
+        let plane = "1,2,3/2,4,6/3,4,7/4,1,5/5,2,7/6,3,5/7,1,6";
+        assert_eq!(tolerated(plane), Some(2));
+        assert_eq!(Quorums::of(Kind::Plane, 7).unwrap().tolerated_crashes(), None);
+        for wrong in ["", "1,0/1", "1,,2", "1,2/x", "1,2/3,4"] {
+            assert!(wrong.parse::<Quorums>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn disjoint_sets_are_no_quorum_system() {
-        let apart = Quorums { kind: Some(Kind::Tree), sets: vec![set([0]), set([1])] };
+        let sets = vec![set([0]), set([1])];
+        let apart = Quorums { kind: Some(Kind::Tree), sets, listed: Vec::new() };
         assert!(!apart.intersect());
     }
 }

@@ -91,6 +91,7 @@ impl Card {
         around: &SystemModel,
     ) -> impl Iterator<Item = UnmetAssumption> + use<> {
         let timing = match self.timing {
+            Timing::Rounds => "needs synchronous rounds",
             Timing::Synchronous => "needs synchronous timing",
             Timing::Partial => "needs at least partial synchrony",
             Timing::Asynchronous => "needs no timing",

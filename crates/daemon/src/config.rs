@@ -83,7 +83,7 @@ pub struct Service {
     /// True if `variants` may contain deliberate mistakes, which exist for demonstrations. A node
     /// with a mistake can break every promise of its algorithm.
     pub allow_mistakes: bool,
-    /// Construction of quorums, for an algorithm that uses quorums: a name in
+    /// Quorums, for an algorithm that uses them: lists such as `1,2/2,3/1,3`, or a name in
     /// [`QUORUMS`](tenure_algorithms::catalogue::QUORUMS).
     pub quorums: String,
     /// Tree, for a lock that needs one: edges such as `1-2,1-3`, or a name in
@@ -205,9 +205,11 @@ impl Service {
     /// [`CatalogueError`] if the quorums, the tree or the network do not exist.
     pub fn parameters(&self, size: u32, delay: u64) -> Result<Parameters, CatalogueError> {
         let (tree, own_tree) = catalogue::tree_or_edges(&self.tree)?;
+        let (quorums, own_quorums) = catalogue::quorums_or_lists(&self.quorums)?;
         Ok(Parameters {
             delay,
-            quorums: catalogue::quorums(&self.quorums)?,
+            quorums,
+            own_quorums,
             tree,
             own_tree,
             graph: self.topology.as_deref().map(catalogue::network).transpose()?,
@@ -334,11 +336,10 @@ impl Config {
     pub fn read(path: &Path) -> Result<Config, ConfigError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| ConfigError::Unreadable { path: path.into(), source })?;
-        let config = Config::parse(&text).map_err(|(line, reason)| match line {
+        Config::parse(&text).map_err(|(line, reason)| match line {
             Some(line) => ConfigError::Malformed { path: path.into(), line, reason },
             None => ConfigError::Invalid { path: path.into(), reason },
-        })?;
-        Ok(config)
+        })
     }
 
     /// Parses the text of a file. The error contains the line, if it is known.
@@ -348,8 +349,7 @@ impl Config {
             let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
             (Some(line.unwrap_or(1)), error.message().replace('\n', " "))
         })?;
-        config.validate().map_err(|reason| (None, reason))?;
-        Ok(config)
+        config.validate().map(|()| config).map_err(|reason| (None, reason))
     }
 
     /// Returns the configuration as the text of a TOML file.

@@ -7,8 +7,9 @@ use tenure_check::{
     Check, CheckConfig, CheckError, Checkable, Measure, MeasureConfig, MeasureReport, Report,
 };
 use tenure_core::monitors::{
-    Agreement, AgreementMonitor, Bypass, Fencing, FreshTerms, MessageBudget, MutualExclusion,
-    NeighboursOnly, OneLeader, Order as InOrder, Scope, SteadyLeader, Validity,
+    Agreement, AgreementMonitor, Bypass, Fencing, FreshTerms, LocalMutualExclusion, MessageBudget,
+    MutualExclusion, NeighboursOnly, OneLeader, OneLeaderPerGroup, Order as InOrder, Scope,
+    SteadyLeader, Validity,
 };
 use tenure_core::{Algorithm, Card, Election, Mutex, Property, Rank};
 use tenure_trace::property::OwnProperty;
@@ -51,6 +52,9 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
             check = match property {
                 Property::MutualExclusion => check.always(MutualExclusion::new()),
                 Property::AtMost(most) => check.always(MutualExclusion::at_most(*most)),
+                Property::LocalMutualExclusion => {
+                    check.always(LocalMutualExclusion::of_card(&card, size))
+                }
                 Property::Fencing => check.always(Fencing::new()),
                 Property::Order => check.always(InOrder::new()),
                 Property::OrderWithMessages => {
@@ -125,9 +129,12 @@ pub(crate) fn check_election<P: Election + Algorithm>(
     for property in properties {
         check = match property {
             Property::Agreement => check.always_and_at_end(Agreement::new()),
-            Property::Validity => {
-                check.always_and_at_end(Validity::new(ranks.to_vec()).without(&config.faults.down))
+            Property::Validity | Property::SmallestLeads => {
+                let smallest = *property == Property::SmallestLeads;
+                let validity = Validity::new(ranks.to_vec()).of_smallest(smallest);
+                check.always_and_at_end(validity.without(&config.faults.down))
             }
+            Property::OneLeaderPerGroup => check.always_and_at_end(OneLeaderPerGroup::new()),
             Property::OneLeaderAtATime => check.always(OneLeader::new(Scope::Overall)),
             Property::OneLeaderPerTerm => check.always(OneLeader::new(Scope::PerTerm)),
             Property::FreshTerms => check.always(FreshTerms::new()),
@@ -157,13 +164,14 @@ pub(crate) fn check_agreement<P: tenure_core::Agreement + Algorithm>(
 ) -> Result<Report, CheckError> {
     let (service, down) = (config.service, &config.faults.down);
     let mut check = Check::<P>::for_algorithm(protocol.clone(), config.clone());
+    let card = P::card(protocol, config.size);
     for property in properties {
-        check = match AgreementMonitor::of(service, *property, config.size, down) {
+        let monitor = AgreementMonitor::of(service, *property, config.size, down);
+        check = match monitor.map(|monitor| monitor.with_graph(card.graph.as_deref())) {
             Some(monitor) if monitor.is_judged_at_end() => check.always_and_at_end(monitor),
             Some(monitor) => check.always(monitor),
             None if *property == Property::Progress => check.progress(),
             None if *property == Property::Topology => {
-                let card = P::card(protocol, config.size);
                 check.on_links(NeighboursOnly::of_card(&card, config.size))
             }
             None => panic!("{property} cannot be checked for a {}", service.name()),

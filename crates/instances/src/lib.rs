@@ -10,11 +10,13 @@
 
 mod any_algorithm;
 pub mod applications;
+pub mod byzantine;
 mod catalogue;
 mod check;
 mod instance;
 mod monitors;
 mod run;
+pub mod shared_memory;
 
 pub use any_algorithm::AnyAlgorithm;
 pub use catalogue::{

@@ -30,9 +30,9 @@ pub use fold::logs::{LogChange, LogState, Logs};
 pub use fold::process_state::{Condition, ProcessState, ProcessStates, ProcessStatus, StateChange};
 pub use format::{
     Access, AppendError, ApplicationCommand, ApplicationEvent, Choice, ClockUnit, CommandData,
-    CreateError, EdgeList, EventData, Header, Kind, MAX_LINE_BYTES, MAX_PROCESSES, MessageRecord,
-    Operation, ReadError, ReadLimits, Reader, Record, Segments, Source, Subject, Trace, VERSION,
-    WriteError, Writer, now, segment, units,
+    CreateError, EdgeList, EventData, Header, Kind, MAX_LINE_BYTES, MAX_PROCESSES, MemoryAccess,
+    MemoryOperation, MessageRecord, Operation, ReadError, ReadLimits, Reader, Record, Segments,
+    Source, Subject, Trace, VERSION, WriteError, Writer, now, segment, units,
 };
 pub use merge::{
     MergeError, MergeReport, Merged, MergedFiles, merge, merge_files, merge_whole_files,

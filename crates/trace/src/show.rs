@@ -9,7 +9,7 @@ use tenure_core::{Fence, ProcessId, Term, Verdict};
 
 use crate::format::{
     Access, ApplicationCommand, ApplicationEvent, Choice, ClockUnit, CommandData, EventData,
-    Header, Kind, MessageRecord, Operation, Record, Subject,
+    Header, Kind, MemoryAccess, MemoryOperation, MessageRecord, Operation, Record, Subject,
 };
 use crate::plain::Plain;
 use crate::state::Shown;
@@ -125,6 +125,7 @@ fn write_record(f: &mut impl Write, record: &Record) -> fmt::Result {
         Kind::Partition(sides) => write!(f, "the network splits: {}", splits(sides)),
         Kind::Heal => f.write_str("the network is whole again"),
         Kind::Access(access) => write_access(f, access),
+        Kind::Memory(access) => write_memory_access(f, *at, access),
         Kind::Choice(choice) => {
             let Choice { value, bound } = choice;
             write!(f, "{at} draws {value} of 0 to {}", bound.saturating_sub(1))
@@ -245,6 +246,16 @@ pub(crate) fn splits(sides: &[Vec<ProcessId>]) -> String {
     let names =
         |side: &Vec<ProcessId>| side.iter().map(ProcessId::to_string).collect::<Vec<_>>().join(" ");
     sides.iter().map(names).collect::<Vec<_>>().join(" | ")
+}
+
+fn write_memory_access(f: &mut impl Write, at: Subject, access: &MemoryAccess) -> fmt::Result {
+    match access.operation {
+        MemoryOperation::Read => write!(f, "{at} reads {access}"),
+        MemoryOperation::Write => write!(f, "{at} writes {access}"),
+        MemoryOperation::TestAndSet => {
+            write!(f, "{at} tests and sets {} = {}", access.register, access.value)
+        }
+    }
 }
 
 fn write_access(f: &mut impl Write, access: &Access) -> fmt::Result {

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::command::{Command, list, text};
+use super::{own_models, stabilization};
 use crate::parallel::map_parallel;
 
 const HEAD: &str = "\
@@ -56,6 +57,8 @@ pub(super) fn page(command: &Command) -> Result<String, String> {
     page.push_str(&elections(&cards, election_report));
     page.push_str(&agreements(&cards, agreement_report));
     page.push_str(&compositions(&cards));
+    page.push_str(&stabilization::section(command)?);
+    page.push_str(&own_models::section(command)?);
     page.push_str("## What one fault does\n\n");
     page.push_str(ABOUT_FAULTS);
     for matrix in fault_reports {

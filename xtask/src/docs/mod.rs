@@ -3,6 +3,8 @@
 mod algorithms;
 mod command;
 mod mission;
+mod own_models;
+mod stabilization;
 
 use std::fs;
 use std::path::{Path, PathBuf};

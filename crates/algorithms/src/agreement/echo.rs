@@ -103,13 +103,13 @@ impl Configured for Config {
 switches! {
     EarlyEcho = "early-echo", unsound,
         "a process echoes as soon as the wave reaches it, before its neighbours have answered"
-        => "", "-n 4 --initiators 1";
+        => "7-ECHO", "-n 4 --initiators 1";
     EchoesOnly = "echoes-only", unsound,
         "only an echo is an answer: an explorer that crosses an explorer does not count"
-        => "", "-n 3 --initiators 1";
+        => "7-ECHO", "-n 3 --initiators 1";
     LastParent = "last-parent", unsound,
         "the last sender of an explorer becomes the parent, instead of the first"
-        => "", "-n 3 --initiators 1";
+        => "7-ECHO", "-n 3 --initiators 1";
 }
 
 impl Protocol for Echo {

@@ -14,7 +14,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use tenure_core::theory::{Prediction, WorkloadKind};
-use tenure_core::{Agreement, Algorithm, Card, Election, Mutex, Property};
+use tenure_core::{Agreement, Algorithm, Card, Election, Mutex, Property, Timing};
 
 use crate::agreement::members as agreements;
 use crate::channel::fifo;
@@ -27,7 +27,7 @@ use members::{all_agreements, all_elections, all_locks, bare_elections, bare_loc
 
 pub(crate) use members::members;
 
-pub use shapes::{QUORUMS, TREES, network, quorums, tree, tree_or_edges};
+pub use shapes::{QUORUMS, TREES, network, quorums, quorums_or_lists, tree, tree_or_edges};
 
 pub use crate::catalogue_error::CatalogueError;
 pub use crate::parameters::{Configured, Parameters};
@@ -156,7 +156,7 @@ fn named(name: &str, parameters: &Parameters) -> Result<Named, CatalogueError> {
         None => Named::Lock(LockConfig::Plain(mutexes::config(name, parameters)?)),
         Some(("coordinated", inner)) => {
             let (variants, parameters) = parameters.split();
-            let election = elections::config(inner, &parameters).map_err(with_full_name)?;
+            let election = election_to_follow(inner, &parameters).map_err(with_full_name)?;
             let config = coordinated::configured::<AnyElection>(election, variants, &parameters)?;
             Named::Lock(LockConfig::AtLeader(config))
         }
@@ -177,6 +177,33 @@ fn lock_for_election(
     let card = AnyMutex::card(&config, parameters.size);
     if !card.promised(Some(0)).any(|promise| promise == Property::MutualExclusion) {
         return Err(unknown_algorithm(name));
+    }
+    Ok(config)
+}
+
+/// Returns the configuration of an election whose leader can serve a lock. Users of a lock start it
+/// at any time, and an election in rounds needs all processes to start together.
+fn election_for_leader(
+    name: &str,
+    parameters: &Parameters,
+) -> Result<elections::any::Config, CatalogueError> {
+    let config = elections::config(name, parameters)?;
+    if AnyElection::card(&config, parameters.size).timing == Timing::Rounds {
+        return Err(CatalogueError::NeedsRounds { name: name.to_string() });
+    }
+    Ok(config)
+}
+
+/// Returns the configuration of an election whose leader a lock can follow. It must not elect a
+/// leader for each part of the group.
+fn election_to_follow(
+    name: &str,
+    parameters: &Parameters,
+) -> Result<elections::any::Config, CatalogueError> {
+    let config = election_for_leader(name, parameters)?;
+    let promises = AnyElection::card(&config, parameters.size).promises;
+    if promises.contains(&Property::OneLeaderPerGroup) {
+        return Err(CatalogueError::LeaderPerGroup { name: name.to_string() });
     }
     Ok(config)
 }

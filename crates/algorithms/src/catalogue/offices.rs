@@ -4,9 +4,12 @@ use alloc::string::String;
 
 use tenure_core::{Algorithm, Card, Election, Mutex, Office};
 
-use super::{CatalogueError, Parameters, unaliased, unknown_algorithm};
+use super::{
+    CatalogueError, Parameters, election_for_leader, election_to_follow, unaliased,
+    unknown_algorithm,
+};
 use crate::compose::{Coordinated, Side, coordinated, side};
-use crate::election::members::{self as elections, any::Any as AnyElection};
+use crate::election::members::any::Any as AnyElection;
 use crate::election::{bully, raft};
 use crate::mutex::members::{self as mutexes, any::Any as AnyMutex};
 use crate::variants::{Switch, Variants};
@@ -49,7 +52,7 @@ pub fn visit_named<V: NamedVisitor>(
     let (own, parameters) = parameters.split();
     let variants = &parameters.variants;
     let election_config =
-        elections::config(election, &election_parameters(&parameters, election, variants))?;
+        election_to_follow(election, &election_parameters(&parameters, election, variants))?;
     let config = coordinated::configured::<AnyElection>(election_config, own, &parameters)?;
     Ok(visitor.named::<AnyElection>(config))
 }
@@ -80,17 +83,18 @@ pub fn visit_office<V: OfficeVisitor>(
     };
     let (mutex, election, parameters) = (&*mutex, &*election, &of_mutex);
     let variants = if is_coordinated { &of_mutex.variants[..] } else { &[] };
-    let election_config =
-        elections::config(election, &election_parameters(parameters, election, variants))?;
+    let of_election = election_parameters(parameters, election, variants);
     match mutex.strip_prefix("coordinated:") {
         Some(named) if named == election => {
-            let config = coordinated::configured::<AnyElection>(election_config, own, parameters)?;
+            let election = election_to_follow(election, &of_election)?;
+            let config = coordinated::configured::<AnyElection>(election, own, parameters)?;
             Ok(visitor.office::<Coordinated<AnyElection>>(config))
         }
         Some(_) => Err(unknown_algorithm(mutex)),
         None => {
+            let election = election_for_leader(election, &of_election)?;
             let mutex = mutexes::config(mutex, parameters)?;
-            let config = side::Config { mutex, election: election_config };
+            let config = side::Config { mutex, election };
             Ok(visitor.office::<Side<AnyMutex, AnyElection>>(config))
         }
     }
@@ -107,7 +111,7 @@ pub fn visit_with_mutex<M: Mutex + Algorithm, V: OfficeVisitor>(
     parameters: &Parameters,
     visitor: V,
 ) -> Result<V::Output, CatalogueError> {
-    let election = elections::config(election, &election_parameters(parameters, election, &[]))?;
+    let election = election_for_leader(election, &election_parameters(parameters, election, &[]))?;
     Ok(visitor.office::<Side<M, AnyElection>>(side::Config { mutex, election }))
 }
 

@@ -4,7 +4,7 @@ use alloc::string::ToString;
 use alloc::sync::Arc;
 
 use tenure_core::Graph;
-use tenure_core::quorum::Kind;
+use tenure_core::quorum::{Kind, Quorums};
 use tenure_core::tree::{Shape, Tree};
 
 use crate::catalogue_error::CatalogueError;
@@ -29,6 +29,20 @@ pub fn quorums(name: &str) -> Result<Kind, CatalogueError> {
         name: name.to_string(),
         known: QUORUMS.iter().map(|(known, _)| *known).collect(),
     })
+}
+
+/// Returns the kind of quorum system with this name, or the quorums of a list such as
+/// `1,2/2,3/1,3`. The kind counts only without such a list.
+///
+/// # Errors
+///
+/// Returns an error for an unknown name, and for a list that is no quorum system.
+pub fn quorums_or_lists(text: &str) -> Result<(Kind, Option<Arc<Quorums>>), CatalogueError> {
+    if !text.starts_with(|first: char| first.is_ascii_digit()) {
+        return Ok((quorums(text)?, None));
+    }
+    let listed: Quorums = text.parse()?;
+    Ok((Kind::Grid, Some(Arc::new(listed))))
 }
 
 /// Names of the tree shapes.

@@ -27,7 +27,7 @@ use alloc::vec::Vec;
 
 use tenure_core::{
     Algorithm, Card, Delay, Effects, Group, Label, Labelled, Layer, LocalTime, Order, ProcessId,
-    Property, Protocol, TimerRole, Verdict,
+    Property, Protocol, TimerRole, Timing, Verdict,
 };
 
 pub use config::Config;
@@ -382,7 +382,7 @@ impl<P: Algorithm> Algorithm for Fifo<P> {
         card.name = format!("fifo:{}", card.name);
         card.title = format!("{}, over a channel made reliable", card.title);
         card.order = Order::Reordered;
-        card.faults.loss = true;
+        card.faults.loss = card.timing != Timing::Rounds; // A repeat comes too late for its round.
         card.faults.max_lost = 0;
         card.timeouts.push(super::resend_timeout(config.resend));
         card.faults.duplication = true;

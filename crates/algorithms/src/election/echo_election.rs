@@ -142,13 +142,13 @@ impl Configured for Config {
 switches! {
     AnswersSmaller = "answers-smaller", unsound,
         "a process answers smaller waves instead of extinguishing them"
-        => "", "-n 2";
+        => "7-EXT", "-n 2";
     KeepsFirst = "keeps-first", unsound,
         "a process stays with the first wave that reaches it, and larger ones wait"
-        => "", "-n 2";
+        => "7-EXT", "-n 2";
     EarlyEcho = "early-echo", unsound,
         "a process echoes as soon as a wave reaches it, before its neighbours have answered"
-        => "", "-n 4 --initiators 1,3";
+        => "7-EXT", "-n 4 --initiators 1,3";
 }
 
 impl Protocol for EchoElection {

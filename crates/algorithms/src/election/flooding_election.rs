@@ -137,13 +137,13 @@ impl Configured for Config {
 switches! {
     OneRoundLess = "one-round-less", unsound,
         "processes decide after D − 1 rounds"
-        => "", "-n 3";
+        => "7-FLOOD", "-n 3";
     NoWaiting = "no-waiting", unsound,
         "the first message of a round ends it: a process does not wait for all neighbours"
-        => "", "-n 3";
+        => "7-FLOOD", "-n 3";
     OnlyNews = "only-news", unsound,
         "a process that has seen no larger rank sends in the first round only: its neighbours wait"
-        => "", "-n 4 --initiators 1";
+        => "7-FLOOD", "-n 4 --initiators 1";
 }
 
 impl Protocol for FloodingElection {

@@ -171,6 +171,11 @@ impl GallagerHumbletSpira {
         self.edges.branches()
     }
 
+    /// Returns the leader, which a process knows as soon as it knows that the tree is complete.
+    pub fn leader(&self) -> Option<ProcessId> {
+        self.leader
+    }
+
     /// Returns the level of the fragment, from 0.
     pub fn level(&self) -> u32 {
         self.level

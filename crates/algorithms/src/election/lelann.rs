@@ -1,4 +1,4 @@
-//! LeLann: on a ring, every process receives all ranks and chooses the largest.
+//! LeLann: on a ring, every process receives all ranks and chooses the leader from their list.
 //!
 //! G. Le Lann, *Distributed systems: towards a formal approach*, IFIP Congress, 1977.
 //!
@@ -15,18 +15,22 @@
 //! compared the same ranks. Each rank travels N hops and is removed by its owner. Forwarding first
 //! and sending the own rank second breaks the first step of this argument.
 //!
-//! Only the largest entry of the paper's list of active processes is kept, since nothing else is
-//! needed. Two things go beyond the paper. Messages carry their election, so that an old copy
-//! starts nothing. And the number of the last election is saved, so that a restarted process does
-//! not start one that has ended for the others.
+//! Each process keeps the *list of active processes* with their ranks. When its own rank returns,
+//! the list contains all of them, so any choice that depends only on the list is common to all: the
+//! largest rank, or with the variant `smallest` the smallest.
+//!
+//! Two things go beyond the paper. Messages carry their election, so that an old copy starts
+//! nothing. And the number of the last election is saved, so that a restarted process does not
+//! start one that has ended for the others. A restarted process learns the leader, but no list.
 
+use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, Order, ProcessId, ProcessSet,
-    Protocol, Rank, Term, Topology, labelled,
+    Property, Protocol, Rank, Term, Topology, labelled,
 };
 
 use super::ring::{self, Candidate, Ring};
@@ -48,17 +52,21 @@ pub struct LeLann {
     phase: Phase,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     /// Knows no leader: no process has started, or it has just restarted.
     Unaware,
     /// Has sent its own rank, which is still travelling.
     Participant {
-        /// The candidate with the largest rank on the *list* of the received candidates.
-        largest: Candidate,
+        /// *List of active processes* that this process has received so far, and itself.
+        active: BTreeSet<Candidate>,
     },
-    /// The rank of this process has returned to it.
-    Decided { leader: ProcessId },
+    /// The rank of this process has returned to it, or its query after a restart.
+    Decided {
+        leader: ProcessId,
+        /// *List of active processes*: all on the ring; empty after a query.
+        active: BTreeSet<Candidate>,
+    },
 }
 
 /// Result of an election.
@@ -124,6 +132,8 @@ impl Configured for Config {
 }
 
 switches! {
+    Smallest = "smallest", sound,
+        "the smallest rank on the list of active processes leads, not the largest";
     ForwardFirst = "forward-first", unsound,
         "the first rank of another is forwarded before the own one is sent, not after"
         => "7-LL", "-n 3 --initiators 1";
@@ -200,10 +210,10 @@ impl Protocol for LeLann {
 }
 
 impl LeLann {
-    /// Joins an election. The list contains only this process's own rank at first.
+    /// Joins an election. The list contains only this process at first.
     fn join(&mut self, election: u32) {
         self.election = election;
-        self.phase = Phase::Participant { largest: self.own() };
+        self.phase = Phase::Participant { active: BTreeSet::from([self.own()]) };
     }
 
     fn send_own(&mut self, fx: &mut impl Effects<Self>) {
@@ -212,21 +222,29 @@ impl LeLann {
 
     /// Adds a candidate to the list of election `of`, if that is the current election.
     fn add_to_list(&mut self, of: u32, candidate: Candidate) {
-        if let Phase::Participant { largest } = &mut self.phase
+        if let Phase::Participant { active } = &mut self.phase
             && of == self.election
         {
-            *largest = candidate.max(*largest);
+            active.insert(candidate);
         }
     }
 
-    /// Decides that the largest candidate on the list leads. Called when this process's own rank
-    /// has returned.
+    /// Chooses the leader from the list. Called when this process's own rank has returned.
     fn decide(&mut self, election: u32, fx: &mut impl Effects<Self>) {
-        if let Phase::Participant { largest } = self.phase
+        if let Phase::Participant { active } = &mut self.phase
             && election == self.election
         {
-            self.accept_leader(largest.process, fx);
+            let active = core::mem::take(active);
+            let leader = self.choose(&active);
+            self.accept_leader(leader, active, fx);
         }
+    }
+
+    /// Returns the leader that follows from a list, which contains at least this process.
+    fn choose(&self, active: &BTreeSet<Candidate>) -> ProcessId {
+        let smallest = self.variants.has(Switch::Smallest);
+        let chosen = if smallest { active.first() } else { active.last() };
+        chosen.map_or(self.ring.me(), |candidate| candidate.process)
     }
 
     /// Handles the return of this process's query. The result is ignored if this process has joined
@@ -237,12 +255,17 @@ impl LeLann {
             && election >= self.election
         {
             self.election = election;
-            self.accept_leader(leader, fx);
+            self.accept_leader(leader, BTreeSet::new(), fx);
         }
     }
 
-    fn accept_leader(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) {
-        self.phase = Phase::Decided { leader };
+    fn accept_leader(
+        &mut self,
+        leader: ProcessId,
+        active: BTreeSet<Candidate>,
+        fx: &mut impl Effects<Self>,
+    ) {
+        self.phase = Phase::Decided { leader, active };
         fx.emit(Event::Elected { leader, term: Term { number: 0, leader } });
     }
 
@@ -254,7 +277,7 @@ impl LeLann {
     /// of another process.
     fn outcome(&self) -> Option<Outcome> {
         match self.phase {
-            Phase::Decided { leader } => Some(Outcome { election: self.election, leader }),
+            Phase::Decided { leader, .. } => Some(Outcome { election: self.election, leader }),
             Phase::Unaware | Phase::Participant { .. } => None,
         }
     }
@@ -275,6 +298,8 @@ impl Algorithm for LeLann {
     fn card(config: &Config, size: u32) -> Card {
         let size = ring::length(&config.absent, size);
         let n = u64::from(size);
+        let smallest = config.variants.has(Switch::Smallest);
+        let choice = if smallest { Property::SmallestLeads } else { Property::Validity };
         Card {
             order: Order::Fifo,
             faults: Faults::duplication(
@@ -286,10 +311,11 @@ impl Algorithm for LeLann {
             topology: Topology::UnidirectionalRing,
             messages: Cost::per_election("N²", n * n, Some(n * n)).zero_if_alone(size),
             theory: Some(Theory::election(size)),
+            promises: [Property::Agreement, Property::Progress, choice].into(),
             variants: Variants::<Switch>::declared(),
             ..Card::election(
                 "lelann",
-                "on a ring, every process receives all ranks and chooses the largest",
+                "on a ring, every process lists all ranks and chooses the largest",
                 "Le Lann, IFIP Congress, 1977",
             )
         }

@@ -8,13 +8,17 @@ pub mod flooding_election;
 pub mod franklin;
 pub mod gallager_humblet_spira;
 pub mod hirschberg_sinclair;
+pub mod invitation;
 pub mod itai_rodeh;
 pub mod lelann;
+pub mod peterson;
 pub mod raft;
 pub mod repaired_chang_roberts;
 pub mod restarting_chang_roberts;
 pub mod ring;
+pub mod time_slice;
 pub mod tree_election;
+pub mod variable_speeds;
 
 crate::catalogue::members! {
     election, each_election:
@@ -23,6 +27,8 @@ crate::catalogue::members! {
     "hirschberg-sinclair" => hirschberg_sinclair::HirschbergSinclair;
     "dolev-klawe-rodeh" => dolev_klawe_rodeh::DolevKlaweRodeh;
     "franklin" => franklin::Franklin;
+    "time-slice" => time_slice::TimeSlice;
+    "variable-speeds" => variable_speeds::VariableSpeeds;
     "itai-rodeh" => itai_rodeh::ItaiRodeh;
     "bully" => bully::Bully;
     "raft" => raft::Raft;
@@ -32,4 +38,6 @@ crate::catalogue::members! {
     "tree-election" => tree_election::TreeElection;
     "flooding-election" => flooding_election::FloodingElection;
     "gallager-humblet-spira" => gallager_humblet_spira::GallagerHumbletSpira;
+    "peterson" => peterson::Peterson;
+    "invitation" => invitation::Invitation;
 }

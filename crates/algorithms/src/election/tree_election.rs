@@ -135,13 +135,13 @@ impl Configured for Config {
 switches! {
     FirstMessage = "first-message", unsound,
         "a process decides at the first saturation message, before its other neighbours have sent"
-        => "", "-n 3 --initiators 1";
+        => "7-SAT", "-n 3 --initiators 1";
     IgnoresCrossing = "ignores-crossing", unsound,
         "a process that has sent its saturation message ignores the one that crosses it"
-        => "", "-n 2";
+        => "7-SAT", "-n 2";
     NoWakeUp = "no-wake-up", unsound,
         "processes are not woken up: the election ends only if all leaves start it"
-        => "", "-n 3 --initiators 1";
+        => "7-SAT", "-n 3 --initiators 1";
 }
 
 impl Protocol for TreeElection {

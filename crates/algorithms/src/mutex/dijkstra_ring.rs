@@ -19,7 +19,11 @@
 //! process creates new states; all others copy. With K of at least 2N it eventually reaches a state
 //! that exists nowhere else on the ring, and then waits until this state has come round; by then
 //! every process has it. From then on the ring has one place where states change, and the process
-//! there is privileged. With messages in flight at the start, K has to be larger by their number.
+//! there is privileged. With messages in flight at the start, this argument needs a K that is
+//! larger by their number. Fewer states suffice in small rings whose links hold at most one
+//! message: 3 for two processes and 5 for three, and no fewer (`tenure check dijkstra-ring -n 2
+//! --states 3 --from any-with-messages`). The ring of the paper, without messages, is
+//! [`KState`](crate::stabilization::KState).
 //!
 //! **What it does not promise.** Mutual exclusion holds only after the ring has converged. If it
 //! starts in other states than those of [`Config::default`], or after a process restarted in a

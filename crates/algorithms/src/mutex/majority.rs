@@ -4,7 +4,8 @@
 //! ACM TOCS 3(2), 1985, with Sanders' correction. The quorums are any majorities, after R. H.
 //! Thomas, *A majority consensus approach to concurrency control for multiple copy databases*,
 //! ACM TODS 4(2), 1979, or those of D. Agrawal and A. El Abbadi, *An efficient and fault-tolerant
-//! solution for distributed mutual exclusion*, ACM TOCS 9(1), 1991.
+//! solution for distributed mutual exclusion*, ACM TOCS 9(1), 1991. A list of quorums that pairwise
+//! intersect serves as well.
 //!
 //! | | |
 //! |---|---|
@@ -39,7 +40,7 @@ use tenure_core::quorum::{Kind, QuorumError, Quorums};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Crashes, Detection, Effects, Faults, Fence, Group, Label, Labelled, Layer,
-    Never, ProcessId, ProcessSet, Protocol, Verdict,
+    Never, ProcessId, ProcessSet, Protocol, SharedConfig, Verdict,
 };
 
 use super::maekawa::{self, Maekawa};
@@ -53,7 +54,7 @@ use crate::variants::switches;
 pub struct Majority {
     group: Group,
     variants: Variants<Switch>,
-    kind: Kind,
+    quorums: SharedConfig<Quorums>,
     suspected: ProcessSet,
     /// Newest known generation. A voter starts a new one when it withdraws its vote from a
     /// suspected process. A waiting request belongs to this generation.
@@ -114,13 +115,18 @@ impl Config {
 }
 
 impl Configured for Config {
-    /// Uses majorities, unless the parameters name a kind of quorums other than the default grid.
+    /// Uses majorities, unless the parameters list quorums, or name a kind of quorums other than
+    /// the default grid.
     fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        let variants = parameters.variants()?;
+        if parameters.own_quorums.is_some() {
+            return Ok(Config { quorums: parameters.quorums()?, variants });
+        }
         let kind = match parameters.quorums {
             Kind::Grid => Kind::Majority,
             kind => kind,
         };
-        Ok(Config { variants: parameters.variants()?, ..Config::of(kind, parameters.size)? })
+        Ok(Config { variants, ..Config::of(kind, parameters.size)? })
     }
 }
 
@@ -146,7 +152,7 @@ impl Protocol for Majority {
         Majority {
             group,
             variants: config.variants,
-            kind: config.quorums.kind().expect("substitutes need quorums of a kind"),
+            quorums: SharedConfig::from(Arc::clone(&config.quorums)),
             suspected: ProcessSet::new(),
             generation: 0,
             votes: Maekawa::boot(group, &config.votes_config(), None, &mut vote_effects(0, fx)),
@@ -220,7 +226,7 @@ impl Majority {
             let quorum = self.votes.quorum().iter();
             return Some(quorum.filter(|voter| !self.suspected.contains(*voter)).collect());
         }
-        self.kind.quorum(self.group.size(), self.group.me(), &self.suspected)
+        self.quorums.avoiding(self.group.me(), &self.suspected)
     }
 
     /// Withdraws the waiting request and requests again from a quorum without suspected voters, if
@@ -255,6 +261,24 @@ fn vote_effects(generation: u64, fx: &mut impl Effects<Majority>) -> impl Effect
     )
 }
 
+fn faults(quorums: &Quorums) -> Faults {
+    match quorums.tolerated_crashes() {
+        None => Faults {
+            crashes: Crashes::Stop,
+            ..Faults::none(
+                "survives as long as a quorum is up: ⌊(N−1)/2⌋ crashes with majorities; after \
+                 a wrong suspicion two may be inside, with different fences",
+            )
+            .with_majority()
+        },
+        Some(crashes) => Faults::none(
+            "survives crashes as long as one of the listed quorums is up; after a wrong \
+             suspicion two may be inside, with different fences",
+        )
+        .with_crashes(crashes),
+    }
+}
+
 impl Algorithm for Majority {
     fn card(config: &Config, size: u32) -> Card {
         Card {
@@ -262,14 +286,7 @@ impl Algorithm for Majority {
             title: "the votes of a quorum, and of another one when a voter is suspected"
                 .to_string(),
             paper: "after Thomas, ACM TODS 4(2), 1979; Agrawal and El Abbadi, ACM TOCS 9(1), 1991",
-            faults: Faults {
-                crashes: Crashes::Stop,
-                ..Faults::none(
-                    "survives as long as a quorum is up: ⌊(N−1)/2⌋ crashes with majorities; after \
-                     a wrong suspicion two may be inside, with different fences",
-                )
-                .with_majority()
-            },
+            faults: faults(&config.quorums),
             detection: Detection::Perfect,
             variants: Variants::<Switch>::declared(),
             ..Maekawa::card(&config.votes_config(), size)

@@ -4,6 +4,7 @@ mod candidate;
 pub mod carvalho_roucairol;
 pub mod central;
 pub mod dijkstra_ring;
+pub mod dining_philosophers;
 pub mod edge_chasing;
 mod generations;
 mod grant_queue;
@@ -43,6 +44,7 @@ crate::catalogue::members! {
     "raymond" => raymond::Raymond;
     "naimi-trehel" => naimi_trehel::NaimiTrehel;
     "k-mutex" => k_mutex::KMutex;
+    "dining-philosophers" => dining_philosophers::DiningPhilosophers;
     "misra-ring" => misra_ring::MisraRing;
     "repaired-ring" => repaired_ring::RepairedRing;
     "majority" => majority::Majority;

@@ -221,8 +221,8 @@ impl Algorithm for TokenRing {
             variants: Variants::<Switch>::declared()
                 .into_iter()
                 .chain([tolerant(
-                    "the repaired-ring: suspected processes are skipped, and a lost token is \
-                     replaced",
+                    "suspected processes are skipped, and a lost token is replaced, as in \
+                     repaired-ring",
                 )])
                 .collect(),
             ..Card::mutex(

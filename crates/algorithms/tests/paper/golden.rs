@@ -85,7 +85,9 @@ impl Story<'_> {
             "central" => it.coordinator = p(5),
             "maekawa" | "maekawa_duplicate" => it.quorums = Kind::Pairs,
             "raymond" | "tree_election" => it.tree = Shape::Path,
-            "gallager_humblet_spira" => it.graph = Some(Arc::new(weighted_line(size))),
+            "gallager_humblet_spira" | "minimum_spanning_tree" => {
+                it.graph = Some(Arc::new(weighted_line(size)));
+            }
             "raft_log_old_term_commit" => {
                 let variants = ["old-term-commit", "one-entry", "no-pre-vote"];
                 it.variants.extend(variants.map(String::from));
@@ -102,6 +104,10 @@ impl Story<'_> {
             "chang_roberts_decreasing" => it.ranks = (1..=size).rev().map(Rank::of_id).collect(),
             "chang_roberts_28" => it.ranks = ranks(&[17, 9, 28, 3, 24, 15]),
             "chang_roberts_stuck" => it.ranks = ranks(&[3, 1, 2]),
+            "time_slice_short_phases" => {
+                it.ranks = ranks(&[1, 3, 2]);
+                it.variants.push("short-phases".into());
+            }
             "hirschberg_sinclair_eight" => it.ranks = ranks(&[8, 1, 5, 2, 7, 3, 6, 4]),
             _ => {
                 let variant = self.folder[self.name.len()..].trim_start_matches('_');

@@ -4,7 +4,7 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::election::LeLann;
 use tenure_algorithms::election::lelann::{Config, Switch};
 use tenure_core::service::election::Command;
-use tenure_core::{Algorithm, Order};
+use tenure_core::{Algorithm, Order, ProcessId, Property};
 
 use crate::support::election::{
     all_processes, beliefs, elect, process_with_id, ranks, subsets, unchecked_beliefs,
@@ -55,6 +55,60 @@ fn all_rings_of_five_elect_the_largest() {
         let (_, beliefs) = elect::<LeLann>(5, Order::Fifo, ring(ids), &[p(1), p(3)], 0, seed);
         assert_eq!(beliefs, [process_with_id(5, ids); 5], "{ids:?}, seed {seed}");
     });
+}
+
+/// Returns the list of active processes of each process, as its state shows it.
+fn lists(cluster: &TestCluster<LeLann>) -> Vec<String> {
+    let list = |at: &ProcessId| {
+        let state = format!("{:?}", cluster.process(*at).expect("the process is up"));
+        let (_, list) = state.split_once("active: {").expect("the state has a list");
+        format!("{}}}", list.split_once("}}").expect("the list ends").0)
+    };
+    cluster.process_ids().iter().map(list).collect()
+}
+
+#[test]
+fn all_processes_list_all_active_processes() {
+    let mut seed = 0;
+    permutations(4, |ids| {
+        seed += 1;
+        let (cluster, _) = elect::<LeLann>(4, Order::Fifo, ring(ids), &[p(2)], 0, seed);
+        let entry = |rank: u32| {
+            let process = process_with_id(rank, ids).expect("each rank has an owner");
+            format!("Candidate {{ rank: {rank}, process: {process:?} }}")
+        };
+        let all = (1..=4).map(entry).collect::<Vec<_>>().join(", ");
+        assert_eq!(lists(&cluster), vec![all; 4], "{ids:?}, seed {seed}");
+    });
+}
+
+/// Negative control: a process that decides too early has a shorter list.
+#[test]
+fn forwarding_first_leaves_a_list_incomplete() {
+    let config =
+        Config { variants: Variants::none().with(Switch::ForwardFirst), ..ring(&[1, 2, 3]) };
+    let mut cluster = TestCluster::<LeLann>::uniform(3, Order::Fifo, config);
+    cluster.command(p(1), Command::Elect);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(lists(&cluster)[0], "Candidate { rank: 1, process: P1 }");
+}
+
+#[test]
+fn smallest_can_be_chosen_from_the_list() {
+    let smallest =
+        |ids: &[u32]| Config { variants: Variants::none().with(Switch::Smallest), ..ring(ids) };
+    let mut seed = 0;
+    permutations(5, |ids| {
+        seed += 1;
+        let (cluster, beliefs) =
+            elect::<LeLann>(5, Order::Fifo, smallest(ids), &[p(1), p(3)], 0, seed);
+        assert_eq!(beliefs, [process_with_id(1, ids); 5], "{ids:?}, seed {seed}");
+        assert_eq!(cluster.total_sent(), 25, "the choice costs nothing");
+    });
+    let promises = |config| LeLann::card(&config, 3).promises;
+    assert!(promises(smallest(&[1, 2, 3])).contains(&Property::SmallestLeads));
+    assert!(!promises(smallest(&[1, 2, 3])).contains(&Property::Validity));
+    assert!(promises(ring(&[1, 2, 3])).contains(&Property::Validity));
 }
 
 /// Some texts print the sends in this order: forwarding before the own rank.

@@ -3,6 +3,7 @@
 //! Names like W-05 and 7-R6 are those of `docs/checklist.md`.
 
 mod applications;
+mod byzantine;
 mod coordinated;
 mod election_from_mutex;
 mod fifo;
@@ -12,6 +13,7 @@ mod in_turn;
 mod keyed;
 mod mutex_from_election;
 mod phi_accrual;
+mod shared_memory;
 #[path = "../support/mod.rs"]
 mod support;
 mod worked_examples;

@@ -6,6 +6,8 @@ pub(crate) mod detector;
 pub(crate) mod election;
 pub(crate) mod graphs;
 pub(crate) mod mutex;
+pub(crate) mod rounds;
+pub(crate) mod sessions;
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! Users of a lock with random schedules, and the monitors that check the lock.
 
-use tenure_core::monitors::{Bypass, Fencing, MutualExclusion};
+use tenure_core::monitors::{Bypass, Fencing, LocalMutualExclusion, MutualExclusion};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Card, Fence, Monitor, Mutex, Order, ProcessId, Verdict};
 
@@ -114,6 +114,8 @@ enum User {
 /// Monitors of a lock, and what each of its users does.
 struct Watcher {
     exclusion: MutualExclusion,
+    /// Monitor of neighbours. `None` unless only neighbours exclude each other.
+    local: Option<LocalMutualExclusion>,
     /// Monitor of the fences. `None` if entries have no fences.
     fencing: Option<Fencing>,
     bypass: Bypass,
@@ -124,6 +126,9 @@ struct Watcher {
 impl Watcher {
     fn observe<P: Mutex>(&mut self, at: ProcessId, seen: &ClusterEvent<P>) -> Result<(), String> {
         feed(&mut self.exclusion, at, seen)?;
+        if let Some(local) = &mut self.local {
+            feed(local, at, seen)?;
+        }
         if let Some(fencing) = &mut self.fencing {
             feed(fencing, at, seen)?;
         }
@@ -154,7 +159,7 @@ fn feed<P: Mutex>(
 /// Runs a random schedule until all planned entries have ended. Returns an error for a violation or
 /// deadlock.
 pub(crate) fn run<P: Mutex>(config: P::Config, plan: &Plan) -> Result<Outcome, String> {
-    run_watched::<P>(config, plan, MutualExclusion::new(), Some(Fencing::new()))
+    run_watched::<P>(config, plan, MutualExclusion::new(), (None, Some(Fencing::new())))
 }
 
 /// Runs a schedule like [`run`], and checks what a card promises.
@@ -167,14 +172,15 @@ pub(crate) fn run_as<P: Mutex>(
         1 => MutualExclusion::new(),
         most => MutualExclusion::at_most(most),
     };
-    run_watched::<P>(config, plan, exclusion, card.fenced().then(Fencing::new))
+    let local = card.conflicts().cloned().map(LocalMutualExclusion::of);
+    run_watched::<P>(config, plan, exclusion, (local, card.fenced().then(Fencing::new)))
 }
 
 fn run_watched<P: Mutex>(
     config: P::Config,
     plan: &Plan,
     exclusion: MutualExclusion,
-    fencing: Option<Fencing>,
+    (local, fencing): (Option<LocalMutualExclusion>, Option<Fencing>),
 ) -> Result<Outcome, String> {
     let size = u32::try_from(plan.entries.len()).expect("few processes");
     let mut cluster = TestCluster::<P>::uniform(size, plan.order, config);
@@ -183,6 +189,7 @@ fn run_watched<P: Mutex>(
     let mut faults = Faults { duplicates: plan.duplicates, losses: plan.losses };
     let mut watch = Watcher {
         exclusion,
+        local,
         fencing,
         bypass: Bypass::unbounded(),
         users: vec![User::Idle; size as usize],

@@ -5,7 +5,7 @@ use std::fmt;
 use tenure_core::service::mutex;
 use tenure_trace::{Kind, Record, Trace};
 
-use crate::explain::replay::TIME_PASSES;
+use crate::explain::replay::{STEP_ENDS, TIME_PASSES};
 
 /// Description of a run, step by step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct StepDescription {
     pub step: String,
     /// Events that the step causes, for instance "P2 enters".
     pub events: Vec<String>,
-    /// True if the step is only the passing of time. Such a step is not counted.
+    /// True if the step is only the passing of time, or the end of a step. It is not counted.
     pub is_time: bool,
 }
 
@@ -40,7 +40,7 @@ impl RunDescription {
         }
     }
 
-    /// Returns the number of steps. Steps in which only time passes are not counted.
+    /// Returns the number of steps. The passing of time and the ends of steps are not counted.
     pub fn length(&self) -> usize {
         self.steps.iter().filter(|step| !step.is_time).count()
     }
@@ -78,6 +78,9 @@ impl StepDescription {
         let (step, is_time) = match &records[0].kind {
             Kind::Boot | Kind::End => return None,
             Kind::Note(note) if note == TIME_PASSES => (note.clone(), true),
+            Kind::Note(note) if note == STEP_ENDS => {
+                (format!("{note} of {}", records[0].process), true)
+            }
             _ => (records[0].describe(), false),
         };
         Some(StepDescription { step, events, is_time })

@@ -18,6 +18,7 @@ use crate::liveness::graph::Graph;
 use crate::model::processes::Processes;
 use crate::report::{Counterexample, ViolationKind};
 use crate::users::user::Checkable;
+use crate::world::action::Cause;
 use crate::world::rules::Rules;
 
 /// A finished search, with all that is needed to explain its findings.
@@ -78,8 +79,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         let violated = self.explored.violations[index]?;
         let mut path = path_to(&self.explored, violated.from);
         path.actions.push(violated.action);
-        let explanation = self.violation(&path, index);
-        let found = self.counterexample(property, ViolationKind::Step, explanation, &path, None);
+        let found = self.step_violation(property, index, &path);
         assert_eq!(
             found.length(),
             violated.length as usize,
@@ -88,20 +88,61 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         Some(found)
     }
 
+    /// Returns a run whose last step violates the monitor at `index`.
+    pub(crate) fn step_violation(
+        &self,
+        property: Property,
+        index: usize,
+        path: &RunPath,
+    ) -> Counterexample {
+        let explanation = self.violation(path, index);
+        self.counterexample(property, ViolationKind::Step, explanation, path, None)
+    }
+
     /// Returns a run that can end in a state that the monitor at `index` rejects as an end, if any.
     fn end(&mut self, property: Property, index: usize, graph: &Graph) -> Option<Counterexample> {
         let refused = Condition::of(self.rules.layout.end_mark(index));
         // An end is an end under any fairness.
         let world = lasting(graph, refused, Fairness::Weak).first()?;
         let path = path_to(&self.explored, graph.id(world));
-        let mut replay = self.replay(&path);
+        Some(self.end_violation(property, index, &path))
+    }
+
+    /// Returns a run that can end in a state that the monitor at `index` rejects as an end.
+    pub(crate) fn end_violation(
+        &self,
+        property: Property,
+        index: usize,
+        path: &RunPath,
+    ) -> Counterexample {
+        let mut replay = self.replay(path);
         for action in &path.actions {
             replay.apply(*action);
         }
         let state = replay.monitor(self.rules.layout.monitor(index));
         let verdict = self.processes.monitors[index].at_end(state);
         let explanation = verdict.err().map_or_else(String::new, |violation| violation.message);
-        Some(self.counterexample(property, ViolationKind::End, explanation, &path, None))
+        self.counterexample(property, ViolationKind::End, explanation, path, None)
+    }
+
+    /// Returns a run that can end although the marks of its last state must not last.
+    pub(crate) fn end_of_run(
+        &self,
+        selected: &SelectedProperty,
+        marks: u32,
+        path: &RunPath,
+    ) -> Counterexample {
+        let layout = self.rules.layout;
+        let explanation = if let CheckKind::OwnLiveness(index) = selected.kind {
+            self.missing_at_end(index, marks)
+        } else {
+            let waits =
+                |at: &usize| marks & (layout.waiting_mark(*at) | layout.uninformed_mark(*at)) != 0;
+            let waiting = (0..layout.size).filter(waits).map(|at| at as u32).collect::<Vec<_>>();
+            let verb = if waiting.len() == 1 { "waits" } else { "wait" };
+            format!("{} {verb}, and the run can end here", join_names(&waiting))
+        };
+        self.counterexample(selected.property, ViolationKind::End, explanation, path, None)
     }
 
     /// Returns a run after which a process may wait forever to be served, if any. If `informed`,
@@ -225,10 +266,19 @@ impl<P: Checkable> FinishedSearch<'_, P> {
 
     /// Describes the run whose last step panicked.
     pub(crate) fn run_to_panic(&self, panicked: &HandlerPanic) -> RunDescription {
-        let path = path_to(&self.explored, panicked.from);
-        let (header, mut recorder) = self.recorded(&path);
-        if let Some((local, cause)) = panicked.handler {
-            recorder.step(&self.replay(&path).describe_unfinished(local, cause), false);
+        self.run_to_panic_after(&path_to(&self.explored, panicked.from), panicked.handler)
+    }
+
+    /// Describes a run after which a handler panicked, with the local state and cause of the
+    /// handler's run.
+    pub(crate) fn run_to_panic_after(
+        &self,
+        path: &RunPath,
+        handler: Option<(u32, Cause)>,
+    ) -> RunDescription {
+        let (header, mut recorder) = self.recorded(path);
+        if let Some((local, cause)) = handler {
+            recorder.step(&self.replay(path).describe_unfinished(local, cause), false);
         }
         RunDescription::of(&Trace { header, records: recorder.finish(false), torn: None })
     }

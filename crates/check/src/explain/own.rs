@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tenure_core::Property;
 
 use super::findings::FinishedSearch;
-use super::replay::path_to;
+use super::replay::{RunPath, path_to};
 use crate::liveness::fairness::{Condition, Unserved, unserved};
 use crate::liveness::graph::Graph;
 use crate::own::Watched;
@@ -19,7 +19,17 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         let violated = self.explored.violations[layout.monitors + index]?;
         let mut path = path_to(&self.explored, violated.from);
         path.actions.extend((violated.length > 0).then_some(violated.action));
-        let mut replay = self.replay(&path);
+        Some(self.own_step_violation(property, index, &path))
+    }
+
+    /// Returns a run to a state that violates the property.
+    pub(crate) fn own_step_violation(
+        &self,
+        property: Property,
+        index: usize,
+        path: &RunPath,
+    ) -> Counterexample {
+        let mut replay = self.replay(path);
         if path.actions.is_empty() {
             let world = replay.world.clone();
             replay.reduced_worker.violated_at_first(&world);
@@ -31,8 +41,17 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         let binding = found.iter().find(|(known, _)| *known == index);
         let binding = binding.map_or_else(Vec::new, |(_, binding)| binding.clone());
         let explanation = self.watched(index).property.explain(&binding);
-        let kind = ViolationKind::Step;
-        Some(self.counterexample(property, kind, explanation, &path, None))
+        self.counterexample(property, ViolationKind::Step, explanation, path, None)
+    }
+
+    /// Describes the first event that is still due, according to the marks of a world in which the
+    /// run can end.
+    pub(crate) fn missing_at_end(&self, index: usize, marks: u32) -> String {
+        let watched = self.watched(index);
+        let is_due = |binding: &usize| marks & watched.mark(*binding) != 0;
+        let due = (0..watched.bindings.len()).find(is_due).expect("a binding is pending");
+        let missing = watched.property.explain_pending(&watched.bindings[due]);
+        format!("{missing}, and the run can end here")
     }
 
     /// Returns a run after which an event that the property demands may never happen, if any.

@@ -8,7 +8,7 @@ use tenure_trace::{
     Kind, MessageRecord, MessageSelector, Record, ServiceCommand, ServiceEvent, Subject,
 };
 
-use crate::explain::replay::{ReplayedStep, StepContent, TIME_PASSES};
+use crate::explain::replay::{ReplayedStep, STEP_ENDS, StepContent, TIME_PASSES};
 use crate::users::user::Checkable;
 use crate::world::action::ActionKind;
 
@@ -90,6 +90,7 @@ impl<P: Checkable> Recorder<P> {
                 let (one, other) = all_processes.partition(|at| side & 1 << at.0 != 0);
                 self.record_about_run(Kind::Partition(vec![one, other]));
             }
+            (StepContent::StepEnd, _) => self.note(at, Kind::Note(STEP_ENDS.to_owned())),
             (StepContent::Nothing, ActionKind::Crash) => self.note(at, Kind::Crash),
             (StepContent::Unsaved, _) => {
                 self.note(at, Kind::Unsaved);

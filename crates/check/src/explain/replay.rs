@@ -64,6 +64,8 @@ pub(crate) enum StepContent<P: Protocol> {
     Split(u32),
     /// A crash of a process before it saved its last step.
     Unsaved,
+    /// The end of a step, at which its effects leave.
+    StepEnd,
     Nothing,
 }
 
@@ -259,6 +261,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
                 StepContent::Suspicion(ProcessId(peer), Verdict::Trust)
             }
             Cause::Send(to) => StepContent::MessageRecord(local.at, ProcessId(to), None),
+            Cause::StepEnd => StepContent::StepEnd,
             Cause::Crash | Cause::Recover | Cause::Mute => StepContent::Nothing,
         }
     }
@@ -300,6 +303,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
             Cause::SessionSuspect(_) => ActionKind::SessionSuspect,
             Cause::SessionTrust(_) => ActionKind::SessionTrust,
             Cause::Mute => ActionKind::Mute,
+            Cause::StepEnd => ActionKind::StepEnd,
         };
         let (messages, events, choices) = (Vec::new(), Vec::new(), Vec::new());
         ReplayedStep { kind, at: local.at, content, messages, events, choices }
@@ -314,3 +318,6 @@ impl<'p, P: Checkable> Replay<'p, P> {
 
 /// Text for the passing of a unit of time, in descriptions and traces.
 pub(crate) const TIME_PASSES: &str = "a unit of time passes";
+
+/// Text for the end of a step, in descriptions and traces.
+pub(crate) const STEP_ENDS: &str = "end of a step";

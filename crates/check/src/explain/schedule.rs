@@ -60,6 +60,8 @@ impl<P: Checkable> Check<P> {
         model.initiators = Some(all_processes);
         model.order = Order::Reordered;
         model.latency = None;
+        model.rounds = false;
+        model.step = 0..=0;
         model.has_detectors = true;
         model.detects_restarts = true;
         model.application_messages = MAX_FAULTS;

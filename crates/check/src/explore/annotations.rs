@@ -7,16 +7,16 @@ use crate::world::VIOLATED;
 
 /// Records of the search about a world, besides its content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Annotations {
+pub(crate) struct Annotations {
     /// Bits for processes that wait to be served, processes that wait to be informed, and monitors
     /// that reject the world as an end. [`Layout`](crate::world::Layout) assigns them.
-    pub(super) marks: u32,
+    pub(crate) marks: u32,
     /// Value of the measuring monitor, or 0.
-    pub(super) measure: u64,
+    pub(crate) measure: u64,
 }
 
 /// Computes the annotations of a world.
-pub(super) fn annotate(
+pub(crate) fn annotate(
     worker: &mut Worker,
     world: &[u32],
     measuring: Option<usize>,

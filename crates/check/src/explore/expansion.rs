@@ -4,9 +4,9 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::frontier::Batch;
-use crate::explore::successors::{ExceededBound, TIME, Worker, WorldRef};
+use crate::explore::successors::{ExceededBound, Successor, Worker, WorldRef};
 use crate::explore::visited::{SHARDS, StateId, shard_of};
-use crate::world::action::{Action, ActionKind, Cause};
+use crate::world::action::{Action, Cause};
 
 /// Successor of a world under expansion. The visited set may contain it already.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +105,7 @@ impl Expansion {
         }
     }
 
-    /// Adds all successors of one world.
+    /// Adds all successors of one world: those by the passing of time if `time`, else the others.
     fn expand(
         &mut self,
         worker: &mut Worker,
@@ -114,20 +114,8 @@ impl Expansion {
         parent: u32,
         (exact, time): (bool, bool),
     ) {
-        if time {
-            let mut world = seed.world.to_vec();
-            if let Some(result) = worker.tick(&mut world, seed.fingerprint) {
-                let action = Action::new(ActionKind::Tick, 0, 0, 0);
-                self.transitions += 1;
-                self.add(Candidate { key: result.key, parent, action, label: TIME });
-                if exact {
-                    self.worlds[shard_of(result.key)].extend(world);
-                }
-            }
-            return;
-        }
         let weighs = worker.rules.weighs;
-        worker.successors(seed, &mut |successor| {
+        let mut visit = |successor: Successor<'_>| {
             self.transitions += 1;
             let (result, action) = (successor.result, successor.action);
             let label = successor.stored_label(weighs);
@@ -146,7 +134,12 @@ impl Expansion {
             if exact {
                 self.worlds[shard_of(result.key)].extend_from_slice(successor.world);
             }
-        });
+        };
+        if time {
+            worker.time_steps(seed, &mut visit);
+        } else {
+            worker.successors(seed, &mut visit);
+        }
         self.exceeded[0] |= std::mem::take(&mut worker.has_blocked_duplicate);
     }
 
@@ -156,7 +149,7 @@ impl Expansion {
 }
 
 /// Returns the message of a panic.
-fn panic_message(payload: &(dyn Any + Send)) -> String {
+pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
     text.unwrap_or_else(|| "panic without a message".to_owned())

@@ -3,6 +3,7 @@
 mod forced_steps;
 mod steps;
 pub(crate) mod successors;
+mod time;
 pub(crate) mod visited;
 
 mod annotations;
@@ -12,8 +13,10 @@ mod frontier;
 mod origins;
 mod packed;
 mod parallel;
+mod rounds;
 mod search;
 mod sessions;
 
-pub(crate) use expansion::HandlerPanic;
+pub(crate) use annotations::annotate;
+pub(crate) use expansion::{HandlerPanic, panic_message};
 pub(crate) use search::{Explored, Search, SearchEnd};

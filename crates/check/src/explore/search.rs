@@ -79,6 +79,25 @@ pub(crate) struct Explored {
 }
 
 impl Explored {
+    /// Creates the result of a search that stores no states but the initial ones.
+    pub(crate) fn of_initial_worlds(first: Vec<(StateId, Vec<u32>, u64)>) -> Self {
+        Explored {
+            shards: Vec::new(),
+            workers: Vec::new(),
+            first,
+            transitions: 0,
+            depth: 0,
+            violations: Vec::new(),
+            ended: SearchEnd::Complete,
+            exceeded: [false; 2],
+            levels: Vec::new(),
+            open: Vec::new(),
+            measured: None,
+            bytes_peak: 0,
+            panicked: None,
+        }
+    }
+
     pub(crate) fn states(&self) -> u64 {
         self.shards.iter().map(|shard| shard.len() as u64).sum()
     }
@@ -207,8 +226,8 @@ impl SearchRun<'_> {
         }
     }
 
-    /// Adds to the frontier all worlds that are reachable by the passing of time alone, which is
-    /// not a step. Returns false if the search must end.
+    /// Adds to the frontier all worlds that are reachable by the passing of time and the ends of
+    /// steps alone, which do not count as steps. Returns false if the search must end.
     fn expand_time_steps(&mut self) -> bool {
         let mut begin = 0;
         while begin < self.frontier.len() {
@@ -217,7 +236,7 @@ impl SearchRun<'_> {
                 return false;
             }
             let end = (begin + BLOCK).min(self.frontier.len());
-            self.expand(begin..end, self.found.depth, true);
+            self.expand(begin..end, self.found.depth.max(1), true);
             if self.found.panicked.is_some() {
                 return false;
             }

@@ -2,7 +2,7 @@
 //! per protocol.
 
 use crate::explore::Explored;
-use crate::explore::successors::{Worker, WorldRef};
+use crate::explore::successors::{Successor, Worker, WorldRef};
 use crate::explore::visited::StateId;
 use crate::world::action::Action;
 
@@ -23,14 +23,16 @@ impl Worker {
         label: u32,
     ) -> Option<Action> {
         let (mut found, weighs) = (None, self.rules.weighs);
-        self.successors(seed, &mut |successor| {
+        let mut visit = |successor: Successor<'_>| {
             if found.is_none()
                 && successor.stored_label(weighs) == label
                 && explored.find(successor.result.key, successor.world) == Some(to)
             {
                 found = Some(successor.action);
             }
-        });
+        };
+        self.successors(seed, &mut visit);
+        self.time_steps(seed, &mut visit);
         found
     }
 }

@@ -67,7 +67,11 @@ impl Successor<'_> {
     /// the weight.
     #[inline]
     pub(crate) fn stored_label(&self, weighs: bool) -> u32 {
-        if weighs { weighted_label(self.label, self.result.weight) } else { self.label }
+        if weighs && self.label != TIME {
+            weighted_label(self.label, self.result.weight)
+        } else {
+            self.label
+        }
     }
 }
 
@@ -107,9 +111,9 @@ pub(crate) enum ExceededBound {
 pub(crate) struct Worker {
     pub(crate) rules: Arc<Rules>,
     pub(crate) cache: ModelCache,
-    scratch: Vec<u32>,
+    pub(super) scratch: Vec<u32>,
     /// Changed slots of the current world, with their previous values.
-    changed: Vec<(u32, u32)>,
+    pub(crate) changed: Vec<(u32, u32)>,
     /// Fairness labels of suspicions by the failure detector, indexed by process and peer.
     suspicion_labels: Vec<u32>,
     /// Fairness labels of suspicions because of a new session, indexed by process and peer.
@@ -117,7 +121,7 @@ pub(crate) struct Worker {
     /// Fairness labels of the crash of a mute process, indexed by process.
     pub(super) mute_crash_labels: Vec<u32>,
     /// True if a full link has prevented a duplication since the flag was last cleared.
-    pub(super) has_blocked_duplicate: bool,
+    pub(crate) has_blocked_duplicate: bool,
     /// Cache of this thread for properties written as expressions.
     pub(crate) own: OwnCache,
 }
@@ -143,7 +147,7 @@ impl Worker {
         }
     }
 
-    /// Visits all successors of a world in a fixed order, except the one by the passing of time.
+    /// Visits all successors of a world in a fixed order, except those of [`Worker::time_steps`].
     pub(crate) fn successors(&mut self, seed: WorldRef<'_>, visit: &mut impl FnMut(Successor<'_>)) {
         let mut world = std::mem::take(&mut self.scratch);
         world.copy_from_slice(seed.world);
@@ -159,6 +163,9 @@ impl Worker {
             return;
         }
         let mut scratch = ScratchWorld { world: &mut world, fingerprint: seed.fingerprint };
+        if self.rules.rounds && self.round_steps(&mut scratch, visit) {
+            return self.scratch = world;
+        }
         for process in 0..self.rules.layout.size {
             if self.rules.has_pending_trust(scratch.world, process) {
                 continue;
@@ -187,7 +194,7 @@ impl Worker {
         self.scratch = world;
     }
 
-    fn delivery_steps(
+    pub(super) fn delivery_steps(
         &mut self,
         scratch: &mut ScratchWorld<'_>,
         slot: usize,
@@ -359,6 +366,7 @@ impl Worker {
             ActionKind::SessionSuspect => Cause::SessionSuspect(action.item() as u32),
             ActionKind::SessionTrust => Cause::SessionTrust(action.item() as u32),
             ActionKind::Mute => Cause::Mute,
+            ActionKind::StepEnd => Cause::StepEnd,
             ActionKind::Lose | ActionKind::Duplicate | ActionKind::Tick | ActionKind::Partition => {
                 return None;
             }
@@ -377,12 +385,14 @@ impl Worker {
             ActionKind::Internal
             | ActionKind::Trust
             | ActionKind::Tick
+            | ActionKind::StepEnd
             | ActionKind::SessionSuspect
             | ActionKind::SessionTrust => StepSetup::default(),
             ActionKind::Deliver => StepSetup::of_link(slot, item(&mut self.cache).rest),
             ActionKind::Lose => {
                 let setup = StepSetup::of_link(slot, item(&mut self.cache).rest);
-                StepSetup { fault: Some(Fault::Loss), ..setup }
+                let is_free = self.is_cut_short(world, slot);
+                StepSetup { fault: (!is_free).then_some(Fault::Loss), ..setup }
             }
             ActionKind::Duplicate => {
                 let packet = item(&mut self.cache).packet;
@@ -535,31 +545,6 @@ impl Worker {
                 self.set(world, slot, 0);
             }
         }
-    }
-
-    /// Lets a unit of time pass. Returns `None` if a timer, a delivery or another step is due
-    /// first, or if nothing depends on time.
-    pub(crate) fn tick(&mut self, world: &mut [u32], fingerprint: u64) -> Option<StepResult> {
-        let layout = self.rules.layout;
-        let due = self.rules.forced_steps.contains_key(&fingerprint)
-            || (0..layout.size).any(|p| self.cache.local(world[p]).is_urgent)
-            || (0..layout.size).any(|p| self.rules.has_pending_trust(world, p))
-            || layout.link_slots().any(|slot| self.cache.queue(world[slot]).is_urgent);
-        if due {
-            return None;
-        }
-        let (mut later, mut moved) = (fingerprint, false);
-        for (slot, part) in world[..layout.spent()].iter_mut().enumerate() {
-            if slot >= layout.size && *part == 0 {
-                continue;
-            }
-            let aged = self.cache.advance_time(*part, slot >= layout.size);
-            moved |= aged.id != *part;
-            *part = aged.id;
-            later = later.wrapping_add(aged.change);
-        }
-        let key = self.key(world, later);
-        moved.then_some(StepResult { key, ..StepResult::of(later) })
     }
 
     /// Brings a world into its canonical form and computes its key.

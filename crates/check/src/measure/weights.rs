@@ -72,7 +72,8 @@ impl<P: Checkable> Processes<P> {
             Cause::Deliver(packet) => {
                 self.network.packet_by_id(packet).message != 0 && handles_inputs(local)
             }
-            Cause::Crash | Cause::Recover | Cause::Send(_) | Cause::Mute => false,
+            Cause::Crash | Cause::Recover | Cause::Send(_) => false,
+            Cause::Mute | Cause::StepEnd => false,
             _ => true,
         }
     }

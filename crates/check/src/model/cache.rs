@@ -22,6 +22,8 @@ pub(crate) struct LocalRow {
     pub(crate) can_crash: bool,
     pub(crate) user_status: UserStatus,
     pub(crate) is_urgent: bool,
+    /// Fairness label of the end of the step in progress. `None` if no step may end now.
+    pub(crate) step_end: Option<u32>,
     pub(crate) exceeds_term_bound: bool,
     pub(crate) suspected: u32,
     /// Length of the longest causal chain that ends at this process, in messages. 0 if it is not
@@ -140,6 +142,7 @@ impl ModelCache {
             can_crash: facts.can_crash,
             user_status: facts.user_status,
             is_urgent: facts.is_urgent,
+            step_end: facts.step_end,
             exceeds_term_bound: facts.exceeds_term_bound,
             suspected: facts.suspected,
             chain: facts.chain,

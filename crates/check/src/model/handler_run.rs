@@ -18,12 +18,15 @@ pub(crate) struct HandlerRun<P: Checkable> {
     pub(super) application: Option<u32>,
     /// Values that the handler chose.
     pub(crate) choices: Vec<Choice>,
+    /// Causal past that the messages carry. `None` for the present one of the process.
+    pub(super) past: Option<Vec<u32>>,
 }
 
 impl<P: Checkable> HandlerRun<P> {
     /// Creates a run without effects, which leaves the process in this local state.
     pub(super) fn without_effects(local: LocalState<P>) -> Self {
         let (messages, events, seen) = (Vec::new(), Vec::new(), Vec::new());
-        HandlerRun { local, messages, events, seen, application: None, choices: Vec::new() }
+        let (application, past) = (None, None);
+        HandlerRun { local, messages, events, seen, application, choices: Vec::new(), past }
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod intern;
 pub(crate) mod memo;
 pub(crate) mod monitors;
 pub(crate) mod processes;
+mod step_time;
 mod timer_units;
 
 use std::sync::Arc;
@@ -107,8 +108,10 @@ pub(crate) struct LocalFacts {
     pub(crate) chain: u32,
     /// Commands and timers that may occur, with their fairness labels.
     pub(crate) menu: Vec<(Cause, u32)>,
-    /// True if a timer of this process must fire before time passes.
+    /// True if a timer of this process must fire, or its step must end, before time passes.
     pub(crate) is_urgent: bool,
+    /// Fairness label of the end of the step in progress. `None` if no step may end now.
+    pub(crate) step_end: Option<u32>,
     pub(crate) smallest: Option<u64>,
     /// True if the term of the process exceeds the declared bound.
     pub(crate) exceeds_term_bound: bool,

@@ -3,21 +3,19 @@
 use serde_json::Value;
 use tenure_core::monitors::NeighboursOnly;
 use tenure_core::{
-    Batch, Delay, Group, Input, Labelled, Layer, ProcessId, Protocol, TimerChange, VectorClock,
-    Verdict,
+    Batch, Group, Input, Labelled, Layer, ProcessId, Protocol, TimerChange, VectorClock, Verdict,
 };
 use tenure_trace::MuteState;
 use tenure_trace::property::{ServiceFacts, StepFacts};
 use tenure_trace::state::tree;
 
-use crate::config::{CheckConfig, ModelConfig};
+use crate::config::CheckConfig;
 use crate::measure::MeasureConfig;
 use crate::model::causality::Causality;
 use crate::model::fingerprint::{Role, fingerprint};
 use crate::model::handler_run::HandlerRun;
 use crate::model::intern::{Interned, Interner};
 use crate::model::monitors::{ErasedMonitor, OwnedObservation, StepObservation};
-use crate::model::timer_units::timer_units;
 use crate::model::{LocalFacts, Model, MonitorFacts, Outcome, UserStatus};
 use crate::own::fold::step_facts;
 use crate::reduce::shifts::Shifts;
@@ -27,8 +25,9 @@ use crate::users::stamping::Stamping;
 use crate::users::user::{Checkable, Service, User, Workload};
 use crate::world::action::{Cause, MAX_OUTCOMES};
 use crate::world::choices::ChoiceEnumerator;
-use crate::world::local::{ArmedTimer, Lifecycle, LocalState};
+use crate::world::local::{Lifecycle, LocalState};
 use crate::world::network::{InFlightMessage, Network};
+use crate::world::step_queue::StepQueue;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -107,6 +106,7 @@ impl<P: Checkable> Processes<P> {
             user: P::Command::user(at, &self.workload),
             past: self.no_past(),
             suspected: 0,
+            steps: StepQueue::default(),
         };
         self.for_each_choice(|batch| {
             let group = Group::new(at, self.config.size);
@@ -128,6 +128,7 @@ impl<P: Checkable> Processes<P> {
             user,
             past: self.no_past(),
             suspected: 0,
+            steps: StepQueue::default(),
         })
     }
 
@@ -148,6 +149,7 @@ impl<P: Checkable> Processes<P> {
             Cause::Crash => self.crash(local),
             Cause::Mute => vec![self.mute(local)],
             Cause::Recover => self.recover(local),
+            Cause::StepEnd => vec![self.end_step(local)],
             Cause::Send(to) => {
                 let run = HandlerRun::without_effects(local.clone());
                 vec![HandlerRun { application: Some(to), ..run }]
@@ -186,6 +188,7 @@ impl<P: Checkable> Processes<P> {
             let mut crashed = local.clone();
             crashed.lifecycle = Lifecycle::Down(stable);
             crashed.timers.clear();
+            crashed.steps.clear();
             crashed.user.on_crash();
             crashed.suspected = 0;
             HandlerRun {
@@ -201,6 +204,7 @@ impl<P: Checkable> Processes<P> {
         let process = process.unwrap_or_else(|| panic!("{} is down", local.at));
         let mut mute = local.clone();
         mute.lifecycle = Lifecycle::Mute { process, since: MuteState::Nothing };
+        mute.steps.clear();
         HandlerRun::without_effects(mute)
     }
 
@@ -343,15 +347,7 @@ impl<P: Checkable> Processes<P> {
         mut seen: Vec<OwnedObservation<P::Command, P::Event>>,
         batch: &mut Batch<P, ChoiceEnumerator>,
     ) -> HandlerRun<P> {
-        for change in batch.timers.drain(..) {
-            match change {
-                TimerChange::Set(timer, after) => {
-                    let (min_delay, max_delay) = self.units(after);
-                    local.arm(ArmedTimer { timer, min_delay, max_delay });
-                }
-                TimerChange::Cancel(timer) => local.disarm(&timer),
-            }
-        }
+        let timers = self.change_timers(&mut local, batch.timers.drain(..));
         for event in &batch.events {
             local.user.on_event(event);
             seen.push(OwnedObservation::Event(event.clone()));
@@ -360,8 +356,9 @@ impl<P: Checkable> Processes<P> {
         let observed =
             messages.iter().filter(|(to, message)| self.is_observed(local.at, *to, message));
         seen.extend(observed.map(|(to, _)| OwnedObservation::Sent { to: *to }));
+        let messages = self.begin_step(&mut local, messages, timers);
         let events = batch.events.drain(..).collect();
-        HandlerRun { local, messages, events, seen, application: None, choices: Vec::new() }
+        HandlerRun { messages, events, seen, ..HandlerRun::without_effects(local) }
     }
 
     /// Returns true if the monitors observe the sending of a message.
@@ -372,16 +369,9 @@ impl<P: Checkable> Processes<P> {
         needs.layer == Some(message.label().layer) && to != from && observed()
     }
 
-    /// Converts a delay to whole units of synchronous time. In asynchronous time a timer may fire
-    /// at any moment.
-    fn units(&self, after: Delay) -> (u32, u32) {
-        let ModelConfig { latency, drift_ppm, .. } = &self.config.model;
-        latency.as_ref().map_or((0, 0), |_| timer_units(after, *drift_ppm))
-    }
-
     fn outcome(&self, run: HandlerRun<P>) -> Outcome {
         let from = run.local.at.0;
-        let past = self.network.past(&run.local.past);
+        let past = self.network.past(run.past.as_ref().unwrap_or(&run.local.past));
         let latency = self.config.model.latency.as_ref();
         let (min_delay, max_delay) = latency.map_or((0, 0), |it| (*it.start(), *it.end()));
         let packet = InFlightMessage { from, to: 0, message: 0, past, min_delay, max_delay };
@@ -490,8 +480,8 @@ impl<P: Checkable> Model for Processes<P> {
                 Causality::None | Causality::Requests => 0,
             },
             menu: self.menu(&local),
-            is_urgent: self.config.model.latency.is_some()
-                && local.timers.iter().any(|armed| armed.max_delay == 0),
+            is_urgent: self.is_urgent(&local),
+            step_end: self.step_end_label(&local),
             smallest: self.hooks.shifts.and_then(|shifts| local.smallest(shifts, &self.protocol)),
             exceeds_term_bound,
         }
@@ -513,6 +503,7 @@ impl<P: Checkable> Model for Processes<P> {
             armed.max_delay =
                 armed.max_delay.checked_sub(1).expect("time does not pass while a timer is due");
         }
+        local.steps.age();
         self.intern(local)
     }
 

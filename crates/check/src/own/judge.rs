@@ -5,24 +5,30 @@ use std::sync::Arc;
 use tenure_core::ProcessId;
 use tenure_trace::property::StepFacts;
 
-use super::view::{EvaluationResult, WorldView, message_name};
-use super::{OwnProperties, Watched};
+use super::Watched;
+use super::view::{EvaluationResult, OwnCache, WorldView, message_name};
 use crate::explore::successors::{StepResult, Worker};
-use crate::model::cache::OutcomeRow;
+use crate::model::cache::{ModelCache, OutcomeRow};
 use crate::model::fingerprint::{Role, fingerprint};
+use crate::world::rules::Rules;
 
 impl Watched {
-    /// Returns the key of the result, if it depends on commands and events only.
-    fn memo_key(
-        &self,
-        index: usize,
-        facts: u32,
-        observation: u32,
-        before: u32,
-    ) -> Option<[u32; 4]> {
+    /// Writes the key of the result, unless it depends on messages. Returns true if there is a key.
+    ///
+    /// Whether a process is down or suspected, and its state, depend on its local state alone.
+    fn write_key(&self, from: [u32; 4], locals: &[u32], key: &mut Vec<u32>) -> bool {
         let uses = self.property.uses();
+        if uses.reads_messages() {
+            return false;
+        }
+        let [index, facts, observation, before] = from;
         let observation = if uses.events { observation } else { 0 };
-        uses.is_of_services().then_some([index as u32, facts, observation, before])
+        key.clear();
+        key.extend([index, facts, observation, before]);
+        if !uses.is_of_services() {
+            key.extend_from_slice(locals);
+        }
+        true
     }
 
     fn evaluate(&self, before: u32, view: &mut WorldView<'_>) -> EvaluationResult {
@@ -39,13 +45,16 @@ impl Watched {
     }
 }
 
+/// A step of a process: its number, and the result.
+type ProcessStep = (usize, OutcomeRow);
+
 impl Worker {
     /// Evaluates all properties in a world after a step of a process, or of the environment.
     #[inline]
     pub(crate) fn judge_own(
         &mut self,
         world: &mut [u32],
-        step: Option<(usize, OutcomeRow)>,
+        step: Option<ProcessStep>,
         result: &mut StepResult,
     ) {
         if self.rules.own.is_some() {
@@ -57,83 +66,44 @@ impl Worker {
     fn judge_own_properties(
         &mut self,
         world: &mut [u32],
-        step: Option<(usize, OutcomeRow)>,
+        step: Option<ProcessStep>,
         result: &mut StepResult,
     ) {
-        let rules = Arc::clone(&self.rules);
+        let Worker { rules, cache, own: own_cache, changed, .. } = self;
+        let rules: &Rules = rules;
         let Some(own) = rules.own.as_deref() else { return };
-        let mut sent = Vec::new();
-        let mut facts = StepFacts::default();
-        let observation = step.map_or(0, |(_, row)| row.observation);
-        if let Some((process, row)) = step {
-            facts = StepFacts { at: Some(ProcessId(process as u32)), ..facts };
-            if row.observation != 0 {
-                facts = self.own.step(&rules, row.observation);
-            }
-            if own.properties.iter().any(|watched| watched.property.uses().sent) {
-                sent.extend(self.cache.sent(row).map(|index| {
-                    let item = self.cache.sent_item(index);
-                    let message = rules.network.packet_by_id(item.packet).message;
-                    (message_name(&rules, message), item.to)
-                }));
-            }
-        }
-        let pending = self.evaluate_own(own, world, (facts, observation), &sent, result);
         let layout = rules.layout;
-        for (index, after) in pending {
+        let facts = own.fold.map_or(0, |index| world[layout.monitor(index)]);
+        let observation = step.map_or(0, |(_, row)| row.observation);
+        for (index, watched) in own.properties.iter().enumerate() {
             let slot = layout.own(index);
             let before = world[slot];
-            if after != before {
+            let mut key = std::mem::take(&mut own_cache.key);
+            let from = [index as u32, facts, observation, before];
+            let has_key = watched.write_key(from, &world[..layout.size], &mut key);
+            let known = own_cache.results.get(&*key).filter(|_| has_key).cloned();
+            let is_known = known.is_some();
+            let evaluated = known.unwrap_or_else(|| {
+                evaluate_own(rules, (&mut *cache, &mut *own_cache), world, step, watched, before)
+            });
+            if has_key && !is_known {
+                own_cache.keep(&key, &evaluated);
+            }
+            own_cache.key = key;
+            if let Some(binding) = evaluated.violated {
+                result.violated |= 1 << (layout.monitors + index);
+                own_cache.violated.retain(|(known, _)| *known != index);
+                own_cache.violated.push((index, binding));
+            }
+            let after = evaluated.pending;
+            if watched.property.form().is_liveness() && after != before {
                 let change = pending_fingerprint(index, after)
                     .wrapping_sub(pending_fingerprint(index, before));
                 result.fingerprint = result.fingerprint.wrapping_add(change);
-                self.set(world, slot, after);
+                changed.push((slot as u32, before));
+                world[slot] = after;
             }
         }
-    }
-
-    /// Evaluates all properties and records the violated ones in the result. Returns the index of
-    /// each liveness property, and as bits the bindings for which an event is still due.
-    fn evaluate_own(
-        &mut self,
-        own: &OwnProperties,
-        world: &[u32],
-        (step, observation): (StepFacts, u32),
-        sent: &[(&'static str, u32)],
-        result: &mut StepResult,
-    ) -> Vec<(usize, u32)> {
-        let rules = Arc::clone(&self.rules);
-        let layout = rules.layout;
-        let services = match own.fold {
-            Some(index) => self.own.facts(&rules, index, world[layout.monitor(index)]),
-            None => Arc::clone(&own.no_facts),
-        };
-        let (model, cache) = (&mut self.cache, &mut self.own);
-        let facts = own.fold.map_or(0, |index| world[layout.monitor(index)]);
-        let mut view = WorldView { rules: &rules, model, cache, world, services, step, sent };
-        let mut pending = Vec::new();
-        for (index, watched) in own.properties.iter().enumerate() {
-            let before = world[layout.own(index)];
-            let key = watched.memo_key(index, facts, observation, before);
-            let known = key.and_then(|key| view.cache.results.get(&key).cloned());
-            let evaluated = known.unwrap_or_else(|| {
-                let evaluated = watched.evaluate(before, &mut view);
-                if let Some(key) = key {
-                    view.cache.results.insert(key, evaluated.clone());
-                }
-                evaluated
-            });
-            if watched.property.form().is_liveness() {
-                pending.push((index, evaluated.pending));
-            }
-            if let Some(binding) = evaluated.violated {
-                result.violated |= 1 << (layout.monitors + index);
-                let violated = &mut view.cache.violated;
-                violated.retain(|(known, _)| *known != index);
-                violated.push((index, binding));
-            }
-        }
-        pending
     }
 
     /// Prepares an initial world: evaluates all properties in it. Returns the new fingerprint and
@@ -162,6 +132,39 @@ impl Worker {
         self.forget_changes();
         result.violated
     }
+}
+
+/// Evaluates a property in a world, with the commands, events and messages of the last step.
+fn evaluate_own(
+    rules: &Rules,
+    (model, cache): (&mut ModelCache, &mut OwnCache),
+    world: &[u32],
+    step: Option<ProcessStep>,
+    watched: &Watched,
+    before: u32,
+) -> EvaluationResult {
+    let mut sent = Vec::new();
+    let mut facts = StepFacts::default();
+    if let Some((process, row)) = step {
+        facts.at = Some(ProcessId(process as u32));
+        if row.observation != 0 {
+            facts = cache.step(rules, row.observation);
+        }
+        if watched.property.uses().sent {
+            sent.extend(model.sent(row).map(|index| {
+                let item = model.sent_item(index);
+                let message = rules.network.packet_by_id(item.packet).message;
+                (message_name(rules, message), item.to)
+            }));
+        }
+    }
+    let own = rules.own.as_deref();
+    let services = match own.and_then(|own| own.fold) {
+        Some(index) => cache.facts(rules, index, world[rules.layout.monitor(index)]),
+        None => own.map(|own| Arc::clone(&own.no_facts)).expect("the search has properties"),
+    };
+    let mut view = WorldView { rules, model, cache, world, services, step: facts, sent: &sent };
+    watched.evaluate(before, &mut view)
 }
 
 fn pending_fingerprint(index: usize, pending: u32) -> u64 {

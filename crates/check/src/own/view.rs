@@ -22,9 +22,12 @@ pub(crate) struct OwnCache {
     states: Vec<Option<Option<Arc<Value>>>>,
     /// Number of messages by name in each queue.
     queues: Vec<Option<QueueCounts>>,
-    /// Results of properties that read nothing but commands and events, by the index of the
-    /// property, the facts, the observation, and the bits of the bindings pending before the step.
-    pub(super) results: HashMap<[u32; 4], EvaluationResult, BuildFoldHasher>,
+    /// Results of properties that do not read messages, by the index of the property, the facts,
+    /// the observation, the bits of the bindings pending before the step and, if the property reads
+    /// more than commands and events, the local states.
+    pub(super) results: HashMap<Box<[u32]>, EvaluationResult, BuildFoldHasher>,
+    /// Memory of the last key of `results`, for reuse.
+    pub(super) key: Vec<u32>,
     /// Last binding that violated each property, for its explanation.
     pub(crate) violated: Vec<(usize, Binding)>,
 }
@@ -50,7 +53,18 @@ pub(crate) struct WorldView<'a> {
     pub(crate) sent: &'a [(&'static str, u32)],
 }
 
+/// Maximum number of stored results.
+const MAX_RESULTS: usize = 1 << 16;
+
 impl OwnCache {
+    /// Stores a result. Forgets the earlier ones if there are too many.
+    pub(super) fn keep(&mut self, key: &[u32], result: &EvaluationResult) {
+        if self.results.len() >= MAX_RESULTS {
+            self.results.clear();
+        }
+        self.results.insert(key.into(), result.clone());
+    }
+
     /// Returns the facts of a state of the monitor that keeps them.
     pub(crate) fn facts(&mut self, rules: &Rules, index: usize, id: u32) -> Arc<ServiceFacts> {
         let compute = || rules.model.service_facts(index, id);

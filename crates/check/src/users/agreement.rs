@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use tenure_core::ProcessId;
 use tenure_core::service::agreement::{ServiceUser, UserConfig};
 use tenure_core::service::{
-    agreement, barrier, broadcast, consensus, log, membership, renaming, snapshot, termination,
-    wave,
+    agreement, barrier, broadcast, consensus, drinking, forum, log, membership, renaming,
+    resources, snapshot, spanning_tree, termination, wave,
 };
 
 use crate::users::entries::Entries;
@@ -63,7 +63,11 @@ users!(
     membership,
     renaming,
     log,
-    wave
+    wave,
+    spanning_tree,
+    drinking,
+    forum,
+    resources
 );
 
 impl<U> User<U::Command> for AgreementUser<U>

@@ -27,8 +27,12 @@ impl CheckConfig {
     fn system_model(&self, card: &Card) -> SystemModel {
         let (model, faults) = (&self.model, &self.faults);
         SystemModel {
-            // Timers that may fire at any moment include those that partial synchrony permits.
-            timing: if model.latency.is_some() { Timing::Synchronous } else { Timing::Partial },
+            timing: match &model.latency {
+                Some(_) if model.rounds => Timing::Rounds,
+                Some(_) => Timing::Synchronous,
+                // Timers that may fire at any moment include those of partial synchrony.
+                None => Timing::Partial,
+            },
             order: model.order,
             losses: Bound::AtMost(faults.losses),
             duplication: faults.duplicates > 0,

@@ -27,6 +27,8 @@ pub(crate) enum ActionKind {
     Send,
     /// A unit of time passes.
     Tick,
+    /// The step in progress of a process ends, and its effects leave.
+    StepEnd,
     /// A partition of the network.
     Partition,
     /// The process suspects a peer because it has detected a new session of that peer. The earlier
@@ -39,7 +41,7 @@ pub(crate) enum ActionKind {
     Mute,
 }
 
-pub(crate) const ACTION_KINDS: [ActionKind; 14] = [
+pub(crate) const ACTION_KINDS: [ActionKind; 15] = [
     ActionKind::Internal,
     ActionKind::Deliver,
     ActionKind::Suspect,
@@ -50,6 +52,7 @@ pub(crate) const ACTION_KINDS: [ActionKind; 14] = [
     ActionKind::Recover,
     ActionKind::Send,
     ActionKind::Tick,
+    ActionKind::StepEnd,
     ActionKind::Partition,
     ActionKind::SessionSuspect,
     ActionKind::SessionTrust,
@@ -116,6 +119,8 @@ pub(crate) enum Cause {
     SessionTrust(u32),
     /// The process becomes mute: none of its further effects is released.
     Mute,
+    /// The step in progress ends.
+    StepEnd,
 }
 
 impl Cause {
@@ -133,6 +138,7 @@ impl Cause {
             Cause::SessionSuspect(peer) => (9, peer),
             Cause::SessionTrust(peer) => (10, peer),
             Cause::Mute => (11, 0),
+            Cause::StepEnd => (12, 0),
         };
         assert!(of < 1 << 28, "fewer than 2^28 different packets");
         kind << 28 | of

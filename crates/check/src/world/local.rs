@@ -6,6 +6,7 @@ use tenure_trace::MuteState;
 use crate::reduce::shifts::Shifts;
 use crate::reduce::symmetry::{Renaming, Symmetry};
 use crate::users::user::{Checkable, Service};
+use crate::world::step_queue::StepQueue;
 
 /// User of a protocol's service.
 pub(crate) type UserOf<P> = <<P as Protocol>::Command as Service>::User;
@@ -24,6 +25,8 @@ pub(crate) struct LocalState<P: Checkable> {
     pub(crate) past: Vec<u32>,
     /// Bits of the peers that the failure detector of this process suspects.
     pub(crate) suspected: u32,
+    /// Steps that have not ended. Empty if steps take no time.
+    pub(crate) steps: StepQueue<P>,
 }
 
 /// Status of a process.
@@ -99,22 +102,25 @@ impl<P: Checkable> LocalState<P> {
         }
     }
 
-    /// Disarms a timer, if it is armed.
+    /// Disarms a timer, if it is armed or starts at the end of a step.
     pub(crate) fn disarm(&mut self, timer: &P::Timer) {
         self.timers.retain(|other| other.timer != *timer);
+        self.steps.disarm(timer);
     }
 
     /// Returns the smallest timestamp in this local state, if any.
     pub(crate) fn smallest(&self, shifts: Shifts<P>, config: &P::Config) -> Option<u64> {
         let in_stable = |stable| (shifts.smallest_stable_timestamp)(config, stable);
-        match &self.lifecycle {
+        let in_process = match &self.lifecycle {
             Lifecycle::Up(process) | Lifecycle::Mute { process, .. } => (shifts.smallest)(process),
             Lifecycle::SaveBehind { process, saved } => {
                 let both = [(shifts.smallest)(process), in_stable(saved)];
                 both.into_iter().flatten().min()
             }
             Lifecycle::Down(stable) => in_stable(stable),
-        }
+        };
+        let in_steps = self.steps.smallest(shifts, config);
+        in_process.into_iter().chain(in_steps).min()
     }
 
     /// Decreases all timestamps in this local state by `by`.
@@ -125,6 +131,7 @@ impl<P: Checkable> LocalState<P> {
         if let Some(saved) = self.lifecycle.saved_mut() {
             (shifts.shift_stable)(config, saved, by);
         }
+        self.steps.shift(shifts, config, by);
     }
 
     /// Returns the state under other names.
@@ -147,6 +154,7 @@ impl<P: Checkable> LocalState<P> {
             user: self.user.clone(),
             past: names.of_list(&self.past),
             suspected: names.of_bits(self.suspected),
+            steps: self.steps.renamed(symmetry, names),
         };
         for armed in &self.timers {
             let timer = (symmetry.renamed_timer)(&armed.timer, names);

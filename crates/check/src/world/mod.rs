@@ -7,6 +7,7 @@ pub(crate) mod initial;
 pub(crate) mod local;
 pub(crate) mod network;
 pub(crate) mod rules;
+pub(crate) mod step_queue;
 
 use crate::model::fingerprint::{Role, fingerprint};
 

@@ -18,6 +18,8 @@ pub(crate) struct Rules {
     pub(crate) order: Order,
     /// True if time is synchronous.
     pub(crate) timed: bool,
+    /// True if all processes step together in rounds.
+    pub(crate) rounds: bool,
     pub(crate) budget: Faults,
     /// True if a process may crash after a save and before the release of its effects.
     pub(crate) has_mute_crashes: bool,

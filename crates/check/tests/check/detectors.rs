@@ -11,11 +11,12 @@ use tenure_algorithms::detector::heartbeat::{Config, Message, Timer};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::RepairedRing;
 use tenure_check::{Check, Checkable, Judgement, Report, ViolationKind};
-use tenure_core::monitors::{Agreement, MutualExclusion, OneLeader, Scope, Validity};
+use tenure_core::monitors::{
+    Agreement, MutualExclusion, OneLeader, Scope, StrongAccuracy, StrongCompleteness, Validity,
+};
 use tenure_core::service::detector::{Command, Event};
 use tenure_core::{
-    Algorithm, Delay, Effects, Group, Monitor, Observation, ProcessId, Property, Protocol, Rank,
-    TICKS_PER_UNIT, Verdict, Violation,
+    Algorithm, Delay, Effects, Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT, Verdict,
 };
 
 use crate::catalogue::violated;
@@ -32,85 +33,15 @@ fn config(timeout: u32) -> Config {
     Config { period: Delay::units(2), timeout, increment: TICKS_PER_UNIT, longest: timeout }
 }
 
-/// Monitor of suspicions: completeness for crashed processes, or accuracy for live ones.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct SuspicionMonitor {
-    /// For each process, the peers that it suspects, as bits.
-    suspected: Vec<u32>,
-    /// Crashed processes, as bits.
-    down: u32,
-    judges: DetectorProperty,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-enum DetectorProperty {
-    /// Eventually every live process suspects every crashed one.
-    #[default]
-    Completeness,
-    /// No live process is ever suspected.
-    Accuracy,
-}
-
-impl SuspicionMonitor {
-    fn of(size: u32, judges: DetectorProperty) -> Self {
-        SuspicionMonitor { suspected: vec![0; size as usize], down: 0, judges }
-    }
-}
-
-impl Monitor<Command, Event> for SuspicionMonitor {
-    fn property(&self) -> Property {
-        Property::Custom(match self.judges {
-            DetectorProperty::Completeness => "completeness",
-            DetectorProperty::Accuracy => "accuracy",
-        })
-    }
-
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
-        match seen {
-            Observation::Event(Event { peer, verdict: Verdict::Suspect }) => {
-                self.suspected[at.index()] |= 1 << peer.0;
-                if self.judges == DetectorProperty::Accuracy && self.down & 1 << peer.0 == 0 {
-                    return Err(Violation {
-                        at,
-                        message: format!("{at} suspects {peer}, which is up"),
-                    });
-                }
-            }
-            Observation::Event(Event { peer, .. }) => self.suspected[at.index()] &= !(1 << peer.0),
-            Observation::Crashed => {
-                self.down |= 1 << at.0;
-                self.suspected[at.index()] = 0;
-            }
-            Observation::Recovered => self.down &= !(1 << at.0),
-            Observation::Command { .. } | Observation::Sent { .. } => {}
-        }
-        Ok(())
-    }
-
-    fn at_end(&self) -> Result<(), Violation> {
-        for (place, suspected) in self.suspected.iter().enumerate() {
-            let at = ProcessId::at(place);
-            if self.down & 1 << at.0 == 0 && self.down & !suspected != 0 {
-                return Err(Violation { at, message: format!("{at} trusts a crashed process") });
-            }
-        }
-        Ok(())
-    }
-}
-
 fn complete<P>(check: Check<P>, size: u32) -> Report
 where
     P: Checkable<Command = Command, Event = Event>,
 {
-    check.always_and_at_end(SuspicionMonitor::of(size, DetectorProperty::Completeness)).run()
+    check.always_and_at_end(StrongCompleteness::new(size)).run()
 }
 
-fn accurate(check: Check<Heartbeat>, size: u32) -> Report {
-    check.always(SuspicionMonitor::of(size, DetectorProperty::Accuracy)).run()
+pub(crate) fn accurate(check: Check<Heartbeat>) -> Report {
+    check.always(StrongAccuracy::new()).run()
 }
 
 fn heartbeats(size: u32, timeout: u32) -> Check<Heartbeat> {
@@ -128,15 +59,15 @@ fn sufficient_timeout_makes_detector_perfect() {
     for size in [2, 3] {
         complete(heartbeats(size, SUFFICIENT_TIMEOUT).crashing(1), size).assert_holds();
     }
-    accurate(heartbeats(2, SUFFICIENT_TIMEOUT).crashing(1), 2).assert_holds();
+    accurate(heartbeats(2, SUFFICIENT_TIMEOUT).crashing(1)).assert_holds();
     // Any reading of its own clock only delays a suspicion.
-    accurate(with_four_readings(), 2).assert_holds();
+    accurate(with_four_readings()).assert_holds();
 }
 
 /// Negative control for the sufficient timeout.
 #[test]
 fn short_timeout_suspects_live_process() {
-    let report = accurate(heartbeats(2, SHORT_TIMEOUT), 2);
+    let report = accurate(heartbeats(2, SHORT_TIMEOUT));
     assert_eq!(report.of("accuracy"), Judgement::Violated, "{report}");
 }
 
@@ -153,7 +84,7 @@ fn constantly_paused_process_suspects_none() {
 fn unbounded_timers_keep_completeness() {
     let anytime = || Check::<Heartbeat>::with(2, config(SUFFICIENT_TIMEOUT)).losing(1).in_flight(1);
     complete(anytime().crashing(1), 2).assert_holds();
-    violated(&accurate(anytime(), 2), "accuracy", 1);
+    violated(&accurate(anytime()), "accuracy", 1);
 }
 
 fn bully(timeout: u32, switches: &[bully::Switch]) -> Check<Detected<Heartbeat, Bully>> {

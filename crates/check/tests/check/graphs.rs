@@ -37,7 +37,7 @@ enum Kind {
 
 /// Result of an exploration.
 enum Outcome {
-    Checked(Report),
+    Checked(Box<Report>),
     Extremes(u64, u64),
 }
 
@@ -72,7 +72,7 @@ impl<'a> Case<'a> {
 
     fn report(&self) -> Report {
         match self.explore(Kind::Promises) {
-            Outcome::Checked(report) => report,
+            Outcome::Checked(report) => *report,
             Outcome::Extremes(..) => unreachable!("no measurement was requested"),
         }
     }
@@ -136,7 +136,7 @@ impl Visitor for Explore<'_> {
         let check = self.check::<P>(config);
         match self.kind {
             Kind::Messages => return measured(check),
-            Kind::States => return Outcome::Checked(check.run()),
+            Kind::States => return Outcome::Checked(Box::new(check.run())),
             Kind::Promises => {}
         }
         let mut check = check.always_and_at_end(Agreement::new());
@@ -152,7 +152,7 @@ impl Visitor for Explore<'_> {
                 _ => check,
             };
         }
-        Outcome::Checked(check.run())
+        Outcome::Checked(Box::new(check.run()))
     }
 
     fn agreement<P: tenure_core::Agreement + Algorithm>(self, config: P::Config) -> Outcome {
@@ -161,13 +161,13 @@ impl Visitor for Explore<'_> {
         let mut check = self.check::<P>(config);
         match self.kind {
             Kind::Messages => return measured(check),
-            Kind::States => return Outcome::Checked(check.run()),
+            Kind::States => return Outcome::Checked(Box::new(check.run())),
             Kind::Promises => {}
         }
         for monitor in AgreementMonitor::all(card.service, size, &[]) {
             check = check.always(monitor);
         }
-        Outcome::Checked(check.run())
+        Outcome::Checked(Box::new(check.run()))
     }
 }
 

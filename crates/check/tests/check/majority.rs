@@ -3,13 +3,15 @@
 //! The expected numbers of states were computed by this checker, and detect changes. They have no
 //! independent confirmation.
 
+use std::sync::Arc;
+
 use tenure_algorithms::Variants;
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::Majority;
 use tenure_algorithms::mutex::majority::{Config, Switch};
 use tenure_check::{Judgement, Report};
 use tenure_core::monitors::{Fencing, MutualExclusion};
-use tenure_core::quorum::Kind;
+use tenure_core::quorum::{Kind, Quorums};
 
 use crate::by_service::{ServiceCheck, with};
 use crate::catalogue::violated;
@@ -55,6 +57,20 @@ fn reordered_withdrawal_cancels_next_request() {
     assert_eq!(report.of("mutual-exclusion"), Judgement::Holds, "{report}");
     assert_eq!(report.of("fencing"), Judgement::Holds, "{report}");
     violated(&report, "starvation-freedom", 8);
+}
+
+/// Two of the three pairs lack each process. Without P2 none of the other quorums is left.
+#[test]
+fn listed_quorums_survive_while_one_is_left() {
+    let listed = |text: &str| {
+        let quorums = Arc::new(text.parse::<Quorums>().unwrap());
+        let config = Config { quorums, variants: Variants::none() };
+        with::<Majority>(3, config).fifo().detecting().entries([1, 1, 0]).crashing(1)
+    };
+    survives(listed("1,2/2,3/1,3"));
+    let report = with_properties(listed("1,2/2,3"));
+    assert_eq!(report.of("mutual-exclusion"), Judgement::Holds, "{report}");
+    assert_eq!(report.of("starvation-freedom"), Judgement::Violated, "{report}");
 }
 
 /// Checklist 3.6: of three processes, ⌊(N − 1)/2⌋ = 1 may crash.

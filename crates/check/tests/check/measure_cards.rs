@@ -29,6 +29,7 @@ impl Case {
         let check = if card.detection == Detection::None { check } else { check.detecting() };
         let is_synchronous = card.timing == Timing::Synchronous;
         let check = if is_synchronous { check.synchronous(0..=1) } else { check };
+        let check = if card.timing == Timing::Rounds { check.in_rounds() } else { check };
         let check = check.configure(|config| {
             config.search.limits.time = Some(Duration::from_mins(2));
         });

@@ -9,14 +9,14 @@ use tenure_core::{Effects, Fence, Group, Never, ProcessId, Protocol, labelled};
 /// A lock that a process enters when all others have greeted it. A process that is greeted while it
 /// is inside panics.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct PanicOnGreeting {
+pub(crate) struct PanicOnGreeting {
     group: Group,
     greetings: u32,
     is_inside: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-enum Message {
+pub(crate) enum Message {
     Hello,
     Welcome,
 }

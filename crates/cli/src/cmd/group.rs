@@ -270,6 +270,7 @@ impl GroupOptions {
             TimingOption::Asynchronous => Timing::Asynchronous,
             TimingOption::Partial => Timing::Partial,
             TimingOption::Synchronous => Timing::Synchronous,
+            TimingOption::Rounds => Timing::Rounds,
         })
     }
 
@@ -448,6 +449,9 @@ pub(crate) enum TimingOption {
     Synchronous,
     /// Bounds that hold from some unknown time on
     Partial,
+    /// All processes step together: each message takes one round, and a process that crashes while
+    /// it sends reaches any subset of the receivers
+    Rounds,
 }
 
 fn numbers<T: std::str::FromStr>(text: &str, wanted: &str) -> Result<Vec<T>, String> {

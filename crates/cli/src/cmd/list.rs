@@ -10,8 +10,10 @@ use tenure_core::{Card, Cost, Crashes, Faults, Order, Per, Property, Service, Ti
 
 use super::failure::{Failure, Status};
 use super::group::in_units;
-use super::name_parser::algorithm;
+use super::name_parser::checkable;
 use super::output::{Format, print, print_json, width, wrapped};
+use super::own_model_card::{self, OwnModelCard};
+use super::stabilizing_card;
 
 /// Number of processes for which the cards are made. The formulas on the cards hold for any number.
 const SIZE: u32 = 5;
@@ -27,7 +29,7 @@ const SIZE: u32 = 5;
   tenure list --only anonymous")]
 pub(crate) struct Options {
     /// Print the whole card of this algorithm, such as central or fifo:bully
-    #[arg(value_parser = algorithm(), hide_possible_values = true)]
+    #[arg(value_parser = checkable(), hide_possible_values = true)]
     algorithm: Option<String>,
     /// List only algorithms whose processes have this knowledge of their group
     #[arg(long, value_enum, value_name = "KIND", conflicts_with = "algorithm")]
@@ -83,10 +85,27 @@ struct VariantEntry<'a> {
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
+    if let Some(card) = options.algorithm.as_deref().and_then(OwnModelCard::of) {
+        match options.format {
+            Format::Json => print_json(&card.entries())?,
+            Format::Text => print(&card.full_card())?,
+        }
+        return Ok(Status::Success);
+    }
+    if let Some(card) = options.algorithm.as_deref().and_then(stabilizing_card::card) {
+        match options.format {
+            Format::Json => print_json(&[stabilizing_card::entry_of(&card)])?,
+            Format::Text => print(&stabilizing_card::full_card(&card))?,
+        }
+        return Ok(Status::Success);
+    }
     let cards = cards(options)?;
     match (options.format, &options.algorithm) {
         (Format::Json, _) => print_json(&cards.iter().map(entry_of).collect::<Vec<_>>())?,
-        (Format::Text, Some(_)) => print(&cards.iter().map(full_card).collect::<String>())?,
+        (Format::Text, Some(name)) => {
+            let text: String = cards.iter().map(full_card).collect();
+            print(&(text + &stabilizing_card::appendix(name)))?;
+        }
         (Format::Text, None) => print(&table(&cards))?,
     }
     Ok(Status::Success)
@@ -108,6 +127,13 @@ fn cards(options: &Options) -> Result<Vec<Card>, Failure> {
 
 /// Returns the JSON output.
 pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
+    if let Some(card) = options.algorithm.as_deref().and_then(OwnModelCard::of) {
+        return Ok(card.entries());
+    }
+    if let Some(card) = options.algorithm.as_deref().and_then(stabilizing_card::card) {
+        let entries = [stabilizing_card::entry_of(&card)];
+        return serde_json::to_value(entries).map_err(Failure::environment);
+    }
     let cards = cards(options)?;
     let entries: Vec<_> = cards.iter().map(entry_of).collect();
     serde_json::to_value(entries).map_err(Failure::environment)
@@ -141,7 +167,7 @@ fn table(cards: &[Card]) -> String {
     let is_wide = width() >= FULL_TABLE_WIDTH;
     let mut row = |name: &str, service: &str, messages: &str, survives: &str| {
         let line = match is_wide {
-            true => format!("{name:<30} {service:<11} {messages:<47} {survives}"),
+            true => format!("{name:<30} {service:<11} {messages:<46} {survives}"),
             // The messages get a line of their own.
             false => format!("{name:<30} {service:<11} {survives}\n    {messages}"),
         };
@@ -166,9 +192,12 @@ fn table(cards: &[Card]) -> String {
             wrapped(&format!("Compositions: {}.", some.join(", ")), width()).join("\n") + "\n\n"
         }
     };
+    let (own_models, systems) = (own_model_card::table(), stabilizing_card::table());
     format!(
         "{text}\n\n{composed}\
-         Each can run over a channel that loses and duplicates messages: fifo:NAME.\n\
+         Each can run over a channel that loses and duplicates messages: fifo:NAME.\n\n\
+         {own_models}\n\
+         {systems}\n\
          `tenure list NAME` shows a whole card; docs/algorithms.md has measurements.\n"
     )
 }

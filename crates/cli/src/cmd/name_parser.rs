@@ -5,7 +5,9 @@ use std::ffi::OsStr;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
 use tenure_algorithms::catalogue::{CatalogueError, Parameters};
+use tenure_algorithms::stabilization;
 
+use super::own_model_card;
 use crate::lessons::{Question, Scenario};
 use crate::nearest::nearest;
 
@@ -44,6 +46,23 @@ pub(crate) fn algorithm() -> NameParser<String> {
     NameParser::new(|| tenure_instances::names().collect(), parse_algorithm)
 }
 
+/// Returns a parser of the name of an algorithm, including those that only the checker runs.
+pub(crate) fn checkable() -> NameParser<String> {
+    NameParser::new(
+        || tenure_instances::names().chain(only_checked()).collect(),
+        |text| match only_checked().find(|name| *name == normalize(text)) {
+            Some(name) => Ok(name.to_owned()),
+            None => parse_algorithm(text),
+        },
+    )
+}
+
+/// Returns the names of the algorithms and systems that only the checker runs.
+fn only_checked() -> impl Iterator<Item = &'static str> {
+    let is_new = |name: &&str| tenure_instances::names().all(|known| known != *name);
+    own_model_card::names().chain(stabilization::NAMES.into_iter().filter(is_new))
+}
+
 /// Returns a parser of the name of an algorithm with variants, NAME+VARIANT.
 pub(crate) fn algorithm_with_variants() -> NameParser<String> {
     NameParser::new(|| tenure_instances::names().collect(), parse_with_variants)
@@ -76,8 +95,12 @@ fn parse_algorithm(text: &str) -> Result<String, String> {
     let spelling = [text.to_owned(), normalize(text)].into_iter().find(|name| is_known(name));
     spelling.ok_or_else(|| {
         let text = normalize(text);
+        if only_checked().any(|name| name == text) {
+            let program = super::program::name();
+            return format!("only the checker runs it: use `{program} check {text}`");
+        }
         let (prefix, _) = text.rsplit_once(':').unwrap_or_default();
-        let plain = tenure_instances::names().map(str::to_owned);
+        let plain = tenure_instances::names().chain(only_checked()).map(str::to_owned);
         let composed = tenure_instances::names().map(|name| format!("{prefix}:{name}"));
         let known: Vec<String> = plain.chain(composed.filter(|name| is_known(name))).collect();
         let nearest = nearest(&text, known.iter().map(String::as_str)).join(", ");

@@ -75,7 +75,7 @@ static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
     let files = chapters! {
         "models" "memory" "locks" "central" "ring" "lamport" "ricart-agrawala" "permissions"
         "tokens" "election" "lelann" "chang-roberts" "hirschberg-sinclair" "bully" "applications"
-        "graphs" "agreement" "companions"
+        "graphs" "rounds" "philosophers" "agreement" "companions"
     };
     files.into_iter().flat_map(|(name, text)| read::<Chapter>(name, text).scenarios).collect()
 });

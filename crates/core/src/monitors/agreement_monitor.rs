@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::all_arrive::AllArrive;
+use super::causal_order::CausalOrder;
 use super::consistent_cut::ConsistentCut;
 use super::decisions::{DecidedOnce, DecidedWasProposed, OneDecision};
 use super::deliveries::{AllDeliver, DeliveredOnce, NoCreation, TotalOrder};
@@ -10,11 +11,15 @@ use super::log::{
     AnsweredOnce, CommittedOnce, CommittedWasAppended, ElectionSafety, LeaderCompleteness,
     LinearizableReads, LogMatching, StateMachineSafety,
 };
+use super::minimum_tree::MinimumTree;
 use super::names::{SmallNames, UniqueNames};
 use super::one_view::OneView;
 use super::quiescence::Quiescence;
+use super::resources::{NoPhantom, OneHolder};
+use super::session_exclusion::{BottleExclusion, ForumExclusion};
 use super::waves::{AllReached, WaveTree};
 use crate::card::Service;
+use crate::graph::Graph;
 use crate::monitor::{Monitor, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
@@ -104,9 +109,26 @@ monitors! { size, down:
     CommittedOnce of Log: CommittedOnce = CommittedOnce::new();
     WaveTree of Wave: WaveTree = WaveTree::new();
     AllReached of Wave: AllReached = AllReached::new(size);
+    MinimumTree of SpanningTree: MinimumTree = MinimumTree::new();
+    BottleExclusion of Drinking: BottleExclusion = BottleExclusion::new();
+    ForumExclusion of Forum: ForumExclusion = ForumExclusion::new();
+    OneHolder of Resources: OneHolder = OneHolder::new();
+    NoPhantom of Resources: NoPhantom = NoPhantom::new();
+    CausalOrder of Broadcast: CausalOrder = CausalOrder::new();
 }
 
 impl AgreementMonitor {
+    /// Gives the monitor the graph of the links, if it judges by one.
+    #[must_use]
+    pub fn with_graph(self, graph: Option<&Graph>) -> Self {
+        match (self, graph) {
+            (AgreementMonitor::MinimumTree(_), Some(graph)) => {
+                AgreementMonitor::MinimumTree(MinimumTree::of(graph))
+            }
+            (monitor, _) => monitor,
+        }
+    }
+
     /// Returns true if the end of a run decides the verdict of the monitor. False for the monitors
     /// of consensus that a single step violates.
     pub fn is_judged_at_end(&self) -> bool {

@@ -11,11 +11,13 @@ use crate::rank::Rank;
 use crate::service::election;
 
 /// At the end every process that believes in a leader believes in the live process with the largest
-/// rank.
+/// rank, or with the smallest if so configured.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Validity {
     /// Rank of each process; empty if ranks equal process numbers.
     ranks: Arc<[Rank]>,
+    /// True if the smallest rank must lead.
+    smallest: bool,
     down: ProcessSet,
     beliefs: Vec<Option<ProcessId>>,
 }
@@ -31,7 +33,13 @@ impl Validity {
     /// Creates the monitor for `size` processes with these ranks, or with their numbers if empty.
     pub fn of(size: u32, ranks: impl Into<Arc<[Rank]>>) -> Self {
         let beliefs = vec![None; size as usize];
-        Validity { ranks: ranks.into(), down: ProcessSet::new(), beliefs }
+        Validity { ranks: ranks.into(), smallest: false, down: ProcessSet::new(), beliefs }
+    }
+
+    /// Judges [`Property::SmallestLeads`] instead, if `smallest` is true.
+    #[must_use]
+    pub fn of_smallest(self, smallest: bool) -> Self {
+        Validity { smallest, ..self }
     }
 
     /// Marks processes as down from the start.
@@ -48,20 +56,22 @@ impl Validity {
         if self.ranks.is_empty() { Some(id()) } else { self.ranks.get(process.index()).copied() }
     }
 
-    fn largest(&self) -> Option<ProcessId> {
+    /// Returns the live process that must lead, or `None` if all are down.
+    fn rightful(&self) -> Option<ProcessId> {
         let all = (0..self.beliefs.len()).map(ProcessId::at);
         let live = all.filter(|process| !self.down.contains(*process));
-        if self.ranks.is_empty() {
-            live.max()
-        } else {
-            live.max_by_key(|process| self.ranks[process.index()])
+        match (self.smallest, self.ranks.is_empty()) {
+            (false, true) => live.max(),
+            (false, false) => live.max_by_key(|process| self.ranks[process.index()]),
+            (true, true) => live.min(),
+            (true, false) => live.min_by_key(|process| self.ranks[process.index()]),
         }
     }
 }
 
 impl Monitor<election::Command, election::Event> for Validity {
     fn property(&self) -> Property {
-        Property::Validity
+        if self.smallest { Property::SmallestLeads } else { Property::Validity }
     }
 
     fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> Result<(), Violation> {
@@ -82,15 +92,16 @@ impl Monitor<election::Command, election::Event> for Validity {
     }
 
     fn at_end(&self) -> Result<(), Violation> {
-        let Some(largest) = self.largest() else { return Ok(()) };
+        let Some(rightful) = self.rightful() else { return Ok(()) };
         for (place, belief) in self.beliefs.iter().enumerate() {
-            // If two processes share the largest rank, either may be the leader.
+            // If two processes share that rank, either may be the leader.
             if let Some(leader) = belief
-                && *leader != largest
-                && (self.down.contains(*leader) || self.rank(*leader) != self.rank(largest))
+                && *leader != rightful
+                && (self.down.contains(*leader) || self.rank(*leader) != self.rank(rightful))
             {
                 let at = ProcessId::at(place);
-                let message = format!("in the end {at} believes in {leader}, and not in {largest}");
+                let message =
+                    format!("in the end {at} believes in {leader}, and not in {rightful}");
                 return Err(Violation { at, message });
             }
         }

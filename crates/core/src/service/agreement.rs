@@ -10,8 +10,8 @@ use core::hash::Hash;
 use alloc::vec::Vec;
 
 use super::{
-    EventViews, barrier, broadcast, consensus, log, membership, renaming, snapshot, termination,
-    wave,
+    EventViews, barrier, broadcast, consensus, drinking, forum, log, membership, renaming,
+    resources, snapshot, spanning_tree, termination, wave,
 };
 use crate::card::Service;
 use crate::process::ProcessId;
@@ -76,6 +76,11 @@ pub trait ServiceUser: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
     /// Returns true if the user must eventually issue its next command, because other users depend
     /// on it.
     fn is_obliged(&self) -> bool {
+        false
+    }
+
+    /// Returns true if the user holds something for a while. Its next command returns it.
+    fn is_holding(&self) -> bool {
         false
     }
 
@@ -253,6 +258,12 @@ macro_rules! services {
                 }
             }
 
+            fn is_holding(&self) -> bool {
+                match self {
+                    $(User::$Service(user) => user.is_holding()),+
+                }
+            }
+
             fn must_wait(&self) -> bool {
                 match self {
                     $(User::$Service(user) => user.must_wait()),+
@@ -300,6 +311,10 @@ services! {
     Renaming = renaming;
     Log = log;
     Wave = wave;
+    SpanningTree = spanning_tree;
+    Drinking = drinking;
+    Forum = forum;
+    Resources = resources;
 }
 
 impl EventViews for Event {
@@ -332,6 +347,11 @@ impl Users {
     /// Returns the next command of the user at `at`, if it can issue one now.
     pub fn next_command(&self, at: ProcessId) -> Option<Command> {
         self.users.get(at.index())?.next_command()
+    }
+
+    /// Returns true if the user at `at` holds something for a while. Its next command returns it.
+    pub fn is_holding(&self, at: ProcessId) -> bool {
+        self.users[at.index()].is_holding()
     }
 
     /// Returns true if the user at `at` must receive an event before any command is allowed there.

@@ -2,8 +2,10 @@ use tenure_core::ProcessId;
 use tenure_core::service::agreement::{Command, Event, Users};
 
 use crate::engine::core::Services;
+use crate::engine::random::{Random, Stream};
 use crate::results::metrics::Metrics;
 use crate::settings::Settings;
+use crate::settings::distribution::Distribution;
 
 /// The users of an agreement service in a run.
 #[derive(Debug)]
@@ -12,6 +14,9 @@ pub(crate) struct AgreementUsers {
     /// True if users issue commands by themselves. False in a schedule, which contains the
     /// commands.
     pub(crate) is_spontaneous: bool,
+    /// Time for which a user holds a resource, a bottle or a forum, in ticks.
+    hold: Distribution,
+    random: Random,
     /// Time of the first command, in ticks. `None` before it.
     since: Option<u64>,
     /// Descriptions of the events, by process.
@@ -26,12 +31,21 @@ impl AgreementUsers {
         let times = |at| locking.map_or(0, |locking| locking.entries.of(at));
         let users = Users::new(services.agreement?, settings.size, times)?;
         let events = vec![Vec::new(); settings.size as usize];
-        Some(AgreementUsers { users, is_spontaneous: true, since: None, events })
+        let hold = locking.map_or(Distribution::ZERO, |locking| locking.hold);
+        let random = Random::stream(settings.seed, Stream::Workload);
+        Some(AgreementUsers { users, is_spontaneous: true, hold, random, since: None, events })
     }
 
     /// Returns the next command that a user issues by itself. `None` if there is none now.
     pub(crate) fn next_command(&self, process: ProcessId) -> Option<Command> {
         self.is_spontaneous.then(|| self.users.next_command(process)).flatten()
+    }
+
+    /// Returns the time of the command that ends the use. `None` if the user holds nothing, or
+    /// issues no commands by itself.
+    pub(crate) fn end_of_use(&mut self, now: u64, process: ProcessId) -> Option<u64> {
+        let is_holding = self.is_spontaneous && self.users.is_holding(process);
+        is_holding.then(|| now + self.hold.draw(&mut self.random))
     }
 
     /// Records that a user issues a command at time `now`.

@@ -17,6 +17,8 @@ use crate::settings::fault::{CrashTrigger, Fault, Memory};
 pub(crate) enum ProcessAction {
     Nothing,
     Command(ProcessId, mutex::Command),
+    /// The user issues the next command to its agreement service.
+    EndOfUse(ProcessId),
     Suspicion {
         observer: ProcessId,
         peer: ProcessId,
@@ -45,21 +47,17 @@ impl Core {
             ScheduledEvent::Timer { .. } | ScheduledEvent::UserCommand { .. } => {
                 ProcessAction::Nothing
             }
+            ScheduledEvent::EndOfUse { process } => {
+                let users = self.agreement_users.as_ref().map(|it| &it.users);
+                match users.is_some_and(|users| users.is_holding(process)) {
+                    true => ProcessAction::EndOfUse(process),
+                    false => ProcessAction::Nothing,
+                }
+            }
             ScheduledEvent::RequestArrival { process } => self.on_request_arrival(process),
             ScheduledEvent::UserMessage { message } => self.receive_user_message(message),
             ScheduledEvent::DetectorReport { observer, peer, suspect } => {
-                self.detector.deliver();
-                // The detector is perfect, so it skips a report that has become false.
-                if !self.liveness.is_up(observer) {
-                    return ProcessAction::Nothing;
-                }
-                if self.liveness.is_up(peer) && self.router.is_partitioned(observer, peer) {
-                    self.detector.separate(observer, peer);
-                }
-                if self.can_reach(observer, peer) != suspect {
-                    return ProcessAction::Suspicion { observer, peer, verdict: verdict(suspect) };
-                }
-                ProcessAction::Nothing
+                self.deliver_report(observer, peer, suspect)
             }
             ScheduledEvent::FalseSuspicion { fault, observer, peer, suspect } => {
                 if !self.liveness.is_up(observer) || !self.liveness.is_up(peer) {
@@ -102,6 +100,26 @@ impl Core {
                 ProcessAction::Script(index)
             }
         }
+    }
+
+    /// Delivers a report of the perfect detector, unless it has become false.
+    fn deliver_report(
+        &mut self,
+        observer: ProcessId,
+        peer: ProcessId,
+        suspect: bool,
+    ) -> ProcessAction {
+        self.detector.deliver();
+        if !self.liveness.is_up(observer) {
+            return ProcessAction::Nothing;
+        }
+        if self.liveness.is_up(peer) && self.router.is_partitioned(observer, peer) {
+            self.detector.separate(observer, peer);
+        }
+        if self.can_reach(observer, peer) == suspect {
+            return ProcessAction::Nothing;
+        }
+        ProcessAction::Suspicion { observer, peer, verdict: verdict(suspect) }
     }
 
     fn on_request_arrival(&mut self, process: ProcessId) -> ProcessAction {
@@ -388,7 +406,12 @@ impl Core {
         if let Some(users) = &mut self.agreement_users {
             let keeps_words = self.settings.instrumentation.metrics;
             let has_next = users.on_event(self.now, at, event, &mut self.metrics, keeps_words);
-            self.next_user = has_next.then_some(at);
+            match users.end_of_use(self.now, at) {
+                Some(due) => {
+                    self.event_queue.push(due, ScheduledEvent::EndOfUse { process: at });
+                }
+                None => self.next_user = has_next.then_some(at),
+            }
         }
         if let Some(monitors) = &mut self.monitors.agreement {
             monitors.observe(self.now, at, Observation::Event(event));

@@ -7,6 +7,7 @@ use crate::settings::fault::{CrashTrigger, Fault};
 #[derive(Debug, Default)]
 pub(crate) struct FaultInjector {
     message_crashes: Vec<CrashOnMessage>,
+    send_crashes: Vec<CrashWhileSending>,
     save_crashes: Vec<CrashDuringSave>,
     /// Number of occurrences of each configured fault, in the order of the settings.
     occurrences: Vec<u64>,
@@ -21,6 +22,14 @@ pub(crate) struct FaultInjector {
 /// Crashes a process when its n-th message arrives.
 #[derive(Debug)]
 struct CrashOnMessage {
+    process: ProcessId,
+    left: u64,
+    fault: u32,
+}
+
+/// Crashes a process in the middle of the n-th step that sends messages.
+#[derive(Debug)]
+struct CrashWhileSending {
     process: ProcessId,
     left: u64,
     fault: u32,
@@ -45,6 +54,9 @@ impl FaultInjector {
                 CrashTrigger::OnMessage(left) => {
                     injector.message_crashes.push(CrashOnMessage { process, left, fault });
                 }
+                CrashTrigger::Sending(left) => {
+                    injector.send_crashes.push(CrashWhileSending { process, left, fault });
+                }
                 CrashTrigger::Saving { save: left, is_kept } => {
                     let crash = CrashDuringSave { process, left, is_kept, fault };
                     injector.save_crashes.push(crash);
@@ -59,6 +71,19 @@ impl FaultInjector {
     /// `None` if no fault is due.
     pub(crate) fn on_message(&mut self, at: ProcessId) -> Option<u32> {
         for crash in self.message_crashes.iter_mut().filter(|crash| crash.process == at) {
+            crash.left = crash.left.saturating_sub(1);
+            if crash.left == 0 {
+                crash.left = u64::MAX;
+                return Some(crash.fault);
+            }
+        }
+        None
+    }
+
+    /// Counts a step that sends messages. Returns the index of the fault that crashes the process
+    /// in the middle of this step; `None` if no fault is due.
+    pub(crate) fn on_send(&mut self, at: ProcessId) -> Option<u32> {
+        for crash in self.send_crashes.iter_mut().filter(|crash| crash.process == at) {
             crash.left = crash.left.saturating_sub(1);
             if crash.left == 0 {
                 crash.left = u64::MAX;

@@ -18,6 +18,7 @@ pub(crate) mod random;
 pub(crate) mod router;
 pub(crate) mod save_faults;
 pub(crate) mod schedule;
+mod sending;
 pub(crate) mod timers;
 pub(crate) mod tracer;
 pub(crate) mod user_messages;

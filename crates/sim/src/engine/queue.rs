@@ -10,35 +10,41 @@ use std::collections::VecDeque;
 /// Each item moves only a few times, always between contiguous pieces of memory. A binary heap with
 /// a million messages would miss the cache at nearly every level. Items with equal times share a
 /// bucket and keep their order, so no sequence numbers are needed. No parameter depends on the
-/// distribution of delays.
+/// distribution of delays. The items themselves stay in place: only their keys move.
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
     /// Items with times before `limit`, sorted by time.
-    near: VecDeque<(u64, T)>,
+    near: VecDeque<Key>,
     limit: u64,
     base: u64,
-    buckets: [Vec<(u64, T)>; BITS],
+    buckets: [Vec<Key>; BITS],
     /// Earliest time in each bucket; `u64::MAX` if the bucket is empty.
     soonest: [u64; BITS],
     /// Memory of small buckets that became empty, for reuse. As time advances, the items move to
     /// other buckets.
-    spare: Vec<Vec<(u64, T)>>,
+    spare: Vec<Vec<Key>>,
     /// Bit *i* is set if bucket *i* is not empty.
     filled: u64,
-    len: usize,
+    /// Items by place. Each place is in one key or in `free`.
+    items: Vec<Option<T>>,
+    /// Places without an item.
+    free: Vec<u32>,
 }
+
+/// Time and place of an item.
+type Key = (u64, u32);
 
 const BITS: usize = u64::BITS as usize;
 
 /// Maximum number of items in a bucket that is sorted at once. A larger bucket is spread.
-const SORTED_BUCKET_MAX: usize = 24;
+const SORTED_BUCKET_MAX: usize = 48;
 
 /// Maximum capacity of an empty bucket whose memory other buckets reuse.
 const SPARE_CAPACITY_MAX: usize = 512;
 
 /// Maximum number of sorted items. If there are more, they are spread over buckets before an item
 /// is inserted.
-const MAX_SORTED: usize = 64;
+const MAX_SORTED: usize = 96;
 
 impl<T> Queue<T> {
     pub(crate) fn new() -> Self {
@@ -50,7 +56,8 @@ impl<T> Queue<T> {
             soonest: [u64::MAX; BITS],
             spare: Vec::new(),
             filled: 0,
-            len: 0,
+            items: Vec::new(),
+            free: Vec::new(),
         }
     }
 
@@ -67,11 +74,11 @@ impl<T> Queue<T> {
     #[inline]
     pub(crate) fn push(&mut self, time: u64, item: T) {
         debug_assert!(time >= self.base, "time does not run backwards");
-        self.len += 1;
+        let place = self.store(item);
         if time < self.limit {
-            self.insert(time, item);
+            self.insert((time, place));
         } else {
-            self.place(time, item);
+            self.place((time, place));
         }
     }
 
@@ -80,67 +87,65 @@ impl<T> Queue<T> {
         if self.near.is_empty() {
             self.refill();
         }
-        let first = self.near.pop_front()?;
-        self.len -= 1;
-        Some(first)
+        let (time, place) = self.near.pop_front()?;
+        self.remove(place).map(|item| (time, item))
     }
 
     pub(crate) const fn len(&self) -> usize {
-        self.len
+        self.items.len() - self.free.len()
     }
 
     #[inline]
     pub(crate) const fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
     /// Returns all items, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        let waiting = self.near.iter().chain(self.buckets.iter().flatten());
-        waiting.map(|(_, item)| item)
+        self.items.iter().flatten()
     }
 
     /// Returns the first item that `is_meant` accepts, with its time.
     pub(crate) fn first(&self, is_meant: impl Fn(u64, &T) -> bool) -> Option<(u64, &T)> {
         // The near items are sorted. Of equal times in a bucket, the first was pushed first.
-        let meant = |(time, item): &&(u64, T)| is_meant(*time, item);
-        let near = self.near.iter().find(meant);
-        let later = || self.buckets.iter().flatten().filter(meant).min_by_key(|(time, _)| *time);
-        near.or_else(later).map(|(time, item)| (*time, item))
+        let item = |key: &Key| self.item(*key);
+        let meant = |(time, item): &(u64, &T)| is_meant(*time, item);
+        let near = self.near.iter().filter_map(item).find(meant);
+        let later = || self.buckets.iter().flatten().filter_map(item).filter(meant);
+        near.or_else(|| later().min_by_key(|(time, _)| *time))
     }
 
     /// Returns all items with their times, in the order of popping.
     pub(crate) fn in_order(&self) -> Vec<(u64, &T)> {
-        let waiting = self.near.iter().chain(self.buckets.iter().flatten());
-        let mut waiting: Vec<_> = waiting.map(|(time, item)| (*time, item)).collect();
+        let keys = self.near.iter().chain(self.buckets.iter().flatten());
+        let mut waiting: Vec<(u64, &T)> = keys.filter_map(|key| self.item(*key)).collect();
         waiting.sort_by_key(|(time, _)| *time);
         waiting
     }
 
     /// Removes the first item with this time that `is_meant` accepts.
     pub(crate) fn take(&mut self, time: u64, is_meant: impl Fn(&T) -> bool) -> Option<T> {
-        let is = |(due, item): &(u64, T)| *due == time && is_meant(item);
-        if let Some(place) = self.near.iter().position(is) {
-            self.len -= 1;
-            return self.near.remove(place).map(|(_, item)| item);
+        let is = |key: &Key| key.0 == time && self.item(*key).is_some_and(|(_, it)| is_meant(it));
+        if let Some(index) = self.near.iter().position(is) {
+            let (_, place) = self.near.remove(index)?;
+            return self.remove(place);
         }
-        for (number, bucket) in self.buckets.iter_mut().enumerate() {
-            let Some(place) = bucket.iter().position(is) else { continue };
-            let (_, item) = bucket.remove(place);
-            self.len -= 1;
-            let soonest = bucket.iter().map(|(time, _)| *time).min();
-            self.soonest[number] = soonest.unwrap_or(u64::MAX);
-            if bucket.is_empty() {
-                self.filled &= !(1 << number);
-            }
-            return Some(item);
+        let mut buckets = self.buckets.iter().enumerate();
+        let (number, index) =
+            buckets.find_map(|(number, bucket)| Some((number, bucket.iter().position(is)?)))?;
+        let bucket = &mut self.buckets[number];
+        let (_, place) = bucket.remove(index);
+        let soonest = bucket.iter().map(|(time, _)| *time).min();
+        self.soonest[number] = soonest.unwrap_or(u64::MAX);
+        if bucket.is_empty() {
+            self.filled &= !(1 << number);
         }
-        None
+        self.remove(place)
     }
 
     /// Moves all items with a time before `earliest` to that time. Their order stays the same.
     pub(crate) fn postpone(&mut self, earliest: u64) {
-        let mut items = Vec::with_capacity(self.len);
+        let mut items = Vec::with_capacity(self.len());
         while let Some(item) = self.pop() {
             items.push(item);
         }
@@ -150,36 +155,58 @@ impl<T> Queue<T> {
         }
     }
 
+    /// Stores an item and returns its place.
+    #[inline]
+    fn store(&mut self, item: T) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.items[place as usize] = Some(item);
+            return place;
+        }
+        let place = u32::try_from(self.items.len()).expect("fewer than 2^32 items wait");
+        self.items.push(Some(item));
+        place
+    }
+
+    #[inline]
+    fn remove(&mut self, place: u32) -> Option<T> {
+        self.free.push(place);
+        self.items[place as usize].take()
+    }
+
+    fn item(&self, (time, place): Key) -> Option<(u64, &T)> {
+        self.items[place as usize].as_ref().map(|item| (time, item))
+    }
+
     /// Puts an item into its bucket, which is given by the first bit in which its time differs from
     /// `base`.
     #[inline]
-    fn place(&mut self, time: u64, item: T) {
-        let differs = time ^ self.base;
+    fn place(&mut self, key: Key) {
+        let differs = key.0 ^ self.base;
         if differs == 0 {
             // Only before the first refill, when no item is near.
             self.limit = self.base + 1;
-            self.near.push_back((time, item));
+            self.near.push_back(key);
             return;
         }
         let bucket = BITS - 1 - differs.leading_zeros() as usize;
         self.filled |= 1 << bucket;
-        self.soonest[bucket] = self.soonest[bucket].min(time);
-        let items = &mut self.buckets[bucket];
-        if items.capacity() == 0
+        self.soonest[bucket] = self.soonest[bucket].min(key.0);
+        let keys = &mut self.buckets[bucket];
+        if keys.capacity() == 0
             && let Some(spare) = self.spare.pop()
         {
-            *items = spare;
+            *keys = spare;
         }
-        items.push((time, item));
+        keys.push(key);
     }
 
     /// Inserts an item into the sorted items, behind those with the same time.
-    fn insert(&mut self, time: u64, item: T) {
-        let mut place = self.near.len();
-        self.near.push_back((time, item));
-        while place > 0 && self.near[place - 1].0 > time {
-            self.near.swap(place - 1, place);
-            place -= 1;
+    fn insert(&mut self, key: Key) {
+        if self.near.back().is_none_or(|(last, _)| *last <= key.0) {
+            self.near.push_back(key);
+        } else {
+            let place = self.near.partition_point(|(time, _)| *time <= key.0);
+            self.near.insert(place, key);
         }
         if self.near.len() > MAX_SORTED {
             self.spread_sorted();
@@ -196,8 +223,8 @@ impl<T> Queue<T> {
         let kept = self.near.partition_point(|(time, _)| *time == first);
         self.limit = first + 1;
         let mut rest = self.near.split_off(kept);
-        for (time, item) in rest.drain(..) {
-            self.place(time, item);
+        for key in rest.drain(..) {
+            self.place(key);
         }
     }
 
@@ -209,29 +236,30 @@ impl<T> Queue<T> {
         let bucket = self.filled.trailing_zeros() as usize;
         self.filled &= !(1 << bucket);
         let first = std::mem::replace(&mut self.soonest[bucket], u64::MAX);
-        let mut items = std::mem::take(&mut self.buckets[bucket]);
+        let mut keys = std::mem::take(&mut self.buckets[bucket]);
         let end = ((first >> bucket) << bucket).saturating_add(1 << bucket);
         self.base = first;
-        if items.len() <= SORTED_BUCKET_MAX {
+        // Without items it begins at the start of its memory, and stays in one piece.
+        self.near.clear();
+        if keys.len() <= SORTED_BUCKET_MAX {
             self.limit = end;
-            for (time, item) in items.drain(..) {
-                self.insert(time, item);
-            }
+            keys.sort_by_key(|(time, _)| *time);
+            self.near.extend(keys.drain(..));
         } else {
             self.limit = first + 1;
-            for (time, item) in items.drain(..) {
-                if time == first {
-                    self.near.push_back((time, item));
+            for key in keys.drain(..) {
+                if key.0 == first {
+                    self.near.push_back(key);
                 } else {
-                    self.place(time, item);
+                    self.place(key);
                 }
             }
         }
         // Its memory is reused: a large one in the same bucket, a small one anywhere.
-        if items.capacity() <= SPARE_CAPACITY_MAX {
-            self.spare.push(items);
+        if keys.capacity() <= SPARE_CAPACITY_MAX {
+            self.spare.push(keys);
         } else {
-            self.buckets[bucket] = items;
+            self.buckets[bucket] = keys;
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::engine::random::Random;
 use crate::engine::random::Stream;
 use crate::settings::Settings;
 use crate::settings::distribution::Distribution;
-use crate::settings::fault::{Chance, Fault};
+use crate::settings::fault::{Chance, CrashTrigger, Fault};
 use crate::settings::latency::Latency;
 
 /// Outcome of the transmission of a message.
@@ -31,6 +31,11 @@ pub(crate) struct Router {
     pub(crate) freight: Option<Freight>,
     /// True if only the latency matters.
     plain: bool,
+    /// Minimum delay of a message, in ticks. In synchronous rounds it is 1, so that no message
+    /// arrives in the round before that in which it was sent.
+    least: u64,
+    /// True while a process sends that crashes in the middle of its step.
+    is_cut_short: bool,
     /// Last arrival on each link, if messages must not overtake.
     fifo: Option<Links>,
     /// Last arrival on each link, if overtaking is counted.
@@ -74,12 +79,21 @@ impl Router {
         let overtaking = !fifo && varies && watched && size <= 1024;
         let step = (settings.time.step != Distribution::ZERO)
             .then(|| Steps { span: settings.time.step, busy_until: vec![0; size as usize] });
-        let quiet = !loss.possible() && !duplication.possible() && cuts.is_none() && gst == 0;
+        let is_sending =
+            |fault: &Fault| matches!(fault, Fault::Crash { when: CrashTrigger::Sending(_), .. });
+        let quiet = settings.timing() != Timing::Rounds
+            && !settings.faults.iter().any(is_sending)
+            && !loss.possible()
+            && !duplication.possible()
+            && cuts.is_none()
+            && gst == 0;
         let freight = settings.network.carrier.clone().map(Freight::new);
         let partitions = cuts.as_ref().map_or(0, |cuts| cuts.partitions);
         Router {
             size,
             plain: quiet && freight.is_none() && !(fifo && varies) && !overtaking,
+            least: u64::from(settings.timing() == Timing::Rounds),
+            is_cut_short: false,
             fifo: (fifo && varies).then(|| Links::new(size)),
             overtaking: overtaking.then(|| Links::new(size)),
             loss: Sampler::of(loss),
@@ -119,6 +133,9 @@ impl Router {
         if self.blocks(from, to) {
             return Route::Cut;
         }
+        if self.is_cut_short && self.random.below(2) == 0 {
+            return Route::Lost;
+        }
         if self.loss.hits(&mut self.random) {
             self.counts.lost += 1;
             return Route::Lost;
@@ -140,7 +157,7 @@ impl Router {
     }
 
     fn arrival(&mut self, now: u64, from: ProcessId, to: ProcessId) -> u64 {
-        let mut delay = self.delay(from, to);
+        let mut delay = self.delay(from, to).max(self.least);
         if now < self.gst {
             let route = self.freight.as_ref().map_or(1, Freight::longest_route);
             let typical = (self.latency.typical().max(1) as f64) * route as f64;
@@ -159,6 +176,11 @@ impl Router {
             *last = arrival.max(*last);
         }
         arrival
+    }
+
+    /// Begins or ends a step in the middle of which its process crashes.
+    pub(crate) fn cut_short(&mut self, is_cut_short: bool) {
+        self.is_cut_short = is_cut_short;
     }
 
     /// Delays later messages on a FIFO link until `until`.

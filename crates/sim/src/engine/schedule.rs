@@ -24,6 +24,8 @@ pub(crate) enum ScheduledEvent {
     DetectorReport { observer: ProcessId, peer: ProcessId, suspect: bool },
     /// A user of the lock issues its next command: it requests the lock or the exit.
     UserCommand { process: ProcessId, command: mutex::Command },
+    /// A user of an agreement service ends its use of a resource, a bottle or a forum.
+    EndOfUse { process: ProcessId },
     /// A request arrives at a process in the open pattern.
     RequestArrival { process: ProcessId },
     /// A message between users arrives.

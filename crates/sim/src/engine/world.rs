@@ -10,7 +10,7 @@ use tenure_trace::{Kind, Recorded, SaveFault, ServiceCommand, ServiceEvent};
 
 use crate::engine::controls::{Controls, Progress};
 use crate::engine::core::Core;
-use crate::engine::delivery::{Envelope, lose, post, receive};
+use crate::engine::delivery::{Envelope, lose, receive};
 use crate::engine::environment::RunEnvironment;
 use crate::engine::events::ProcessAction;
 use crate::engine::lock_users::Users;
@@ -402,6 +402,7 @@ where
         match action {
             ProcessAction::Nothing => {}
             ProcessAction::Command(process, command) => self.issue(process, command),
+            ProcessAction::EndOfUse(process) => self.issue_agreement_command(process),
             ProcessAction::Suspicion { observer, peer, verdict } => {
                 self.suspect(observer, peer, verdict)
             }
@@ -523,12 +524,9 @@ where
             self.apply_events(at);
         }
         let departs = self.core.router.departure(at, self.core.now);
-        let (core, in_flight) = (&mut self.core, &mut self.in_flight);
-        for (to, message) in self.batch.messages.drain(..) {
-            post(core, in_flight, departs, at, to, message);
+        if self.send_messages(at, departs) {
+            return;
         }
-        let in_flight = in_flight.len() as u64;
-        core.metrics.max_in_flight = core.metrics.max_in_flight.max(in_flight);
         if !self.batch.timers.is_empty() {
             self.apply_timers(at, departs);
         }

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use tenure_core::{Layer, ProcessId, VectorClock};
 
 /// Kinds of messages that count when one event happens before another.
@@ -32,7 +34,7 @@ pub(crate) struct Causality {
     size: usize,
     /// Number of counters per cell: `size` for one clock, or `2 * size` for two.
     width: usize,
-    cells: Vec<u64>,
+    cells: Vec<u32>,
     holders: Vec<u32>,
     free: Vec<u32>,
     current: Vec<u32>,
@@ -57,9 +59,13 @@ impl Causality {
     /// Counts one more event of `process`.
     pub(crate) fn tick(&mut self, process: ProcessId) {
         let cell = self.own(process) as usize * self.width;
-        self.cells[cell + process.index()] += 1;
+        let mut add_one = |place: usize| {
+            let counter = &mut self.cells[place];
+            *counter = counter.checked_add(1).expect("a process has fewer than 2^32 events");
+        };
+        add_one(cell + process.index());
         if self.width > self.size {
-            self.cells[cell + self.size + process.index()] += 1;
+            add_one(cell + self.size + process.index());
         }
     }
 
@@ -96,18 +102,32 @@ impl Causality {
                 MessageScope::Protocol => (0, self.width),
                 MessageScope::All => (self.width - self.size, self.width),
             };
-            let (theirs, mine) = (cell as usize * self.width, known as usize * self.width);
-            let news = (first..last).any(|i| self.cells[theirs + i] > self.cells[mine + i]);
-            if news {
-                let mine = self.own(process) as usize * self.width;
-                for place in first..last {
-                    let other = self.cells[theirs + place];
-                    let known = &mut self.cells[mine + place];
-                    *known = other.max(*known);
-                }
+            let counters = |cell: u32| {
+                let begin = cell as usize * self.width;
+                &self.cells[begin + first..begin + last]
+            };
+            // Without an early exit the loop compares several counters at a time.
+            let pairs = counters(cell).iter().zip(counters(known));
+            let has_news = pairs.fold(false, |news, (theirs, mine)| news | (theirs > mine));
+            if has_news {
+                let mine = self.own(process);
+                self.merge(cell, mine, first..last);
             }
         }
         self.release(cell);
+    }
+
+    /// Merges these counters of one cell into another cell.
+    fn merge(&mut self, from: u32, into: u32, counters: Range<usize>) {
+        let (from, into) = (from as usize * self.width, into as usize * self.width);
+        // Slices of known lengths, so that the loop needs no bounds checks.
+        let (low, high) = self.cells.split_at_mut(from.max(into));
+        let (theirs, mine) = match from < into {
+            true => (&low[from..from + self.width], &mut high[..self.width]),
+            false => (&high[..self.width], &mut low[into..into + self.width]),
+        };
+        let pairs = mine[counters.clone()].iter_mut().zip(&theirs[counters]);
+        pairs.for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
     }
 
     /// Returns the clock of `process` that counts the messages in the scope `through`.
@@ -117,7 +137,8 @@ impl Causality {
             MessageScope::Protocol => cell,
             MessageScope::All => cell + self.width - self.size,
         };
-        VectorClock::from(self.cells[first..first + self.size].to_vec())
+        let counters = self.cells[first..first + self.size].iter().copied();
+        VectorClock::from(counters.map(u64::from).collect::<Vec<u64>>())
     }
 
     /// Returns a cell that contains the current clock of `process` and is not shared.

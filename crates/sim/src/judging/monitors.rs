@@ -1,7 +1,7 @@
 use tenure_core::monitors::NeighboursOnly;
 use tenure_core::{
     AgreementMonitorSet, ElectionMonitorSet, MonitorConfig, MonitorRun, MutexMonitorSet,
-    Observation, ProcessId,
+    Observation, ProcessId, Property,
 };
 
 use crate::engine::core::Services;
@@ -72,11 +72,15 @@ fn config(settings: &Settings, has_clocks: bool) -> MonitorConfig {
     MonitorConfig {
         size: settings.size,
         most_inside,
+        conflicts: settings.instrumentation.conflicts.clone(),
         fenced: settings.instrumentation.fenced,
         strict: most_inside == 1 && !settings.faults.is_empty(),
         bypass_bounds: settings.bypass_bounds(),
         clocks: has_clocks,
         ranks: Some(settings.ranks.clone()),
+        smallest_leads: settings.judges(Property::SmallestLeads),
+        groups: settings.judges(Property::OneLeaderPerGroup),
         down: settings.down.clone(),
+        graph: settings.instrumentation.links.as_ref().and_then(NeighboursOnly::graph).cloned(),
     }
 }

@@ -368,6 +368,7 @@ fn network(settings: &Settings, option: &mut impl FnMut(&str, &dyn fmt::Display)
         }
     }
     match time.timing {
+        Some(Timing::Rounds) => option("timing", &"rounds"),
         Some(Timing::Synchronous) => option("timing", &"synchronous"),
         Some(Timing::Partial) => option("timing", &"partial"),
         Some(Timing::Asynchronous) => option("timing", &"asynchronous"),
@@ -478,7 +479,16 @@ mod tests {
             &["", "-1", "1e3", "3..1", "exp:", ".5", "1.0000001", "99999999999999"],
         );
         both_ways::<CrashTrigger>(
-            &["10", "2.5", "message:4", "inside:2+0.5", "inside:1", "waiting:3+1", "saving:2"],
+            &[
+                "10",
+                "2.5",
+                "message:4",
+                "inside:2+0.5",
+                "inside:1",
+                "waiting:3+1",
+                "saving:2",
+                "sending:2",
+            ],
             &[
                 "",
                 "soon",

@@ -5,6 +5,7 @@ use tenure_core::{Bound, Card, Crashes, ProcessId, Service, SystemModel, Timing,
 use tenure_trace::units::exact as units;
 
 use crate::settings::Settings;
+use crate::settings::distribution::Distribution;
 use crate::settings::fault::{Chance, Fault, Memory};
 
 /// Invalid settings, or an environment weaker than the algorithm's card. Nothing was run.
@@ -27,7 +28,7 @@ pub enum SettingsError {
         text: String,
     },
     /// An invalid time of a crash.
-    #[error("expected 10, message:4, waiting, inside:2 or inside:2+0.5")]
+    #[error("expected 10, message:4, sending:2, waiting, inside:2 or inside:2+0.5")]
     InvalidCrashTrigger {
         /// Text of the invalid value.
         text: String,
@@ -162,6 +163,12 @@ pub enum SettingsError {
         /// Name of the setting that has the duration.
         setting: &'static str,
     },
+    /// A setting that keeps synchronous rounds from ending at all processes at once.
+    #[error("{setting} is not possible in synchronous rounds; give another timing")]
+    InRounds {
+        /// Name of the setting.
+        setting: &'static str,
+    },
     /// Drift that lets a clock stop or run backwards.
     #[error("a drift of {drift_ppm} parts in a million could stop a clock; give below 1000000")]
     Drift {
@@ -284,7 +291,7 @@ impl Settings {
     }
 
     fn check_bounds(&self) -> Result<(), SettingsError> {
-        if self.time.timing != Some(Timing::Synchronous) {
+        if self.timing() < Timing::Synchronous {
             return Ok(());
         }
         if self.network.latency.most().is_none() {
@@ -292,6 +299,12 @@ impl Settings {
         }
         if self.time.step.most().is_none() {
             return Err(SettingsError::Unbounded { setting: "a step" });
+        }
+        if self.timing() == Timing::Rounds && self.time.drift_ppm > 0 {
+            return Err(SettingsError::InRounds { setting: "a drift" });
+        }
+        if self.timing() == Timing::Rounds && self.time.step != Distribution::ZERO {
+            return Err(SettingsError::InRounds { setting: "a duration of steps" });
         }
         Ok(())
     }
@@ -312,6 +325,8 @@ impl Settings {
         if card.service == Service::Mutex {
             self.instrumentation.most_inside =
                 self.instrumentation.most_inside.max(card.most_inside());
+            let conflicts = &mut self.instrumentation.conflicts;
+            *conflicts = conflicts.take().or_else(|| card.conflicts().cloned());
             self.instrumentation.fenced &= card.fenced();
         }
         self

@@ -88,6 +88,9 @@ pub enum CrashTrigger {
     At(u64),
     /// On arrival of its n-th message, which is lost; 1 is the first.
     OnMessage(u64),
+    /// In the middle of its n-th step that sends messages; 1 is the first. Each message of this
+    /// step is lost with probability ½, and its timers do not start.
+    Sending(u64),
     /// This many ticks after the n-th entry of the process, if the process is still inside.
     Inside {
         /// Number of the entry, from 1 for the first entry of the process.
@@ -126,6 +129,7 @@ impl FromStr for CrashTrigger {
                 Ok(CrashTrigger::Saving { save: number()?, is_kept: event == "saved" })
             }
             "message" if !text.contains('+') => Ok(CrashTrigger::OnMessage(number()?)),
+            "sending" if !text.contains('+') => Ok(CrashTrigger::Sending(number()?)),
             "inside" => Ok(CrashTrigger::Inside { entry: number()?, after }),
             "waiting" => Ok(CrashTrigger::Waiting { request: number()?, after }),
             _ => parse_units(text).map(CrashTrigger::At).map_err(|_| wrong()),
@@ -139,6 +143,7 @@ impl fmt::Display for CrashTrigger {
         let (event, number, after) = match *self {
             CrashTrigger::At(at) => return f.write_str(&units(at)),
             CrashTrigger::OnMessage(number) => ("message", number, 0),
+            CrashTrigger::Sending(number) => ("sending", number, 0),
             CrashTrigger::Inside { entry, after } => ("inside", entry, after),
             CrashTrigger::Waiting { request, after } => ("waiting", request, after),
             CrashTrigger::Saving { save, is_kept: false } => ("saving", save, 0),

@@ -13,7 +13,7 @@ pub(crate) mod workload;
 use std::sync::Arc;
 
 use tenure_core::monitors::NeighboursOnly;
-use tenure_core::{Order, ProcessId, Property, Rank, TICKS_PER_UNIT, Timing};
+use tenure_core::{Graph, Order, ProcessId, Property, Rank, TICKS_PER_UNIT, Timing};
 
 use crate::settings::carrier::Carrier;
 use tenure_trace::property::OwnProperty;
@@ -131,7 +131,8 @@ pub struct Time {
     ///
     /// *Synchronous* requires bounds on latency and step. *Partial* guarantees them from `gst` on:
     /// a message sent earlier has an unbounded delay, but arrives no later than if it had been sent
-    /// at `gst`. *Asynchronous* guarantees only arrival.
+    /// at `gst`. *Asynchronous* guarantees only arrival. *Rounds* is synchronous without drift: the
+    /// algorithm ends a round at all processes at once, after the longest latency.
     pub timing: Option<Timing>,
     /// Global stabilisation time, in ticks. Only partial synchrony has one.
     pub gst: u64,
@@ -197,6 +198,8 @@ pub struct Instrumentation {
     pub load: bool,
     /// Number of processes that may be inside at the same time: 1, or the *k* of a k-mutex.
     pub most_inside: u32,
+    /// Graph whose neighbours must not be inside at the same time; `None` for that of the card.
+    pub conflicts: Option<Arc<Graph>>,
     /// True if entries carry fences; those of a k-mutex do not.
     pub fenced: bool,
     /// Links that messages must not leave; `None` for those of the card, if there are no faults.
@@ -210,6 +213,11 @@ pub struct Instrumentation {
 }
 
 impl Settings {
+    /// Returns true if a violation of the property makes a run a failure.
+    pub(crate) fn judges(&self, property: Property) -> bool {
+        self.instrumentation.properties.iter().flatten().any(|it| *it == property)
+    }
+
     /// Returns the bounds on bypass to judge.
     pub(crate) fn bypass_bounds(&self) -> Vec<u32> {
         let properties = self.instrumentation.properties.iter().flatten();
@@ -230,6 +238,7 @@ impl Instrumentation {
         bytes: false,
         load: false,
         most_inside: 1,
+        conflicts: None,
         fenced: true,
         links: None,
         properties: None,

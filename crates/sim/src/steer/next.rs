@@ -103,6 +103,9 @@ impl<P: Recorded> Session<'_, P> {
             ScheduledEvent::UserCommand { process, command } => {
                 !core.lock_users.as_ref().is_some_and(|users| users.is_due(process, command, time))
             }
+            ScheduledEvent::EndOfUse { process } => {
+                !core.agreement_users.as_ref().is_some_and(|it| it.users.is_holding(process))
+            }
             ScheduledEvent::DetectorReport { observer, peer, suspect } => {
                 !up(observer) || up(peer) == suspect
             }
@@ -132,6 +135,7 @@ impl<P: Recorded> Session<'_, P> {
                 mutex::Command::Exit => format!("{process} asks to exit"),
                 mutex::Command::Enter => format!("{process} asks to enter"),
             },
+            ScheduledEvent::EndOfUse { process } => format!("{process} ends its session"),
             ScheduledEvent::DetectorReport { observer, peer, suspect }
             | ScheduledEvent::FalseSuspicion { observer, peer, suspect, .. } => {
                 match verdict(suspect) {

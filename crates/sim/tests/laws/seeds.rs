@@ -248,8 +248,9 @@ fn lock_variants_match_declared_soundness() {
     for name in MUTEXES.iter().filter(|name| !["lease", "leased"].contains(name)) {
         let variants = catalogue::card(name, &Parameters::plain(4)).unwrap().variants;
         // Without crashes here, only the checker finds mistakes that need one. This test does not
-        // judge the direction of a token, bypass, or the cost of later entries.
-        let elsewhere = ["backwards", "keeps-token", "replies-again", "talkative"];
+        // judge the direction of a token, bypass, or the cost of later entries. A random schedule
+        // does not repeat a cycle for ever.
+        let elsewhere = ["backwards", "keeps-token", "replies-again", "talkative", "yields-clean"];
         let shown =
             |it: &&Variant| !it.shown_by.contains("--crash") && !elsewhere.contains(&it.name);
         for variant in variants.iter().filter(shown) {

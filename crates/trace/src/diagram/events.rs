@@ -29,6 +29,7 @@ pub(super) fn words(kind: &Kind) -> Option<String> {
         Kind::Timer(timer) => format!("timer {}", timer.to_lowercase()),
         Kind::Suspicion { peer, verdict: Verdict::Suspect } => format!("suspects {peer}"),
         Kind::Suspicion { peer, verdict: Verdict::Trust } => format!("trusts {peer}"),
+        Kind::Memory(access) => access.to_string(),
         Kind::Stop => "stops".to_owned(),
         Kind::Continue => "continues".to_owned(),
         // These begin no step, or their effect is drawn instead.

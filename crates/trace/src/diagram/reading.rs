@@ -228,7 +228,14 @@ impl Reading {
             }
             Kind::Note(text) => {
                 let after = self.processes[at.index()].moment;
-                self.step(Some(at), context, Mark::Note(text.clone()), after)
+                let step = self.step(Some(at), context, Mark::Note(text.clone()), after);
+                // In virtual time, a note explains the effects that follow at the same time.
+                if self.layout.header.clock == ClockUnit::Tick {
+                    let process = &mut self.processes[at.index()];
+                    (process.current, process.time) = (Current::Step(step), context.time);
+                    process.moment = step.map(|place| self.layout.steps[place].moment).max(after);
+                }
+                step
             }
             _ => match events::words(kind) {
                 Some(words) => self.begin(at, context, Mark::OtherCause(words), None),

@@ -84,6 +84,7 @@ impl Layout {
         let holders = self.spans.iter().filter(|span| {
             let is_such = match violated.property {
                 Property::MutualExclusion
+                | Property::LocalMutualExclusion
                 | Property::MutualExclusionStrict
                 | Property::AtMost(_) => span.condition == Condition::Inside,
                 Property::OneLeaderAtATime => matches!(span.condition, Condition::Leading(_)),

@@ -6,6 +6,7 @@ use serde_json::Value;
 use tenure_core::{ProcessId, VectorClock, Verdict};
 
 use crate::format::access::Access;
+use crate::format::memory_access::MemoryAccess;
 use crate::format::message_record::MessageRecord;
 use crate::format::numbered;
 use crate::format::service::{CommandData, EventData};
@@ -97,6 +98,8 @@ pub enum Kind {
     Heal,
     /// A process accessed the resource.
     Access(Access),
+    /// The process accessed a register of the shared memory.
+    Memory(MemoryAccess),
     /// A remark for human readers.
     Note(String),
     /// State of the process from now on, as a [tree](crate::state::tree). Monitors do not read it;
@@ -136,6 +139,7 @@ impl Kind {
         "partition",
         "heal",
         "access",
+        "memory",
         "note",
         "state",
         "end",
@@ -163,6 +167,7 @@ impl Kind {
             Kind::Partition(_) => "partition",
             Kind::Heal => "heal",
             Kind::Access(_) => "access",
+            Kind::Memory(_) => "memory",
             Kind::Note(_) => "note",
             Kind::State(_) => "state",
             Kind::End => "end",
@@ -224,6 +229,7 @@ impl Serialize for Record {
             Kind::Choice(choice) => line.serialize_field("data", choice)?,
             Kind::Partition(sides) => line.serialize_field("data", &numbers(sides))?,
             Kind::Access(access) => line.serialize_field("data", access)?,
+            Kind::Memory(access) => line.serialize_field("data", access)?,
             Kind::State(data) | Kind::Other { data: Some(data), .. } => {
                 line.serialize_field("data", data)?;
             }

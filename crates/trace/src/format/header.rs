@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::monitors::NeighboursOnly;
-use tenure_core::{Graph, Rank, Service, Topology};
+use tenure_core::{Graph, Property, Rank, Service, Topology};
 
 use crate::format::edge_list::EdgeList;
 
@@ -109,10 +109,23 @@ impl Header {
 }
 
 impl Header {
+    /// Returns true if the header names the property, as promised or as violated.
+    pub(crate) fn names(&self, property: Property) -> bool {
+        self.promises.iter().chain(&self.violates).any(|name| name == property.name())
+    }
+
     /// Returns the network, if the header has one. Readers reject headers whose network is not
     /// valid.
     pub fn network(&self) -> Option<Graph> {
         self.graph.as_ref()?.graph(self.n).ok()
+    }
+
+    /// Returns the graph whose neighbours must not be inside at the same time, if the header names
+    /// the property that demands it.
+    pub(crate) fn conflicts(&self) -> Option<Arc<Graph>> {
+        let name = Property::LocalMutualExclusion.name();
+        let is_named = self.promises.iter().chain(&self.violates).any(|named| named == name);
+        self.network().filter(|_| is_named).map(Arc::new)
     }
 
     /// Returns the links that messages must use, if the trace was kept because a message left them.

@@ -80,6 +80,7 @@ fn decode_kind(
         "partition" => Kind::Partition(sides(given()?)?),
         "heal" => Kind::Heal,
         "access" => Kind::Access(from_str(given()?.get())?),
+        "memory" => Kind::Memory(from_str(given()?.get())?),
         "note" => Kind::Note(from_str(given()?.get())?),
         "state" => Kind::State(match (data, contents) {
             (Some(data), Contents::Kept) => from_str(data.get())?,
@@ -130,6 +131,7 @@ mod tests {
     use super::*;
     use crate::format::access::{Access, Operation};
     use crate::format::event::Choice;
+    use crate::format::memory_access::{MemoryAccess, MemoryOperation};
 
     fn read(line: &str) -> Record {
         decode(line.as_bytes(), Contents::Kept).unwrap()
@@ -194,6 +196,11 @@ mod tests {
                 value: 9,
                 accepted: false,
                 highest: Some(Fence(1, 3)),
+            }),
+            Kind::Memory(MemoryAccess {
+                operation: MemoryOperation::TestAndSet,
+                register: "lock".into(),
+                value: 1,
             }),
             Kind::Note("remark".into()),
             Kind::State(json!({"phase": "Idle"})),

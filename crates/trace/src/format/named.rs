@@ -1,7 +1,8 @@
 //! Validation of the processes that a record names. They must belong to the group in the header.
 
 use tenure_core::service::{
-    agreement, broadcast, election, log, membership, snapshot, stream, termination, wave,
+    agreement, broadcast, drinking, election, log, membership, snapshot, spanning_tree, stream,
+    termination, wave,
 };
 use tenure_core::{ProcessId, Term};
 
@@ -30,7 +31,9 @@ pub(crate) fn unknown_process(record: &Record, size: u32) -> Option<String> {
 }
 
 fn in_agreement(event: &agreement::Event, check: &mut impl FnMut(ProcessId)) {
-    use agreement::Event::{Barrier, Broadcast, Consensus, Membership, Renaming};
+    use agreement::Event::{
+        Barrier, Broadcast, Consensus, Drinking, Forum, Membership, Renaming, Resources,
+    };
     match event {
         Broadcast(broadcast::Event::Delivered { item }) => check(item.from),
         agreement::Event::Snapshot(event) => match event {
@@ -55,6 +58,9 @@ fn in_agreement(event: &agreement::Event, check: &mut impl FnMut(ProcessId)) {
             }
             wave::Event::Returned { .. } => {}
         },
+        agreement::Event::SpanningTree(spanning_tree::Event::Built { neighbours }) => {
+            neighbours.iter().copied().for_each(check);
+        }
         Membership(membership::Event::Installed { view } | membership::Event::Removed { view }) => {
             view.members.iter().for_each(check)
         }
@@ -72,7 +78,14 @@ fn in_agreement(event: &agreement::Event, check: &mut impl FnMut(ProcessId)) {
                 members.all().iter().for_each(check);
             }
         }
-        Consensus(_) | Barrier(_) | Renaming(_) | agreement::Event::Log(_) => {}
+        Drinking(drinking::Event::Drinking { bottles }) => bottles.iter().for_each(check),
+        Consensus(_)
+        | Barrier(_)
+        | Renaming(_)
+        | Resources(_)
+        | Drinking(_)
+        | Forum(_)
+        | agreement::Event::Log(_) => {}
     }
 }
 
@@ -89,6 +102,9 @@ fn in_kind(kind: &Kind, check: &mut impl FnMut(ProcessId)) {
         Kind::Command(CommandData::Agreement(agreement::Command::Log(
             log::Command::ChangeMembers { voters, learners, .. },
         ))) => voters.iter().chain(learners).for_each(check),
+        Kind::Command(CommandData::Agreement(agreement::Command::Drinking(
+            drinking::Command::Thirst { bottles },
+        ))) => bottles.iter().for_each(check),
         Kind::Event(EventData::Agreement(event)) => in_agreement(event, check),
         Kind::Event(event) => match event.election() {
             Some(election::Event::Elected { leader, term: Term { leader: winner, .. } }) => {

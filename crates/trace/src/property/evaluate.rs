@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::Value as Tree;
+use serde_json::{Map, Value as Tree};
 
 use super::facts::{ServiceFacts, StepFacts};
 use super::formula::{Condition, Fact, Number, PathStep, Pattern, Relation, StatePath, Value, Who};
@@ -65,12 +65,16 @@ impl<V: View + ?Sized> Evaluator<'_, V> {
                 })
             }
             Condition::State(path, value) => {
-                self.tree(path).is_some_and(|tree| self.is_equal(&tree, value))
+                self.with_tree(path, |it, tree| it.is_equal(tree, value)) == Some(true)
             }
-            Condition::Holds(path) => self.tree(path) == Some(Tree::Bool(true)),
+            Condition::Holds(path) => {
+                self.with_tree(path, |_, tree| *tree == Tree::Bool(true)) == Some(true)
+            }
             Condition::Contains(path, who) => {
-                let Some((tree, at)) = self.tree(path).zip(self.who(who)) else { return false };
-                contains(&tree, at)
+                let found = self.with_tree(path, |it, tree| {
+                    it.who(who).is_some_and(|process| contains(tree, process))
+                });
+                found == Some(true)
             }
             Condition::Forall(place, body) => {
                 (0..self.size).all(|value| self.with(*place, value, body))
@@ -111,7 +115,7 @@ impl<V: View + ?Sized> Evaluator<'_, V> {
                 let at = self.who(who)?;
                 self.view.services().of(at).leader.map(|leader| leader.0)
             }
-            Who::InState(path) => process(&self.tree(path)?),
+            Who::InState(path) => self.with_tree(path, |_, tree| process(tree))?,
         };
         named.filter(|at| *at < self.size)
     }
@@ -130,10 +134,10 @@ impl<V: View + ?Sized> Evaluator<'_, V> {
                 let fence = self.view.services().of(at).fence?;
                 i128::from(fence.0) << 64 | i128::from(fence.1)
             }
-            Number::InState(path) => match self.tree(path)? {
-                Tree::Number(number) => number.as_i128()?,
-                _ => return None,
-            },
+            Number::InState(path) => self.with_tree(path, |_, tree| match tree {
+                Tree::Number(number) => number.as_i128(),
+                _ => None,
+            })??,
             Number::Count(places, body) => self.count(places, body),
             Number::InFlight(pattern) => {
                 let (from, to) = self.ends(pattern)?;
@@ -167,8 +171,12 @@ impl<V: View + ?Sized> Evaluator<'_, V> {
         Some((end(&pattern.from)?, end(&pattern.to)?))
     }
 
-    /// Returns the part of a state, or `None` if it does not exist.
-    fn tree(&mut self, path: &StatePath) -> Option<Tree> {
+    /// Calls `read` with a part of a state. Returns `None` if the part does not exist.
+    fn with_tree<R>(
+        &mut self,
+        path: &StatePath,
+        read: impl FnOnce(&mut Self, &Tree) -> R,
+    ) -> Option<R> {
         let at = self.who(&path.of)?;
         let state = self.view.state(at)?;
         let mut here: &Tree = &state;
@@ -178,7 +186,7 @@ impl<V: View + ?Sized> Evaluator<'_, V> {
                 PathStep::Process(who) => {
                     let process = self.who(who)?;
                     match here {
-                        Tree::Object(fields) => fields.get(&format!("P{}", process + 1))?,
+                        Tree::Object(fields) => of_process(fields, process)?,
                         list => list.get(process as usize)?,
                     }
                 }
@@ -191,7 +199,7 @@ impl<V: View + ?Sized> Evaluator<'_, V> {
                 }
             };
         }
-        Some(here.clone())
+        Some(read(self, here))
     }
 
     fn is_equal(&mut self, tree: &Tree, value: &Value) -> bool {
@@ -202,7 +210,7 @@ impl<V: View + ?Sized> Evaluator<'_, V> {
                 let named = process(tree);
                 named.is_some() && named == self.who(who)
             }
-            Value::State(path) => self.tree(path).as_ref() == Some(tree),
+            Value::State(path) => self.with_tree(path, |_, other| other == tree) == Some(true),
         }
     }
 }
@@ -231,13 +239,24 @@ fn name_of(tree: &Tree) -> Option<&str> {
 /// Returns the process that a value names.
 fn process(tree: &Tree) -> Option<u32> {
     let Tree::String(text) = tree else { return None };
-    text.strip_prefix('P')?.parse::<u32>().ok()?.checked_sub(1)
+    process_of_name(text)
+}
+
+/// Returns the process with a name such as `P1`.
+fn process_of_name(name: &str) -> Option<u32> {
+    name.strip_prefix('P')?.parse::<u32>().ok()?.checked_sub(1)
+}
+
+/// Returns the field whose name is that of a process.
+fn of_process(fields: &Map<String, Tree>, process: u32) -> Option<&Tree> {
+    let mut fields = fields.iter();
+    fields.find(|(name, _)| process_of_name(name) == Some(process)).map(|(_, part)| part)
 }
 
 fn contains(tree: &Tree, at: u32) -> bool {
     match tree {
         Tree::Array(elements) => elements.iter().any(|element| process(element) == Some(at)),
-        Tree::Object(fields) => fields.contains_key(&format!("P{}", at + 1)),
+        Tree::Object(fields) => of_process(fields, at).is_some(),
         _ => false,
     }
 }

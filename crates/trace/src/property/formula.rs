@@ -112,6 +112,11 @@ impl Uses {
     pub const fn is_of_services(self) -> bool {
         !(self.failures || self.states || self.sent || self.in_flight)
     }
+
+    /// Returns true if it reads messages, in flight or sent by a step.
+    pub const fn reads_messages(self) -> bool {
+        self.sent || self.in_flight
+    }
 }
 
 /// Input that a property reads, so that an engine keeps no more.

@@ -97,6 +97,7 @@ impl PropertyJudge {
             | Kind::Suspicion { .. }
             | Kind::Crash
             | Kind::Recover
+            | Kind::Memory(_)
             | Kind::Partition(_)
             | Kind::Heal
             | Kind::End => true,

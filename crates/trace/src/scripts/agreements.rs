@@ -1,15 +1,15 @@
 //! Script forms of the commands of agreement services.
 
 use tenure_core::service::{
-    agreement, barrier, broadcast, consensus, log, membership, relayed_log, renaming, snapshot,
-    termination, wave,
+    agreement, barrier, broadcast, consensus, drinking, forum, log, membership, relayed_log,
+    renaming, resources, snapshot, spanning_tree, termination, wave,
 };
 use tenure_core::{ProcessId, Service};
 
 use super::service_command::{
     ServiceCommand, ServiceEvent, number, numeric_command, one_word, script_command,
 };
-use crate::format::{CommandData, EventData};
+use crate::format::{CommandData, EventData, MAX_PROCESSES};
 use crate::scripts::script::ScriptCommand;
 
 /// Implements [`ServiceCommand`] and [`ServiceEvent`] for agreement services: the commands that are
@@ -126,6 +126,46 @@ agreement_commands! {
     Membership of membership: words ["leave" => Leave, "join" => Join];
     Renaming of renaming: words ["rename" => Rename];
     Wave of wave: words ["explore" => Explore];
+    SpanningTree of spanning_tree: words ["build" => Build];
+    Drinking of drinking: words ["quench" => Quench],
+        parse |script_command| match (&*script_command.verb, script_command.words.as_slice()) {
+            ("thirst", [peers]) => {
+                let process = |number: &str| {
+                    let number = number.parse::<u32>().ok()?.checked_sub(1)?;
+                    (number < MAX_PROCESSES).then_some(number)
+                };
+                let peers = peers.split(',').map(|number| process(number).map(ProcessId));
+                Some(drinking::Command::Thirst { bottles: peers.collect::<Option<_>>()? })
+            }
+            _ => one_word(script_command),
+        },
+        format |command, at| match command {
+            drinking::Command::Thirst { bottles } => {
+                let peers: Vec<String> = bottles.iter().map(|it| it.number().to_string()).collect();
+                ScriptCommand { words: vec![peers.join(",")], ..script_command("thirst", at) }
+            }
+            drinking::Command::Quench => script_command("quench", at),
+        };
+    Forum of forum: words ["depart" => Depart],
+        parse |script_command| match number(script_command, "attend") {
+            Some(forum) => Some(forum::Command::Attend { forum }),
+            None => one_word(script_command),
+        },
+        format |command, at| match command {
+            forum::Command::Attend { forum } => numeric_command("attend", forum, at),
+            forum::Command::Depart => script_command("depart", at),
+        };
+    Resources of resources: words [],
+        parse |script_command| {
+            let resource = |verb| number(script_command, verb).map(resources::Resource);
+            let acquire = |resource| resources::Command::Acquire { resource };
+            let release = |resource| resources::Command::Release { resource };
+            resource("acquire").map(acquire).or_else(|| resource("release").map(release))
+        },
+        format |command, at| match command {
+            resources::Command::Acquire { resource } => numeric_command("acquire", resource.0, at),
+            resources::Command::Release { resource } => numeric_command("release", resource.0, at),
+        };
     Log of log: words [],
         parse |script_command| match (
             &*script_command.verb, script_command.peer, script_command.words.as_slice(),

@@ -61,8 +61,7 @@ impl Findings {
 
     /// Returns true if the header names a property, as promised or as violated.
     pub(super) fn is_named(&self, property: Property) -> bool {
-        let Header { promises, violates, .. } = &self.header;
-        promises.iter().chain(violates).any(|name| name == property.name())
+        self.header.names(property)
     }
 
     /// Converts a time to milliseconds (or virtual units) since the start of the trace.

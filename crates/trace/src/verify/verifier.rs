@@ -63,12 +63,16 @@ impl TraceVerifier {
         let config = MonitorConfig {
             size: header.n,
             most_inside: header.most_inside,
+            conflicts: header.conflicts(),
             fenced: header.fenced,
             strict: true,
             bypass_bounds: header.most_bypass.into_iter().collect(),
             clocks: true,
             ranks: header.ranks.clone().map(Arc::from),
+            smallest_leads: header.names(Property::SmallestLeads),
+            groups: header.names(Property::OneLeaderPerGroup),
             down: Vec::new(),
+            graph: header.network().map(Arc::new),
         };
         TraceVerifier {
             header: header.clone(),
@@ -346,7 +350,7 @@ impl TraceVerifier {
                 Property::MutualExclusion if checked => false,
                 Property::MutualExclusion if self.header.most_inside == 1 => true,
                 Property::Fencing => !checked,
-                Property::AtMost(_) | Property::Bypass(_) => true,
+                Property::AtMost(_) | Property::LocalMutualExclusion | Property::Bypass(_) => true,
                 Property::Order if self.clocks => true,
                 property => findings.is_named(property),
             };

@@ -10,16 +10,16 @@ use crate::variants::switches;
 switches! {
     NoWait = "no-wait", unsound,
         "answers a Test of a higher level at once, although its own fragment may be the same one"
-        => "", "-n 3";
+        => "7-GHS", "-n 3";
     AbsorbAnyLevel = "absorb-any-level", unsound,
         "absorbs a fragment of the same level, although its own search may have chosen that edge"
-        => "", "--topology 1-2:1,2-3:3,3-4:2";
+        => "7-GHS", "--topology 1-2:1,2-3:3,3-4:2";
     ReportEarly = "report-early", unsound,
         "reports as soon as its own test has ended, without the reports of its subtrees"
-        => "", "--topology 1-2:1,2-3:2,3-4:3";
+        => "7-GHS", "--topology 1-2:1,2-3:2,3-4:3";
     SameWeights = "same-weights", unsound,
         "ties are not broken: of equal edges each process prefers the next one clockwise"
-        => "", "-n 3";
+        => "7-GHS", "-n 3";
 }
 
 /// Rules of the algorithm under the given variants.

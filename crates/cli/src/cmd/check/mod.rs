@@ -1,8 +1,13 @@
 //! `tenure check`: explores every schedule of a small group.
 
+mod byzantine;
 mod measure;
 mod options;
+mod own_model;
 mod perform;
+mod shared_memory;
+mod stabilization;
+mod swarm;
 
 use serde_json::Value;
 use tenure_algorithms::catalogue::Parameters;
@@ -20,6 +25,12 @@ pub(crate) use options::Options;
 
 pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     let is_bare = options.is_bare()?;
+    if stabilization::is_selected(&options) {
+        return stabilization::run(&options);
+    }
+    if own_model::applies_to(&options) {
+        return run_own_model(options);
+    }
     let options = options.limited();
     let plan = Plan::of(&options)?;
     if !options.measure.is_empty() {
@@ -42,16 +53,41 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         }
         Format::Json => print_json(&report)?,
     }
-    Ok(match report.judgement() {
+    Ok(status(&report))
+}
+
+/// Returns the exit status for the judgement of a report.
+fn status(report: &Report) -> Status {
+    match report.judgement() {
         Judgement::Holds => Status::Success,
         Judgement::Violated => Status::Violated,
         Judgement::Incomplete => Status::Incomplete,
-    })
+    }
+}
+
+/// Checks an algorithm with a model of its own and prints the report.
+fn run_own_model(options: Options) -> Result<Status, Failure> {
+    let options = options.limited();
+    let report = perform(&options)?;
+    if options.trace.is_some() && report.shortest().is_none() {
+        eprintln!("no violation found: no trace was written");
+    }
+    match options.format {
+        Format::Text => {
+            let found = format!("{report:.columns$}", columns = width());
+            print(&wrap_lines(&(found + &limit_hint(&options, &report))))?;
+        }
+        Format::Json => print_json(&report)?,
+    }
+    Ok(status(&report))
 }
 
 /// Returns the JSON output of a check, or of the first measure of a measurement.
 pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
-    if options.measure.is_empty() {
+    if stabilization::is_selected(options) {
+        return stabilization::data(options);
+    }
+    if options.measure.is_empty() || own_model::applies_to(options) {
         return serde_json::to_value(perform(options)?).map_err(Failure::environment);
     }
     measure::data(&Plan::of(options)?)
@@ -59,6 +95,9 @@ pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
 
 /// Runs the search and writes the counterexample, if there is one, to the file of `--trace`.
 fn perform(options: &Options) -> Result<Report, Failure> {
+    if let Some(report) = own_model::search(options) {
+        return report;
+    }
     let plan = Plan::of(options)?;
     let report = plan.search(true)?;
     plan.save_counterexample(&report)?;
@@ -67,7 +106,10 @@ fn perform(options: &Options) -> Result<Report, Failure> {
 
 /// Runs the search without a progress line.
 pub(crate) fn report_without_progress(options: &Options) -> Result<Report, Failure> {
-    Plan::of(options)?.search(false)
+    match own_model::search(options) {
+        Some(report) => report,
+        None => Plan::of(options)?.search(false),
+    }
 }
 
 /// Options of a check, with the card of their algorithm.
@@ -85,12 +127,13 @@ impl<'a> Plan<'a> {
                 "--ids random is not supported by check: list the ranks, as in --ids 2,3,1",
             ));
         }
-        // Timeouts are derived from the latency bound, which is at least one unit.
+        // Timeouts are derived from the bounds; that on latency is at least one unit.
         let longest = options.latency.as_ref().map_or(1, |latency| (*latency.end()).max(1));
-        let delay = u64::from(longest) * TICKS_PER_UNIT;
+        let [latency, step] =
+            [longest, *options.step.end()].map(|units| u64::from(units) * TICKS_PER_UNIT);
         // Messages are never so late that more than one heartbeat number must be distinguished.
-        let drift_ppm = options.drift;
-        let parameters = Parameters { rounds: 1, delay, drift_ppm, ..options.group.parameters()? };
+        let parameters = Parameters { rounds: 1, ..options.group.parameters()? };
+        let parameters = parameters.bounded(latency, step, options.drift);
         let card =
             tenure_instances::card(&options.algorithm, &parameters).map_err(Failure::usage)?;
         Ok(Plan { options, parameters, card })
@@ -106,6 +149,7 @@ impl<'a> Plan<'a> {
         let mut config = check_config(options, card, parameters.size);
         config.own = options.own.parse_for(card, &*algorithm, parameters.size)?;
         config.fairness = options.fairness.into();
+        config.search.swarm = options.swarm.config(&properties)?;
         config.search.on_progress = shows_progress.then(progress_line).flatten();
         let checked = algorithm.check(&config, &properties, &parameters.ranks);
         checked.map_err(search_failure)
@@ -165,6 +209,8 @@ impl<'a> Plan<'a> {
             unused.push("--recover");
         }
         let is_whole = report.limit.is_none() && report.counterexamples.is_empty();
+        let own = [("--ticket-max", options.ticket_max), ("--liars", options.liars)];
+        unused.extend(own.iter().filter(|(_, given)| given.is_some()).map(|(option, _)| *option));
         if options.term_max.is_some() && is_whole && !report.has_terms {
             unused.push("--term-max");
         }
@@ -175,12 +221,13 @@ impl<'a> Plan<'a> {
             unused.push("--when-full");
         }
         let timing = options.group.timing().unwrap_or(card.timing);
-        // Outside synchronous time a timer fires at any time.
+        // Outside synchronous time a timer fires at any time. In rounds, a message takes one round.
         if timing != Timing::Synchronous {
             let given = [
                 ("--latency", options.latency.is_some()),
+                ("--step", *options.step.end() > 0),
                 ("--drift", options.drift > 0),
-                ("--timeout", !options.group.timeout.is_empty()),
+                ("--timeout", timing < Timing::Synchronous && !options.group.timeout.is_empty()),
             ];
             unused.extend(given.iter().filter(|(_, given)| *given).map(|(option, _)| *option));
         }
@@ -195,7 +242,7 @@ impl<'a> Plan<'a> {
         let (group, name) = (&options.group, &options.algorithm);
         let timing = group.timing().unwrap_or(card.timing);
         let is_selected = !options.property.is_empty() || !options.own.is_empty();
-        if timing == Timing::Synchronous || card.clocked.is_empty() || is_selected {
+        if timing >= Timing::Synchronous || card.clocked.is_empty() || is_selected {
             return Ok(String::new());
         }
         let names: Vec<&str> = card.clocked.iter().map(|promise| promise.name()).collect();
@@ -284,6 +331,7 @@ fn limit_hint(options: &Options, report: &Report) -> String {
         less("-n", report.size.into(), 2);
     }
     less("--term-max", report.bounds.term_max.unwrap_or(0), 0);
+    less("--ticket-max", report.bounds.ticket_max.unwrap_or(0), 1);
     less("--in-flight", report.bounds.in_flight.map_or(0, |most| most as u64), 1);
     let smaller = match smaller.is_empty() {
         true => String::new(),

@@ -13,12 +13,13 @@ use tenure_core::{Card, Property, Requirement, Service, Timing};
 use tenure_sim::{Entries as Numbers, Processes, parse_drift};
 use tenure_trace::Action;
 
-use super::measure;
+use super::swarm::SwarmOptions;
+use super::{measure, stabilization};
 use crate::cmd::duration;
 use crate::cmd::failure::Failure;
 use crate::cmd::group::{EntriesOption, GroupOptions, parse_positive, parse_threads};
 use crate::cmd::machine;
-use crate::cmd::name_parser::algorithm;
+use crate::cmd::name_parser::checkable;
 use crate::cmd::output::Format;
 use crate::cmd::own_property::OwnPropertyOptions;
 use crate::cmd::property::{self, parser_with_bound};
@@ -30,7 +31,7 @@ Examples:
   tenure check coordinated:bully --partition 1 --trace harm.ndjson
   tenure check central --never 'inside(P1) & inside(P3)'
   tenure check chang-roberts -n 4 --ids 4,3,2,1 --measure messages
-  tenure check lamport -n 3 --channel reordered --beyond-assumptions";
+  tenure check bully -n 2 --latency 0..1 --step 0..1 --drift 0.2";
 
 /// Explore every schedule of a small group, within stated budgets of faults
 ///
@@ -49,14 +50,20 @@ Examples:
 #[command(mut_arg("n", default_size), after_help = EXAMPLES)]
 pub(crate) struct Options {
     /// Algorithm to check; `tenure list` shows all
-    #[arg(value_parser = algorithm(), hide_possible_values = true)]
+    #[arg(value_parser = checkable(), hide_possible_values = true)]
     pub(crate) algorithm: String,
     #[command(flatten)]
     pub(crate) group: GroupOptions,
-    /// Latency of a message in synchronous mode, in whole units
-    #[arg(long, value_name = "A..B", value_parser = latency)]
+    /// Bounds on the latency of a message in synchronous mode, in whole units [default: 0..1]
+    #[arg(long, value_name = "A..B", value_parser = whole_units)]
     #[arg(help_heading = "Network and time")]
     pub(crate) latency: Option<RangeInclusive<u32>>,
+    /// Bounds on the duration of a step of a process in synchronous mode, in whole units. The
+    /// messages of a step leave and its timers start at its end, and the steps of a process follow
+    /// one another
+    #[arg(long, value_name = "A..B", value_parser = whole_units, default_value = "0")]
+    #[arg(help_heading = "Network and time")]
+    pub(crate) step: RangeInclusive<u32>,
     /// Maximum clock drift in synchronous mode: 0.01 is one percent. Each timer fires at any whole
     /// unit that a clock within this bound can show; set timeouts in more units for a finer drift.
     /// In the other modes timers fire at any time, which includes every drift
@@ -92,6 +99,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "K", default_value_t = 0)]
     #[arg(help_heading = "Faults")]
     pub(crate) false_suspicion: u32,
+    /// Number of generals that lie, of byzantine-generals [default: 1]
+    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u32).range(..=4))]
+    #[arg(help_heading = "Faults")]
+    pub(crate) liars: Option<u32>,
     /// Let recovered processes start a new session, as real nodes do: each peer is notified at any
     /// time that the process crashed, and then that it is alive, whatever the failure detectors
     /// report
@@ -120,6 +131,20 @@ pub(crate) struct Options {
     #[arg(conflicts_with_all = ["property", "never", "always", "eventually", "leads_to"])]
     #[arg(help_heading = "Properties and output")]
     pub(crate) measure: Vec<MeasureConfig>,
+    #[command(flatten)]
+    pub(crate) swarm: SwarmOptions,
+    /// Start in every state, to judge self-stabilization: any (machines that read the states of
+    /// their neighbours, as in the paper) or any-with-messages (processes, with any message on each
+    /// link). For dijkstra-ring, dijkstra-four-state and dijkstra-three-state; the properties are
+    /// closure and convergence, and the measure is moves
+    #[arg(long, value_name = "STATES", hide_possible_values = true)]
+    #[arg(help_heading = "Workload")]
+    pub(crate) from: Option<stabilization::FromOption>,
+    /// Number of states of a machine of dijkstra-ring, with --from [default: the number of
+    /// machines, and twice as many with messages]
+    #[arg(long, value_name = "K", requires = "from")]
+    #[arg(help_heading = "Workload")]
+    pub(crate) states: Option<u8>,
     /// Merge states that differ only by a symmetry of the processes
     #[arg(long, value_enum, default_value_t)]
     #[arg(help_heading = "Search")]
@@ -164,6 +189,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "T")]
     #[arg(help_heading = "Search")]
     pub(crate) term_max: Option<u64>,
+    /// Declared bound on the tickets of the bakery: states with a higher one are cut [default: 4]
+    #[arg(long, value_name = "T", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(help_heading = "Search")]
+    pub(crate) ticket_max: Option<u32>,
     /// Write the shortest counterexample to this file, as a trace; with --measure, the schedule of
     /// the maximum of the first measure
     #[arg(long, value_name = "FILE")]
@@ -184,13 +213,15 @@ fn supported_properties() -> impl Iterator<Item = Property> {
     };
     let known =
         LOCK_AND_ELECTION_PROPERTIES.into_iter().chain(Property::ALL.into_iter().filter(agreed));
+    let known = known.chain([Property::Closure, Property::Convergence]);
     known.chain(tenure_instances::own_properties(Service::Office))
 }
 
 /// Properties of locks and elections that the checker supports.
-const LOCK_AND_ELECTION_PROPERTIES: [Property; 17] = [
+const LOCK_AND_ELECTION_PROPERTIES: [Property; 20] = [
     Property::MutualExclusion,
     Property::AtMost(1),
+    Property::LocalMutualExclusion,
     Property::DeadlockFreedom,
     Property::StarvationFreedom,
     Property::Progress,
@@ -202,6 +233,8 @@ const LOCK_AND_ELECTION_PROPERTIES: [Property; 17] = [
     Property::Validity,
     Property::OneLeaderAtATime,
     Property::OneLeaderPerTerm,
+    Property::SmallestLeads,
+    Property::OneLeaderPerGroup,
     Property::FreshTerms,
     Property::SteadyLeader,
     Property::Cost,
@@ -312,6 +345,14 @@ impl Options {
         Ok(format!("{self:?}") == format!("{:?}", Options::of(&self.algorithm)?))
     }
 
+    /// Returns the name of the first option that differs from that of `other`.
+    pub(super) fn first_difference(&self, other: &Options) -> Option<String> {
+        let [these, others] = [self, other].map(|options| format!("{options:#?}"));
+        let (line, _) = these.lines().zip(others.lines()).find(|(one, other)| one != other)?;
+        let field = line.trim().split(':').next().unwrap_or_default();
+        Some(field.replace('_', "-"))
+    }
+
     /// Adds the default limits of memory and time, so that no search must be killed.
     pub(crate) fn limited(mut self) -> Self {
         self.group = self.group.with_default_size(DEFAULT_CHECK_SIZE);
@@ -343,7 +384,7 @@ impl Options {
             };
             // Outside the synchronous model a timer fires at any time.
             let timing = self.group.timing().unwrap_or(card.timing);
-            let promised = card.promised((timing == Timing::Synchronous).then_some(self.drift));
+            let promised = card.promised((timing >= Timing::Synchronous).then_some(self.drift));
             let own = tenure_instances::own_properties(card.service);
             return Ok(promised.filter(by_default).chain(own).collect());
         }
@@ -414,7 +455,7 @@ impl Options {
 
 /// Default number of processes: three show the behaviour of most algorithms, and four have too many
 /// schedules for many of them.
-const DEFAULT_CHECK_SIZE: u32 = 3;
+pub(super) const DEFAULT_CHECK_SIZE: u32 = 3;
 
 /// Sets the default size, unless an option may determine it.
 fn default_size(n: Arg) -> Arg {
@@ -424,7 +465,8 @@ fn default_size(n: Arg) -> Arg {
     n.default_value("3").default_value_ifs(listed).hide_default_value(true)
 }
 
-fn latency(text: &str) -> Result<RangeInclusive<u32>, String> {
+/// Parses a range of whole units of time.
+fn whole_units(text: &str) -> Result<RangeInclusive<u32>, String> {
     let fault = || "expected whole units, such as 1 or 0..1".to_owned();
     let (least, most) = text.split_once("..").unwrap_or((text, text));
     let least = least.parse().map_err(|_| fault())?;
@@ -474,8 +516,8 @@ mod tests {
         assert_eq!(size("2G"), Ok(2 << 30));
         assert_eq!(size("512"), Ok(512));
         assert!(size("2T").is_err() && size("G").is_err());
-        assert_eq!(latency("0..2"), Ok(0..=2));
-        assert_eq!(latency("1"), Ok(1..=1));
-        assert!(latency("2..1").is_err() && latency("0.5").is_err());
+        assert_eq!(whole_units("0..2"), Ok(0..=2));
+        assert_eq!(whole_units("1"), Ok(1..=1));
+        assert!(whole_units("2..1").is_err() && whole_units("0.5").is_err());
     }
 }

@@ -20,14 +20,21 @@ const DEFAULT_TERM_MAX: u64 = 2;
 /// Builds the configuration of the checker. The card determines the options that are not given.
 pub(super) fn check_config(options: &Options, card: &Card, size: u32) -> CheckConfig {
     let (group, is_reduced) = (&options.group, options.reduce == Reduce::Auto);
-    let is_synchronous = group.timing().unwrap_or(card.timing) == Timing::Synchronous;
+    let timing = group.timing().unwrap_or(card.timing);
+    let latency = match timing {
+        Timing::Rounds => Some(1..=1),
+        Timing::Synchronous => Some(options.latency.clone().unwrap_or(0..=1)),
+        Timing::Partial | Timing::Asynchronous => None,
+    };
     let mut config = CheckConfig::new(&card.name, card.service, size);
     config.model = ModelConfig {
         entries: options.entries(size),
         initiators: group.initiators().map(<[_]>::to_vec),
         order: group.order().unwrap_or(card.order),
-        latency: is_synchronous.then(|| options.latency.clone().unwrap_or(0..=1)),
-        drift_ppm: options.drift,
+        latency,
+        rounds: timing == Timing::Rounds,
+        step: if timing == Timing::Rounds { 0..=0 } else { options.step.clone() },
+        drift_ppm: if timing == Timing::Rounds { 0 } else { options.drift },
         has_detectors: card.detection != Detection::None,
         detects_restarts: options.new_sessions,
         application_messages: options.app_messages,
@@ -53,6 +60,7 @@ pub(super) fn check_config(options: &Options, card: &Card, size: u32) -> CheckCo
         shifts_timestamps: is_reduced,
         ample: is_reduced && card.topology == Topology::UnidirectionalRing,
         exact: options.exact,
+        swarm: None,
         threads: options.threads,
         limits: Limits {
             states: options.max_states.map(NonZeroU64::get),

@@ -25,8 +25,6 @@ pub(crate) enum QuorumsOption {
 pub(crate) struct OwnQuorums {
     /// Value as the user wrote it.
     text: String,
-    /// Quorums in the order of their lines.
-    sets: Vec<ProcessSet>,
     quorums: Arc<Quorums>,
 }
 
@@ -71,7 +69,7 @@ impl QuorumsOption {
                 let members = |set: &ProcessSet| {
                     set.iter().map(|it| it.number().to_string()).collect::<Vec<_>>().join(",")
                 };
-                own.sets.iter().map(members).collect::<Vec<_>>().join("/")
+                own.quorums.listed().iter().map(members).collect::<Vec<_>>().join("/")
             }
         }
     }
@@ -86,21 +84,22 @@ impl FromStr for QuorumsOption {
             return Ok(QuorumsOption::Kind(kind));
         }
         let is_inline = |byte: u8| byte.is_ascii_digit() || b",/".contains(&byte);
-        let sets = if text.bytes().all(is_inline) && text.contains(',') {
-            read(&text.replace('/', "\n"))
+        let quorums = if text.bytes().all(is_inline) && text.contains(',') {
+            text.parse::<Quorums>()
         } else if is_path(text) {
-            let listed = read(&read_text(Path::new(text))?);
-            listed.map_err(|message| format!("{text}:{message}"))
+            let sets = read(&read_text(Path::new(text))?);
+            let sets = sets.map_err(|message| format!("{text}:{message}"))?;
+            let members = sets.iter().flat_map(ProcessSet::iter);
+            let size = members.map(ProcessId::number).max().unwrap_or(0);
+            Quorums::with_sets(size, &sets)
         } else {
             let names: Vec<&str> = QUORUMS.iter().map(|(name, _)| *name).collect();
             let names = names.join(", ");
             return Err(format!("expected {names}, quorums such as 1,2/2,3/1,3, or a file"));
-        }?;
-        let members = sets.iter().flat_map(ProcessSet::iter);
-        let size = members.map(ProcessId::number).max().unwrap_or(0);
-        let quorums = Quorums::with_sets(size, &sets).map_err(|error| error.to_string())?;
+        };
+        let quorums = quorums.map_err(|error| error.to_string())?;
         let (text, quorums) = (text.to_owned(), Arc::new(quorums));
-        Ok(QuorumsOption::Own(OwnQuorums { text, sets, quorums }))
+        Ok(QuorumsOption::Own(OwnQuorums { text, quorums }))
     }
 }
 
@@ -150,7 +149,7 @@ mod tests {
         let error = |text: &str| text.parse::<QuorumsOption>().unwrap_err();
         assert_eq!(error("1,2/3,4"), "the quorums P1 P2 and P3 P4 do not intersect");
         assert_eq!(error("1,2/2,4"), "P3 is in no quorum");
-        assert_eq!(error("1,0"), "1: expected numbers of processes, found '0'");
+        assert_eq!(error("1,0"), "expected quorums such as 1,2/2,3/1,3, found '0'");
         assert!(error("round").starts_with("expected pairs, fpp"));
         assert_eq!(read("1 2 # first\n\nP2,P3\n").unwrap().len(), 2);
         assert_eq!(read("1 2\n1 x\n").unwrap_err(), "2: expected numbers of processes, found 'x'");

@@ -69,9 +69,9 @@ pub(crate) struct Options {
     #[arg(long, requires = "variant")]
     #[arg(help_heading = "Cluster")]
     pub(super) allow_mistakes: bool,
-    /// Quorum system of a lock that uses quorums: pairs, fpp, grid, majority or tree [default:
-    /// grid]
-    #[arg(long, value_name = "NAME")]
+    /// Quorum system of a lock that uses quorums: pairs, fpp, grid, majority, tree, quorums such as
+    /// 1,2/2,3/1,3, or a file with one quorum a line [default: grid]
+    #[arg(long, value_name = "NAME|FILE")]
     #[arg(help_heading = "Cluster")]
     pub(super) quorums: Option<String>,
     /// Tree of a lock that uses one: star, path, heap, edges 1-2,1-3, or a file [default: star]

@@ -13,7 +13,7 @@ use super::analysis::Coordinator;
 use super::options::Options;
 use super::schedule::{Action, ActionKind, PartitionSpec, Target, TargetAt};
 use crate::cmd::failure::Failure;
-use crate::cmd::graph::TreeOption;
+use crate::cmd::graph::{QuorumsOption, TreeOption};
 use crate::cmd::name_parser::describe_mismatch;
 
 /// Upper bound on nodes: more of them measure the machine rather than the algorithm.
@@ -133,8 +133,9 @@ fn service(options: &Options) -> (bool, Service) {
 
 fn service_of(options: &Options, mutex: String, election: String) -> Service {
     let Options { variant, allow_mistakes, quorums, tree, topology, .. } = options.clone();
+    // `validate` reports errors of all three.
     let quorums = quorums.unwrap_or_else(|| "grid".to_owned());
-    // `validate` reports errors of both.
+    let quorums = quorums.parse().map_or(quorums, |it: QuorumsOption| it.without_file());
     let tree = tree.unwrap_or_else(|| "star".to_owned());
     let tree = tree.parse().map_or(tree, |tree: TreeOption| tree.without_file());
     let graph = topology.and_then(|topology| topology.graph(options.size()).ok());
@@ -157,6 +158,12 @@ fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
         let tree: Result<TreeOption, String> = text.parse();
         tree.map_err(|error| {
             Failure::usage(format!("invalid value '{text}' for --tree: {error}"))
+        })?;
+    }
+    if let Some(text) = &options.quorums {
+        let quorums: Result<QuorumsOption, String> = text.parse();
+        quorums.map_err(|error| {
+            Failure::usage(format!("invalid value '{text}' for --quorums: {error}"))
         })?;
     }
     if let Some(topology) = &options.topology {
@@ -441,6 +448,8 @@ mod tests {
             ("--mutex coordinated:bully --election chang-roberts", "do not match"),
             ("--mutex maekawa --quorums round", "grid"),
             ("--mutex maekawa --quorums fpp", "plane"),
+            ("--mutex maekawa --quorums 1,2/3,4 -n 4", "P1 P2 and P3 P4 do not intersect"),
+            ("--mutex maekawa --quorums 1,2/2,3/1,3 -n 4", "expected 4"),
             ("--mutex raymond --tree oak", "heap"),
             ("--mutex ricart-agrawala --variant quick", "reference"),
             ("--mutex coordinated:raft --variant quick", "pre-vote"),

@@ -135,7 +135,9 @@ pub(crate) struct RunOptions {
     #[arg(allow_hyphen_values = true)]
     #[arg(help_heading = "Faults")]
     pub(crate) duplicate: Chance,
-    /// Crash a process at a time, 3@10; at its n-th message, 3@message:4; in its n-th entry,
+    /// Crash a process at a time, 3@10; at its n-th message, 3@message:4; in the middle
+    /// of its n-th step that sends messages, each of which is then lost with probability 1/2,
+    /// 3@sending:2; in its n-th entry,
     /// 3@inside:2, or some time later, 3@inside:2+0.5; in its n-th wait, 3@waiting:1; in its n-th
     /// step that saves state, 3@saving:1 before the save (a partial save is discarded) or 3@saved:1
     /// after the save and before its effects leave; repeatable

@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::{
-    Card, Detection, ProcessId, Property, Rank, Requirement, Service, TICKS_PER_UNIT, Timing,
-    Topology,
+    Card, Detection, ProcessId, Property, Rank, Requirement, Service, Timing, Topology,
 };
 use tenure_instances::{AnyAlgorithm, Run, Steering, TraceHeader, TraceOutput};
 use tenure_sim::{
@@ -130,7 +129,10 @@ impl Plan {
                 let locking = locking(options, self.size())?;
                 let entries = proposals(options, &locking.entries, self.size());
                 let pattern = Pattern::Closed { think: Distribution::ZERO };
-                Workload::locking(Locking { pattern, entries, hold: Distribution::ZERO })
+                // Users of other services give nothing back.
+                let holds = matches!(service, Service::Drinking | Service::Forum);
+                let hold = if holds { locking.hold } else { Distribution::ZERO };
+                Workload::locking(Locking { pattern, entries, hold })
             }
             _ => {
                 let workload = Workload::locking(locking(options, self.size())?);
@@ -252,6 +254,16 @@ impl Plan {
         self
     }
 
+    /// Keeps vector clocks only if they decide a property whose violation is a failure. Otherwise
+    /// reports lack the findings on the order of entries.
+    pub(crate) fn with_counted_clocks_only(mut self) -> Self {
+        let ordered = [Property::Order, Property::OrderWithMessages];
+        if !ordered.into_iter().any(|property| self.counts(property)) {
+            self.settings.instrumentation.order = Tracking::Never;
+        }
+        self
+    }
+
     /// Returns the settings that are common to all runs.
     pub(crate) fn common(&self) -> &Settings {
         &self.settings
@@ -284,8 +296,19 @@ impl Plan {
         to: Option<TraceTo<'_>>,
         controls: Controls<'_>,
     ) -> Result<Report, Failure> {
-        let path = to.map_or(Path::new("a trace"), |to| to.path);
         let algorithm = self.algorithm(&settings)?;
+        self.run_algorithm(&*algorithm, settings, to, controls)
+    }
+
+    /// Performs the run of an algorithm that [`Plan::algorithm`] returned for these settings.
+    pub(crate) fn run_algorithm(
+        &self,
+        algorithm: &dyn AnyAlgorithm,
+        settings: Settings,
+        to: Option<TraceTo<'_>>,
+        controls: Controls<'_>,
+    ) -> Result<Report, Failure> {
+        let path = to.map_or(Path::new("a trace"), |to| to.path);
         let trace = to.map(|TraceTo { path, states }| {
             let file = File::create(path).map_err(|error| write_failure(path, &error))?;
             Ok(TraceOutput {
@@ -417,8 +440,8 @@ fn proposals(options: &RunOptions, entries: &Entries, size: u32) -> Entries {
 
 /// Sets the delays from which timeouts are derived.
 fn parameters(parameters: Parameters, settings: &Settings) -> Parameters {
-    let drift_ppm = settings.time.drift_ppm;
-    Parameters { delay: longest_delay(settings), drift_ppm, ..parameters }
+    let (latency, step) = longest_message_and_step(settings);
+    parameters.bounded(latency, step, settings.time.drift_ppm)
 }
 
 fn ranks(settings: &Settings, otherwise: &Parameters) -> Arc<[Rank]> {
@@ -429,9 +452,9 @@ fn ranks(settings: &Settings, otherwise: &Parameters) -> Arc<[Rank]> {
     }
 }
 
-/// Returns the longest time until a message is handled, including the steps of all other processes,
-/// as measured by the fastest clock. Unbounded distributions count as ten times their mean.
-fn longest_delay(settings: &Settings) -> u64 {
+/// Returns the longest latency of a message and the longest step, in ticks. Unbounded distributions
+/// count as ten times their mean.
+fn longest_message_and_step(settings: &Settings) -> (u64, u64) {
     let longest = |span: &Distribution| match *span {
         Distribution::Exponential { mean } => mean.saturating_mul(10),
         Distribution::LogNormal { median, .. } => median.saturating_mul(10),
@@ -441,12 +464,7 @@ fn longest_delay(settings: &Settings) -> u64 {
         Latency::Same(span) => longest(span),
         Latency::Links(spans) => spans.iter().map(longest).max().unwrap_or(0),
     };
-    let steps = longest(&settings.time.step).saturating_mul(u64::from(settings.size) + 1);
-    let latency = latency.saturating_mul(settings.network.longest_route());
-    let delay = latency.saturating_add(steps).min(1 << 40);
-    let drift = u64::from(settings.time.drift_ppm);
-    let fast = delay * (TICKS_PER_UNIT + drift) / (TICKS_PER_UNIT - drift.min(999_999));
-    fast.max(1)
+    (latency.saturating_mul(settings.network.longest_route()), longest(&settings.time.step))
 }
 
 /// Converts an error of the simulator into a failure in terms of the command line.

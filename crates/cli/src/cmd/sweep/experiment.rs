@@ -63,7 +63,7 @@ impl Experiment {
                 }
                 let service = set_defaults(&mut options, algorithm);
                 let (plan, refused) = match build(algorithm, &options) {
-                    Ok(plan) => (Some(plan), None),
+                    Ok(plan) => (Some(plan.with_counted_clocks_only()), None),
                     Err(failure) if failure.status == Status::Usage => {
                         let reason = failure.to_string();
                         first_refusal.get_or_insert(failure);

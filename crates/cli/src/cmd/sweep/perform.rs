@@ -99,9 +99,15 @@ fn part(
     interrupt: &Interrupt,
 ) -> Result<Part, Failure> {
     let mut part = Part { point, cell: Cell::default(), raw: Vec::new(), interrupted: false };
+    // The configuration depends on the seed only if ranks are drawn.
+    let fixed = (!plan.draws_ids()).then(|| plan.algorithm(plan.common())).transpose()?;
     for number in numbers {
         let settings = plan.settings(seed.wrapping_add(number));
-        let report = plan.run(settings, None, Controls::new().stopped_by(interrupt.flag()))?;
+        let controls = Controls::new().stopped_by(interrupt.flag());
+        let report = match &fixed {
+            Some(algorithm) => plan.run_algorithm(&**algorithm, settings, None, controls)?,
+            None => plan.run(settings, None, controls)?,
+        };
         if report.ended == EndReason::Stopped {
             part.interrupted = true;
             break;

@@ -19,6 +19,7 @@ use crate::cmd::failure::{Failure, Status};
 use crate::cmd::graph::option_with_file;
 use crate::cmd::group::GroupOptions;
 use crate::cmd::output::{Format, print, print_json};
+use crate::cmd::own_model_card;
 use crate::cmd::own_monitors;
 use crate::cmd::property::parser as property_parser;
 
@@ -86,6 +87,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         (None, Some(own)) => own.property(),
         (None, None) => violated(&trace, &options.file)?,
     };
+    reject_own_model(&trace.header)?;
     let parameters = parameters(&trace.header)?;
     let directory = tempfile::tempdir().map_err(Failure::environment)?;
     let (mut merged, schedule) = replay(options.engine, &trace, &parameters, directory.path())?;
@@ -223,6 +225,17 @@ fn violated(trace: &Trace, file: &Path) -> Result<Property, Failure> {
     first.map(|found| found.property).ok_or_else(|| {
         Failure::usage("this run violates no property: use a trace of `tenure check --trace`")
     })
+}
+
+/// Rejects the trace of an algorithm that only the checker runs, with the command that finds it
+/// again.
+fn reject_own_model(header: &Header) -> Result<(), Failure> {
+    let Header { algorithm, replay, .. } = header;
+    if own_model_card::names().all(|name| name != algorithm) {
+        return Ok(());
+    }
+    let command = replay.clone().unwrap_or_else(|| format!("tenure check {algorithm}"));
+    Err(Failure::usage(format!("only the checker runs {algorithm}: repeat `{command}`")))
 }
 
 /// Returns the parameters of the algorithm, from the header of a trace.

@@ -43,6 +43,9 @@ fn offices() -> Vec<Name> {
     let locks = MUTEXES.iter().map(|lock| ((*lock).to_owned(), "raft"));
     let below = ["raft", "bully"].map(|election| (format!("coordinated:{election}"), election));
     let elections = ELECTIONS.iter().map(|election| ("central".to_owned(), *election));
+    // An election in synchronous rounds is no part of an office.
+    let elections =
+        elections.filter(|(lock, election)| office_card(lock, election, &parameters()).is_ok());
     below.into_iter().chain(locks).chain(elections).collect()
 }
 

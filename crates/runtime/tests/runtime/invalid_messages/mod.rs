@@ -16,6 +16,9 @@ use self::world::{Due, Service, SplitMix64, World};
 
 const SIZE: u32 = 3;
 
+/// Algorithms without a message that is invalid: their messages carry no values, or any values.
+const ANY_IS_VALID: [&str; 2] = ["dining-philosophers", "floodset"];
+
 /// Returns the names of all algorithms in the catalogue, and some of them with the adapter for
 /// ordered channels.
 fn algorithms() -> impl Iterator<Item = String> {
@@ -69,6 +72,7 @@ struct SendVariants {
 
 impl Attack for SendVariants {
     fn attack<P: Algorithm>(&self, config: P::Config, service: Service<P>) -> Vec<String> {
+        let may_reject = !ANY_IS_VALID.contains(&P::card(&config, SIZE).name.as_ref());
         let mut world = booted(config, service, 1);
         let mut failures = Vec::new();
         let mut rejected = 0;
@@ -106,7 +110,7 @@ impl Attack for SendVariants {
         if !world.is_served(1) {
             failures.push("correct processes are not served".into());
         }
-        if self.is_validated && rejected == 0 {
+        if self.is_validated && may_reject && rejected == 0 {
             failures.push("no message was rejected".into());
         }
         failures

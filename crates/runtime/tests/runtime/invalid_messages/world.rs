@@ -49,9 +49,13 @@ impl<P: Election> Service<P> {
 }
 
 impl<P: Agreement + Algorithm> Service<P> {
-    /// Returns the service of an agreement algorithm. `None` if its users have no command.
+    /// Returns the service of an agreement algorithm. `None` if its users have no command, or must
+    /// release a resource before others are served.
     pub(crate) fn agreement(config: &P::Config, size: u32) -> Option<Self> {
         let service = P::card(config, size).service;
+        if matches!(service, tenure_core::Service::Drinking | tenure_core::Service::Resources) {
+            return None;
+        }
         let ask = User::first_command(&UserConfig { service, at: ProcessId(0), size, times: 1 })?;
         Some(Service { ask, leave: None, serves: |_| true })
     }

@@ -9,12 +9,13 @@ use tenure_algorithms::agreement::raft_log::{self, RaftLog};
 use tenure_algorithms::agreement::{Echo, echo};
 use tenure_algorithms::catalogue::{Configured, Parameters};
 use tenure_algorithms::election::{
-    Bully, ChangRoberts, EchoElection, GallagerHumbletSpira, HirschbergSinclair, bully,
-    chang_roberts, echo_election, gallager_humblet_spira, hirschberg_sinclair,
+    Bully, ChangRoberts, EchoElection, GallagerHumbletSpira, HirschbergSinclair, Invitation,
+    Peterson, bully, chang_roberts, echo_election, gallager_humblet_spira, hirschberg_sinclair,
+    invitation, peterson,
 };
 use tenure_algorithms::mutex::{
-    CarvalhoRoucairol, Lamport, NaimiTrehel, NishioLiManning, Raymond, carvalho_roucairol, lamport,
-    raymond,
+    CarvalhoRoucairol, DiningPhilosophers, Lamport, NaimiTrehel, NishioLiManning, Raymond,
+    carvalho_roucairol, dining_philosophers, lamport, raymond,
 };
 use tenure_core::tree::Shape;
 use tenure_core::{Graph, Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT};
@@ -141,11 +142,32 @@ fn on_graphs() -> Vec<Picture> {
         gallager_humblet_spira::Config { graph: Arc::new(graph), variants: Variants::none() }
     };
     let merge = story::<GallagerHumbletSpira>("gallager-humblet-spira", &fragments, line);
+    let config = move |group: Group| dining_philosophers::Config::of(ring(group));
+    let forks = golden("dining_philosophers");
+    let dining = story::<DiningPhilosophers>("dining-philosophers", &forks, config);
+    let mut dining = dining("ring");
+    (dining.header.most_inside, dining.header.fenced) = (4, false);
     let right = Direction::Right;
     vec![
         picture("gallager-humblet-spira", merge("two_fragments"), right, &["level"]),
         picture("echo", echo("ring"), right, &[]),
+        picture("dining-philosophers", dining, right, &[]),
         picture("echo-election", extinction("extinction"), right, &["rank"]),
+    ]
+}
+
+/// Returns further elections that the book shows.
+fn more_elections() -> Vec<Picture> {
+    let golden = |folder: &str| format!("{GOLDEN}/{folder}");
+    let (rings, groups) = (golden("peterson"), golden("invitation"));
+    let plain = |group: Group| peterson::Config::plain(group.size());
+    let ring = story::<Peterson>("peterson", &rings, plain);
+    let plain = |group: Group| invitation::Config::plain(group.size(), TICKS_PER_UNIT);
+    let groups = story::<Invitation>("invitation", &groups, plain);
+    let right = Direction::Right;
+    vec![
+        picture("peterson", ring("winner_sees_itself"), right, &["rank"]),
+        picture("invitation", groups("merge"), right, &[]),
     ]
 }
 
@@ -209,7 +231,8 @@ impl Logs {
 /// Draws every picture and returns it with its name.
 fn drawn() -> Vec<(&'static str, String)> {
     let logs = LOGS.iter().map(|logs| (logs.name, logs.svg()));
-    let all = pictures().into_iter().chain(more_locks()).chain(on_graphs());
+    let plain = pictures().into_iter().chain(more_locks()).chain(more_elections());
+    let all = plain.chain(on_graphs());
     all.map(|picture| (picture.name, picture.svg())).chain(logs).collect()
 }
 

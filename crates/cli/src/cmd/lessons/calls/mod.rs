@@ -7,6 +7,7 @@ mod couriers;
 mod detector;
 mod generals;
 mod late;
+mod perfect_detector;
 mod preset_clocks;
 mod race;
 mod record;
@@ -29,6 +30,7 @@ pub(super) fn call(name: &str, arguments: &Value) -> Result<ActionResult, String
         "detector" => parse_and_call(arguments, detector::count_mistakes),
         "generals" => parse_and_call(arguments, generals::attacks),
         "late-write" => parse_and_call(arguments, late::write),
+        "perfect-detector" => parse_and_call(arguments, perfect_detector::check),
         "primary-backup" => parse_and_call(arguments, applications::primary_backup),
         "race" => parse_and_call(arguments, race::race),
         "record" => parse_and_call(arguments, record::finals),

@@ -5,7 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tenure_algorithms::agreement::{RaftLog, raft_log};
+use tenure_algorithms::agreement::{
+    CongenialPhilosophers, DrinkingPhilosophers, RaftLog, congenial_philosophers,
+    drinking_philosophers, raft_log,
+};
 use tenure_algorithms::application::{Led, ThreePhaseCommit, led, three_phase_commit};
 use tenure_algorithms::catalogue::{Configured, Parameters};
 use tenure_algorithms::compose::Named;
@@ -17,7 +20,7 @@ use tenure_algorithms::mutex::{
     repaired_ring, ricart_agrawala,
 };
 use tenure_algorithms::{Switch, UnknownVariant, Variants};
-use tenure_core::{Group, ProcessId, Rank, Service, TICKS_PER_UNIT};
+use tenure_core::{Graph, Group, ProcessId, Rank, Service, TICKS_PER_UNIT};
 use tenure_sim::{Settings, Simulation};
 use tenure_trace::diagram::{Direction, LogPicture, Margin, Moment, View, lay_out};
 use tenure_trace::{
@@ -40,6 +43,8 @@ const STORIES: &[(&str, &str)] = stories! {
     "bully/recovery" => "bully-recovery.txt"
     "central/queue" => "central-queue.txt"
     "chang-roberts/cases" => "chang-roberts-cases.txt"
+    "congenial-philosophers/in-order" => "congenial-philosophers-in-order.txt"
+    "drinking-philosophers/one-bottle-each" => "drinking-philosophers-one-bottle-each.txt"
     "hirschberg-sinclair/phases" => "hirschberg-sinclair-phases.txt"
     "lamport/first-entry" => "lamport-first-entry.txt"
     "named/leader-dies" => "named-leader-dies.txt"
@@ -107,6 +112,9 @@ pub(super) fn perform(with: Story) -> Result<ActionResult, String> {
             let variants = variants(&with)?;
             story.perform_uniform::<ChangRoberts>(chang_roberts::Config::of(ranks(), variants))
         }
+        "congenial-philosophers" => story
+            .perform_uniform::<CongenialPhilosophers>(congenial_philosophers::Config::default()),
+        "drinking-philosophers" => story.perform_with::<DrinkingPhilosophers>(on_ring),
         "hirschberg-sinclair" => {
             let config = hirschberg_sinclair::Config::of(ranks());
             story.perform_uniform::<HirschbergSinclair>(config)
@@ -185,6 +193,11 @@ impl Story {
 fn variants<S: Switch>(with: &Story) -> Result<Variants<S>, String> {
     let named = Variants::named(with.variants.iter().map(String::as_str));
     named.map_err(|error: UnknownVariant| error.to_string())
+}
+
+/// Returns the configuration of philosophers on a ring.
+fn on_ring(group: Group) -> drinking_philosophers::Config {
+    drinking_philosophers::Config::of(Graph::ring(group.size()))
 }
 
 /// A script and its algorithm.

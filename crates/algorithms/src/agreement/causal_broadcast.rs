@@ -1,0 +1,186 @@
+//! Causal broadcast (CBCAST): a vector timestamp tells a receiver which items it must deliver
+//! first.
+//!
+//! K. Birman, A. Schiper, P. Stephenson, *Lightweight causal and atomic group multicast*, ACM
+//! Transactions on Computer Systems 9(3), 1991: causal delivery in one group without failures.
+//!
+//! | | |
+//! |---|---|
+//! | assumes | asynchronous, reliable channels in any order, no crash |
+//! | messages per item | N − 1, each with N numbers |
+//! | delay | 1 message, and until all earlier items have arrived |
+//!
+//! A process counts the items of each process that it has delivered. It counts its own items when
+//! it broadcasts them, and sends the counts along: the *timestamp* of the item. A receiver delivers
+//! an item of *i* when it is the next one of *i*, and the receiver has delivered as many items of
+//! every other process as the timestamp states.
+//!
+//! **Why it is right.** Let *m* happen before *m′*: the broadcaster of *m′* had broadcast or
+//! delivered *m*, or items that connect them. Counts never decrease, and a delivery takes the
+//! larger count of each process. So the timestamp of *m′* counts *m*. Items of one process are
+//! delivered in order, hence a process that has delivered as many items of the broadcaster of *m*
+//! has delivered *m*. A delayed item is delivered eventually: of all items that a process lacks,
+//! consider one that no other happened before. All that it waits for has been delivered.
+//!
+//! The paper adds view changes to this, by which a group survives crashes. Here no process crashes.
+
+use alloc::collections::BTreeMap;
+
+use tenure_core::service::broadcast::{Command, Event, Item};
+use tenure_core::theory::Theory;
+use tenure_core::{
+    Algorithm, Card, Cost, Effects, Faults, Group, Never, ProcessId, Property, Protocol, Service,
+    Strategy, VectorClock, labelled,
+};
+
+use crate::variants::{Variants, switches};
+
+/// One process of the group.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CausalBroadcast {
+    group: Group,
+    variants: Variants<Switch>,
+    /// `VT(p)`: number of delivered items of each process, and of broadcast items of this one.
+    counts: VectorClock,
+    /// Items that have arrived and must wait, with their timestamps.
+    delayed: BTreeMap<Item, VectorClock>,
+}
+
+/// Messages between processes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// Broadcasts an item.
+    Item {
+        /// Number of the item at its sender.
+        number: u64,
+        /// `VT(m)`: number of items of each process that happened before the item. At the sender's
+        /// place it includes the item.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
+        timestamp: VectorClock,
+    },
+}
+
+labelled!(Message, Agreement, Item => "item");
+
+switches! {
+    NoWait = "no-wait", unsound,
+        "a process delivers an item as soon as it arrives"
+        => "", "-n 3 --property causal-order";
+    FifoOnly = "fifo-only", unsound,
+        "only the count of the sender decides: items of one process are delivered in order, and \
+         the answer to an item may be delivered before the item"
+        => "", "-n 3 --property causal-order";
+    CountsDeliveries = "counts-deliveries", unsound,
+        "a process counts deliveries among its own items, and others wait for items that do not \
+         exist"
+        => "", "-n 2 --property agreement";
+    MergesOnArrival = "merges-on-arrival", unsound,
+        "a process takes the larger counts when an item arrives, before it delivers the item"
+        => "", "-n 2 --property agreement";
+}
+
+impl Protocol for CausalBroadcast {
+    type Config = Variants<Switch>;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Never;
+    type Stable = ();
+
+    fn boot(
+        group: Group,
+        variants: &Variants<Switch>,
+        _: Option<()>,
+        _: &mut impl Effects<Self>,
+    ) -> Self {
+        let (counts, delayed) = (VectorClock::new(group.size()), BTreeMap::new());
+        CausalBroadcast { group, variants: *variants, counts, delayed }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, Command::Broadcast { number }: Command, fx: &mut impl Effects<Self>) {
+        let me = self.group.me();
+        self.counts.tick(me);
+        let timestamp = self.counts.clone();
+        fx.broadcast(&self.group.peers(), Message::Item { number, timestamp });
+        // A process need not delay its own items.
+        fx.emit(Event::Delivered { item: Item { from: me, number } });
+    }
+
+    fn on_message(
+        &mut self,
+        from: ProcessId,
+        Message::Item { number, timestamp }: Message,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let item = Item { from, number };
+        if self.variants.has(Switch::NoWait) {
+            return self.deliver(item, &timestamp, fx);
+        }
+        if timestamp.of(from) > self.counts.of(from) {
+            self.delayed.insert(item, timestamp.clone());
+        }
+        if self.variants.has(Switch::MergesOnArrival) {
+            self.counts.merge(&timestamp);
+        }
+        while let Some(item) = self.next_deliverable()
+            && let Some(timestamp) = self.delayed.remove(&item)
+        {
+            self.deliver(item, &timestamp, fx);
+        }
+    }
+}
+
+impl CausalBroadcast {
+    /// Returns a delayed item that need not wait any longer.
+    fn next_deliverable(&self) -> Option<Item> {
+        let ready = |item: &Item, timestamp: &VectorClock| {
+            let is_next = timestamp.of(item.from) == self.counts.of(item.from) + 1;
+            let mut others = self.group.processes().filter(|process| *process != item.from);
+            let has_rest = others.all(|process| timestamp.of(process) <= self.counts.of(process));
+            is_next && (has_rest || self.variants.has(Switch::FifoOnly))
+        };
+        self.delayed.iter().find(|(item, timestamp)| ready(item, timestamp)).map(|(item, _)| *item)
+    }
+
+    fn deliver(&mut self, item: Item, timestamp: &VectorClock, fx: &mut impl Effects<Self>) {
+        if self.variants.has(Switch::FifoOnly) {
+            self.counts.tick(item.from);
+        } else {
+            self.counts.merge(timestamp);
+        }
+        if self.variants.has(Switch::CountsDeliveries) {
+            self.counts.tick(self.group.me());
+        }
+        fx.emit(Event::Delivered { item });
+    }
+}
+
+impl Algorithm for CausalBroadcast {
+    fn card(_: &Variants<Switch>, size: u32) -> Card {
+        let messages = u64::from(size) - 1;
+        Card {
+            strategy: Strategy::Flooding,
+            faults: Faults::duplication(
+                "a lost message stops its receiver, which delays all items that follow",
+            ),
+            messages: Cost::per_agreement("N−1", messages, Some(messages)),
+            theory: Some(Theory::agreement("1", 1)),
+            variants: Variants::<Switch>::declared(),
+            ..Card::agreement(
+                Service::Broadcast,
+                "causal-broadcast",
+                "vector timestamps delay an item until all earlier ones are delivered",
+                "Birman, Schiper and Stephenson, ACM TOCS 9(3), 1991",
+            )
+            .promising([
+                Property::Agreement,
+                Property::Integrity,
+                Property::NoCreation,
+                Property::CausalOrder,
+            ])
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The coordinator: collects tables, and aborts a process of each cycle.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use tenure_core::{Effects, ProcessId, ProcessSet};
+
+use super::message::{Claim, Message, Tables};
+use super::wait_for_graph::WaitForGraph;
+use super::{CentralDetection, Switch};
+
+/// State of the coordinator: the current collection.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Detector {
+    /// Number of collections so far.
+    collections: u64,
+    /// Processes whose tables have not arrived. Empty if no collection is in progress.
+    pub(super) lacking: ProcessSet,
+    /// Tables of the current collection. With `reports`, the last report of each process.
+    tables: BTreeMap<ProcessId, Tables>,
+    /// Number of the last report of each process, with `reports`.
+    reported: BTreeMap<ProcessId, u64>,
+    /// Wait-for graph of the first phase, during the second.
+    first_phase: Option<WaitForGraph>,
+    /// True if a process was blocked after the collection began.
+    pub(super) is_outdated: bool,
+}
+
+/// Role of the coordinator: collects tables, and aborts a process of each cycle.
+impl CentralDetection {
+    pub(super) fn begin(&mut self, fx: &mut impl Effects<Self>) {
+        self.detector.is_outdated = false;
+        self.collect(fx);
+    }
+
+    fn collect(&mut self, fx: &mut impl Effects<Self>) {
+        self.detector.collections += 1;
+        self.detector.lacking = self.group.processes().collect();
+        let number = self.detector.collections;
+        for process in self.group.processes() {
+            self.send(process, Message::Collect { number }, fx);
+        }
+    }
+
+    pub(super) fn on_status(
+        &mut self,
+        from: ProcessId,
+        number: u64,
+        tables: Tables,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let detector = &mut self.detector;
+        if self.variants.has(Switch::Reports) {
+            if detector.reported.get(&from).is_none_or(|last| *last < number) {
+                detector.reported.insert(from, number);
+                detector.tables.insert(from, tables);
+                let graph = WaitForGraph::of_resources(&detector.tables);
+                self.abort_victims(&graph, fx);
+            }
+        } else if number == detector.collections && detector.lacking.remove(from) {
+            detector.tables.insert(from, tables);
+            if detector.lacking.is_empty() {
+                self.conclude(fx);
+            }
+        }
+    }
+
+    /// Ends a collection: aborts processes, or begins the second phase.
+    fn conclude(&mut self, fx: &mut impl Effects<Self>) {
+        let has = |switch| self.variants.has(switch);
+        let processes = WaitForGraph::of_processes(&self.detector.tables);
+        let resources = WaitForGraph::of_resources(&self.detector.tables);
+        let graph = if has(Switch::TwoPhase) || has(Switch::DoubleCollection) {
+            match self.detector.first_phase.take() {
+                Some(first) if has(Switch::DoubleCollection) => processes.common(&first),
+                Some(first) => processes.common_by_name(&first),
+                None if processes.cycles().is_empty() => WaitForGraph::default(),
+                None => {
+                    self.detector.first_phase = Some(processes);
+                    self.detector.tables.clear();
+                    return self.collect(fx);
+                }
+            }
+        } else if has(Switch::FirstPhase) {
+            processes
+        } else {
+            processes.common(&resources)
+        };
+        self.abort_victims(&graph, fx);
+        if self.detector.is_outdated && self.detector.lacking.is_empty() {
+            self.begin(fx);
+        }
+    }
+
+    fn abort_victims(&mut self, graph: &WaitForGraph, fx: &mut impl Effects<Self>) {
+        let tables = &self.detector.tables;
+        let order = |claim: &Claim| {
+            let completed = tables.get(&claim.process).map_or(0, |it| it.process.completed);
+            (completed, claim.process)
+        };
+        let mut victims: Vec<Claim> = Vec::new();
+        for cycle in graph.cycles() {
+            if self.variants.has(Switch::AllVictims) {
+                victims.extend(cycle);
+            } else {
+                victims.extend(cycle.into_iter().max_by_key(order));
+            }
+        }
+        if !self.variants.has(Switch::Reports) {
+            self.detector.tables.clear();
+        }
+        for Claim { process, number } in victims {
+            self.send(process, Message::Abort { number }, fx);
+        }
+    }
+}

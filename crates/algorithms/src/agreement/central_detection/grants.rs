@@ -1,0 +1,92 @@
+//! Resources that one process manages: the granted request of each, and those that wait.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+
+use tenure_core::ProcessId;
+use tenure_core::service::resources::Resource;
+
+use super::message::{Claim, ResourceStatus};
+
+/// Granted resources, and the requests that have arrived.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Grants {
+    /// Queues of the granted resources. A free resource has no entry.
+    queues: BTreeMap<Resource, Queue>,
+    /// Number of the last request of each process that has arrived or ended.
+    last: BTreeMap<ProcessId, u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Queue {
+    holder: Claim,
+    waiting: VecDeque<Claim>,
+}
+
+impl Grants {
+    /// Grants a free resource, or queues the claim. Returns the claim to which the resource is
+    /// newly granted.
+    ///
+    /// A newer claim of a process shows that its older one has ended, though the release is late. A
+    /// claim that is not newer is a duplicate, or was withdrawn, and is ignored.
+    pub(super) fn request(&mut self, resource: Resource, claim: Claim) -> Option<Claim> {
+        if !self.record(claim) {
+            return None;
+        }
+        let Some(queue) = self.queues.get_mut(&resource) else {
+            self.queues.insert(resource, Queue { holder: claim, waiting: VecDeque::new() });
+            return Some(claim);
+        };
+        queue.waiting.retain(|other| other.process != claim.process);
+        queue.waiting.push_back(claim);
+        let holder = queue.holder;
+        if holder.process == claim.process { self.release(resource, holder) } else { None }
+    }
+
+    /// Records the number of a claim. Returns true if it is higher than those before.
+    fn record(&mut self, claim: Claim) -> bool {
+        let last = self.last.entry(claim.process).or_default();
+        let is_newer = *last < claim.number;
+        *last = claim.number.max(*last);
+        is_newer
+    }
+
+    /// Ends a claim. Returns the claim to which the resource is newly granted.
+    pub(super) fn release(&mut self, resource: Resource, claim: Claim) -> Option<Claim> {
+        self.record(claim);
+        let queue = self.queues.get_mut(&resource)?;
+        queue.waiting.retain(|other| *other != claim);
+        if queue.holder != claim {
+            return None;
+        }
+        let next = queue.waiting.pop_front();
+        match next {
+            Some(next) => queue.holder = next,
+            None => {
+                self.queues.remove(&resource);
+            }
+        }
+        next
+    }
+
+    /// Returns the granted claim of a process for a resource.
+    pub(super) fn granted_to(&self, resource: Resource, claim: Claim) -> Option<Claim> {
+        let holder = self.queues.get(&resource)?.holder;
+        (holder.process == claim.process).then_some(holder)
+    }
+
+    /// Returns the claims that wait for a resource, in the order of arrival.
+    pub(super) fn waiting(&self, resource: Resource) -> impl Iterator<Item = Claim> + '_ {
+        self.queues.get(&resource).into_iter().flat_map(|queue| queue.waiting.iter().copied())
+    }
+
+    /// Returns the resource status table.
+    pub(super) fn status(&self) -> Vec<ResourceStatus> {
+        let status = |(resource, queue): (&Resource, &Queue)| ResourceStatus {
+            resource: *resource,
+            holder: queue.holder,
+            waiting: queue.waiting.iter().copied().collect(),
+        };
+        self.queues.iter().map(status).collect()
+    }
+}

@@ -1,0 +1,108 @@
+//! Messages of the central deadlock detection, and the tables that they carry.
+
+use alloc::vec::Vec;
+
+use tenure_core::service::resources::Resource;
+use tenure_core::{ProcessId, labelled};
+
+/// A request of a process. The grant of a request has its name, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Claim {
+    /// Process that requests the resource.
+    pub process: ProcessId,
+    /// Number of the request at its process, from 1.
+    pub number: u64,
+}
+
+/// A resource of a process, with the number of the request for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Use {
+    /// The held or awaited resource.
+    pub resource: Resource,
+    /// Number of the request.
+    pub number: u64,
+}
+
+/// Process status table: the resources that a process holds, and the one for which it waits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ProcessStatus {
+    /// Resources that the process holds.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::of_any_length"))]
+    pub held: Vec<Use>,
+    /// Resource for which the process waits.
+    pub awaited: Option<Use>,
+    /// Number of times that the process has released its last resource.
+    pub completed: u64,
+}
+
+/// Resource status table of one resource: the request that is granted, and those that wait.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ResourceStatus {
+    /// Resource that the table describes.
+    pub resource: Resource,
+    /// Request that is granted.
+    pub holder: Claim,
+    /// Waiting requests, in the order of arrival.
+    pub waiting: Vec<Claim>,
+}
+
+/// Tables of one process at one moment: its own status, and that of the resources that it manages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Tables {
+    /// Status of the process.
+    pub process: ProcessStatus,
+    /// Status of the resources that the process manages and that are granted.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::of_any_length"))]
+    pub resources: Vec<ResourceStatus>,
+}
+
+/// Messages between processes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// Requests a resource that the receiver manages.
+    Request {
+        /// Resource and number of the request.
+        of: Use,
+    },
+    /// Grants the resource.
+    Grant {
+        /// Resource and number of the granted request.
+        of: Use,
+    },
+    /// Releases the resource, or withdraws the request.
+    Release {
+        /// Resource and number of the request that ends.
+        of: Use,
+    },
+    /// "A process waits for a resource that I manage."
+    Blocked,
+    /// Asks the receiver for its tables.
+    Collect {
+        /// Number of the collection.
+        number: u64,
+    },
+    /// Tables of the sender.
+    Status {
+        /// Number of the collection. With the variant `reports`, the number of the report.
+        number: u64,
+        /// Status tables of the sender.
+        tables: Tables,
+    },
+    /// "You are the victim of a deadlock."
+    Abort {
+        /// Number of the request for which the victim waits.
+        number: u64,
+    },
+}
+
+labelled!(
+    Message, Agreement,
+    Request => "request", Grant => "grant", Release => "release", Blocked => "blocked",
+    Collect => "collect", Status => "status", Abort => "abort",
+);

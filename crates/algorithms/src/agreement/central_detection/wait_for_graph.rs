@@ -1,0 +1,98 @@
+//! The wait-for graph that the coordinator computes from tables.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use tenure_core::ProcessId;
+use tenure_core::service::resources::Resource;
+
+use super::message::{Claim, ResourceStatus, Tables};
+
+/// Edges of the wait-for graph. A process waits for one resource at a time. Tables of different
+/// moments may show several holders of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct WaitForGraph(BTreeSet<Edge>);
+
+/// One process waits for a resource that another holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Edge {
+    waiting: Claim,
+    holder: Claim,
+    resource: Resource,
+}
+
+impl WaitForGraph {
+    /// Returns the edges that the resource tables show.
+    pub(super) fn of_resources(tables: &BTreeMap<ProcessId, Tables>) -> Self {
+        let resources = tables.values().flat_map(|tables| &tables.resources);
+        WaitForGraph(resources.flat_map(edges).collect())
+    }
+
+    /// Returns the edges that the process tables show.
+    pub(super) fn of_processes(tables: &BTreeMap<ProcessId, Tables>) -> Self {
+        let mut graph = WaitForGraph::default();
+        for (process, shown) in tables {
+            let Some(awaited) = shown.process.awaited else { continue };
+            let waiting = Claim { process: *process, number: awaited.number };
+            for (other, shown) in tables {
+                let held = shown.process.held.iter();
+                for held in held.filter(|held| held.resource == awaited.resource) {
+                    let holder = Claim { process: *other, number: held.number };
+                    graph.0.insert(Edge { waiting, holder, resource: awaited.resource });
+                }
+            }
+        }
+        graph
+    }
+
+    /// Returns the edges of this graph that the other graph has, too.
+    pub(super) fn common(&self, other: &Self) -> Self {
+        WaitForGraph(self.0.intersection(&other.0).copied().collect())
+    }
+
+    /// Returns the edges of this graph that the other graph has between the same processes for the
+    /// same resource. The numbers of the requests may differ.
+    pub(super) fn common_by_name(&self, other: &Self) -> Self {
+        let name = |edge: &Edge| (edge.waiting.process, edge.holder.process, edge.resource);
+        let is_in_both = |edge: &&Edge| other.0.iter().any(|it| name(it) == name(edge));
+        WaitForGraph(self.0.iter().filter(is_in_both).copied().collect())
+    }
+
+    /// Returns cycles as the waiting claims of their processes, without a process that is in two.
+    pub(super) fn cycles(&self) -> Vec<Vec<Claim>> {
+        let mut found = Vec::new();
+        let mut members = BTreeSet::new();
+        for edge in &self.0 {
+            if members.contains(&edge.waiting.process) {
+                continue;
+            }
+            if let Some(cycle) = self.cycle_through(edge.waiting.process) {
+                members.extend(cycle.iter().map(|claim| claim.process));
+                found.push(cycle);
+            }
+        }
+        found
+    }
+
+    fn cycle_through(&self, start: ProcessId) -> Option<Vec<Claim>> {
+        let edges_of = |process| self.0.iter().filter(move |edge| edge.waiting.process == process);
+        let mut seen = BTreeSet::new();
+        let mut paths: Vec<Vec<Edge>> = edges_of(start).map(|edge| vec![*edge]).collect();
+        while let Some(path) = paths.pop() {
+            let next = path.last()?.holder.process;
+            if next == start {
+                return Some(path.iter().map(|edge| edge.waiting).collect());
+            }
+            if seen.insert(next) {
+                paths.extend(edges_of(next).map(|edge| [&path[..], &[*edge]].concat()));
+            }
+        }
+        None
+    }
+}
+
+fn edges(status: &ResourceStatus) -> impl Iterator<Item = Edge> + '_ {
+    let (holder, resource) = (status.holder, status.resource);
+    status.waiting.iter().map(move |waiting| Edge { waiting: *waiting, holder, resource })
+}

@@ -1,0 +1,242 @@
+//! Group mutual exclusion: ask every process, and defer later requests for other forums.
+//!
+//! Y.-J. Joung, *The congenial talking philosophers problem in computer networks*, Distributed
+//! Computing 15(3), 2002: the first algorithm, RA1, after Ricart and Agrawala.
+//!
+//! | | |
+//! |---|---|
+//! | assumes | asynchronous, reliable channels in any order, no crash |
+//! | messages per session | 2(N − 1) |
+//! | delay to enter, uncontended | 2 messages |
+//! | delay to enter if all others want the same forum | 2 messages |
+//!
+//! **Why it is right.** Take two requests for different forums. As with the lock of Ricart and
+//! Agrawala, one of the two processes gets the other's request while its own precedes it, or while
+//! it is inside, and defers the reply until it has left. So processes inside attend one forum. A
+//! request for the same forum is answered at once. So no process waits for one of its own forum to
+//! leave, unless a request for another forum has the smaller timestamp. A waiting process has
+//! finitely many requests before it, because receiving a request advances the clock.
+//!
+//! A reply names its request, so that a late duplicate cannot serve the next one. The deferral
+//! keeps the order of requests and costs concurrency: a process waits behind an earlier request for
+//! another forum, although its own forum is in session.
+
+use alloc::vec::Vec;
+
+use tenure_core::service::forum::{Command, Event};
+use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::{
+    Algorithm, Card, Cost, Effects, Faults, Group, LamportClock, Never, ProcessId, ProcessSet,
+    Property, Protocol, Service, Strategy, Timestamp, labelled,
+};
+
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
+use crate::variants::{Variants, switches};
+
+/// One process of the algorithm.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CongenialPhilosophers {
+    group: Group,
+    variants: Variants<Switch>,
+    clock: LamportClock,
+    phase: Phase,
+    /// Last request of each peer that awaits a reply from this process, in ascending order.
+    deferred: Vec<Timestamp>,
+}
+
+/// State of this process's request.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    Idle,
+    Waiting {
+        /// Forum that the process requested.
+        forum: u64,
+        /// Timestamp of this process's request.
+        request: Timestamp,
+        /// Processes that have not replied.
+        awaited: ProcessSet,
+    },
+    Inside {
+        /// Forum that the process attends.
+        forum: u64,
+    },
+}
+
+/// Messages between processes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// Requests to attend a forum.
+    Request {
+        /// Timestamp that orders the request.
+        stamp: Timestamp,
+        /// Number of the forum.
+        forum: u64,
+    },
+    /// Permits the receiver to enter.
+    Reply {
+        /// Clock of the request that this reply answers.
+        to: u64,
+    },
+}
+
+labelled!(Message, Agreement, Request => "request", Reply => "reply");
+
+/// Configuration of one process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Config {
+    /// Variants that are switched on.
+    pub variants: Variants<Switch>,
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        Ok(Config { variants: parameters.variants()? })
+    }
+}
+
+switches! {
+    OneAtATime = "one-at-a-time", sound,
+        "requests for the same forum are deferred too: the lock of Ricart and Agrawala";
+    RepliesInside = "replies-inside", unsound,
+        "a process inside replies to requests for other forums"
+        => "", "-n 2 --property session-exclusion";
+    NoPriority = "no-priority", unsound,
+        "a waiting process replies to every request, also to later ones"
+        => "", "-n 2 --property session-exclusion";
+    FrozenClock = "frozen-clock", unsound,
+        "receiving a request does not advance the clock"
+        => "", "-n 2 --property session-exclusion";
+    DropsDeferred = "drops-deferred", unsound,
+        "a process that leaves replies to the first deferred request only"
+        => "", "-n 3 --property progress";
+}
+
+impl Protocol for CongenialPhilosophers {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Never;
+    type Stable = ();
+
+    fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
+        CongenialPhilosophers {
+            group,
+            variants: config.variants,
+            clock: LamportClock::default(),
+            phase: Phase::Idle,
+            deferred: Vec::new(),
+        }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        match command {
+            Command::Attend { forum } => {
+                assert!(self.phase == Phase::Idle, "a process may request only when idle");
+                let request = Timestamp { clock: self.clock.tick(), process: self.group.me() };
+                let awaited = self.group.peers();
+                fx.broadcast(&awaited, Message::Request { stamp: request, forum });
+                self.phase = Phase::Waiting { forum, request, awaited };
+                self.enter_if_granted(fx);
+            }
+            Command::Depart => {
+                let is_inside = matches!(self.phase, Phase::Inside { .. });
+                assert!(is_inside, "only a process inside may leave");
+                self.phase = Phase::Idle;
+                let most =
+                    if self.variants.has(Switch::DropsDeferred) { 1 } else { self.deferred.len() };
+                for request in core::mem::take(&mut self.deferred).into_iter().take(most) {
+                    fx.send(request.process, Message::Reply { to: request.clock });
+                }
+                fx.emit(Event::Departed);
+            }
+        }
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::Request { stamp, forum } => {
+                if !self.variants.has(Switch::FrozenClock) {
+                    self.clock.observe(stamp.clock);
+                }
+                if self.defers(stamp, forum) {
+                    self.defer(stamp);
+                } else {
+                    fx.send(from, Message::Reply { to: stamp.clock });
+                }
+            }
+            Message::Reply { to } => {
+                if let Phase::Waiting { request, awaited, .. } = &mut self.phase
+                    && to == request.clock
+                {
+                    awaited.remove(from);
+                    self.enter_if_granted(fx);
+                }
+            }
+        }
+    }
+}
+
+impl CongenialPhilosophers {
+    fn enter_if_granted(&mut self, fx: &mut impl Effects<Self>) {
+        if let Phase::Waiting { forum, awaited, .. } = &self.phase
+            && awaited.is_empty()
+        {
+            let forum = *forum;
+            self.phase = Phase::Inside { forum };
+            fx.emit(Event::Attending { forum });
+        }
+    }
+
+    /// Returns true if this process is inside another forum, or waits for another forum with a
+    /// request that precedes `request`.
+    fn defers(&self, request: Timestamp, forum: u64) -> bool {
+        let conflicts = |ours: u64| ours != forum || self.variants.has(Switch::OneAtATime);
+        match &self.phase {
+            Phase::Idle => false,
+            Phase::Waiting { forum: ours, request: own, .. } => {
+                conflicts(*ours) && *own < request && !self.variants.has(Switch::NoPriority)
+            }
+            Phase::Inside { forum: ours } => {
+                conflicts(*ours) && !self.variants.has(Switch::RepliesInside)
+            }
+        }
+    }
+
+    /// Defers a request. It replaces an older request of the same process.
+    fn defer(&mut self, request: Timestamp) {
+        let known = |other: &Timestamp| other.process == request.process && *other >= request;
+        if !self.deferred.iter().any(known) {
+            self.deferred.retain(|other| other.process != request.process);
+            self.deferred.push(request);
+            self.deferred.sort_unstable();
+        }
+    }
+}
+
+impl Algorithm for CongenialPhilosophers {
+    fn card(_: &Config, size: u32) -> Card {
+        let messages = 2 * u64::from(size - 1);
+        Card {
+            strategy: Strategy::Permission,
+            faults: Faults::duplication("a lost message or a crash stops all others"),
+            messages: Cost::per_agreement("2(N−1)", messages, Some(messages)),
+            variants: Variants::<Switch>::declared(),
+            ..Card::agreement(
+                Service::Forum,
+                "congenial-philosophers",
+                "processes of one forum are inside together: replies defer later other requests",
+                "Joung, Distributed Computing 15(3), 2002 (RA1)",
+            )
+            .promising([Property::SessionExclusion])
+        }
+    }
+
+    fn expected(_: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
+        Some(Prediction::new(Precision::Exact, 2 * u64::from(size - 1)))
+    }
+}

@@ -1,0 +1,275 @@
+//! Drinking philosophers: neighbours in a graph share a bottle, and each session needs some of the
+//! bottles.
+//!
+//! K. M. Chandy, J. Misra, *The drinking philosophers problem*, ACM TOPLAS 6(4), 1984.
+//!
+//! | | |
+//! |---|---|
+//! | assumes | a connected graph of conflicts, reliable channels in any order, no crash |
+//! | messages per session | those of the dining philosophers, and a request and a bottle for each |
+//! | | needed bottle that is elsewhere, again if a neighbour with the fork takes it |
+//! | delay to begin, uncontended | 0 if all needed bottles are at hand, else 2 messages |
+//!
+//! **Why it is right.** The bottle of an edge is at one place, and a process keeps the bottles that
+//! it drinks from. So no two drink from one bottle. Neighbours that need different bottles drink at
+//! the same time. A conflict is decided by the dining philosophers, who run below: a thirsty
+//! process becomes hungry there, and leaves when it is inside and no longer thirsty. A process
+//! yields a bottle on request, unless it needs the bottle and drinks or holds the fork of that
+//! edge. A thirsty process is inside below eventually, and then holds all forks. So it receives
+//! each needed bottle when the session of the neighbour ends, and no neighbour takes it away.
+//!
+//! At the start the process with the smaller number holds the bottle of an edge, as it holds the
+//! fork, and the request token is at the other end. Beyond the paper, a process remembers which
+//! bottles it has requested. Therefore a request may overtake the bottle that was sent before it. A
+//! bottle may also overtake the fork of its edge. Then it goes to and fro until the fork arrives,
+//! so the number of messages has a bound on FIFO links only.
+
+use alloc::sync::Arc;
+
+use tenure_core::service::drinking::{Command, Event};
+use tenure_core::service::mutex;
+use tenure_core::{
+    Algorithm, Card, Cost, Effects, Faults, Graph, Group, Input, Label, Labelled, Layer, Never,
+    ProcessId, ProcessSet, Property, Protocol, Service, SharedConfig, Strategy,
+};
+
+use crate::catalogue_error::CatalogueError;
+use crate::mutex::DiningPhilosophers;
+use crate::mutex::dining_philosophers;
+use crate::parameters::{Configured, Parameters};
+use crate::variants::{Variants, switches};
+
+/// A process that shares bottles with its neighbours.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DrinkingPhilosophers {
+    neighbours: SharedConfig<ProcessSet>,
+    variants: Variants<Switch>,
+    /// The dining philosopher below, whose forks decide conflicts.
+    dining: DiningPhilosophers,
+    phase: Phase,
+    /// `bot(b)`: neighbours whose shared bottle is here.
+    bottles: ProcessSet,
+    /// `reqb(b)`: neighbours whose request token is here. With the bottle, the token is a request
+    /// of the neighbour.
+    tokens: ProcessSet,
+}
+
+/// State of the session of this process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    Tranquil,
+    Thirsty {
+        /// `need(b)`: neighbours whose shared bottles the session needs.
+        needed: ProcessSet,
+        /// Neighbours from which a bottle was requested and has not arrived.
+        requested: ProcessSet,
+    },
+    Drinking {
+        /// Neighbours whose shared bottles the session uses.
+        needed: ProcessSet,
+    },
+}
+
+/// Messages between neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// A message of the dining philosophers.
+    Dining(dining_philosophers::Message),
+    /// The request token: "I need our bottle."
+    Want,
+    /// The bottle of the two processes.
+    Bottle,
+}
+
+impl Labelled for Message {
+    fn label(&self) -> Label {
+        match self {
+            Message::Dining(message) => message.label(),
+            Message::Want => Label { layer: Layer::Agreement, kind: "want" },
+            Message::Bottle => Label { layer: Layer::Agreement, kind: "bottle" },
+        }
+    }
+}
+
+/// Configuration of one process.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Connected graph of the conflicts: neighbours share a bottle.
+    pub graph: Arc<Graph>,
+    /// Variants that are switched on.
+    pub variants: Variants<Switch>,
+}
+
+impl Config {
+    /// Returns a configuration for this connected graph, without variants.
+    pub fn of(graph: Graph) -> Self {
+        Config { graph: Arc::new(graph), variants: Variants::none() }
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        Ok(Config { graph: parameters.graph()?, variants: parameters.variants()? })
+    }
+}
+
+switches! {
+    KeepsNeeded = "keeps-needed", unsound,
+        "a thirsty process keeps a needed bottle without the fork, so that forks decide nothing"
+        => "", "-n 3 --entries 1,2,1 --property progress";
+    YieldsNeeded = "yields-needed", unsound,
+        "a thirsty process yields a needed bottle even with the fork, so that it goes to and fro"
+        => "", "-n 3 --property progress";
+    YieldsInside = "yields-inside", unsound,
+        "a process yields a bottle while it drinks from it"
+        => "", "-n 2 --property session-exclusion";
+    DropsRequest = "drops-request", unsound,
+        "a request that arrives during a session is forgotten instead of deferred"
+        => "", "-n 2 --property progress";
+}
+
+impl Protocol for DrinkingPhilosophers {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Never;
+    type Stable = ();
+
+    fn boot(group: Group, config: &Config, _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
+        let graph = Arc::clone(&config.graph);
+        let neighbours: ProcessSet = graph.neighbours(group.me()).iter().copied().collect();
+        let below = dining_philosophers::Config { graph, variants: Variants::none() };
+        let (dining, _) = fx.lift(
+            Message::Dining,
+            |timer| timer,
+            |fx| DiningPhilosophers::boot(group, &below, None, fx),
+        );
+        DrinkingPhilosophers {
+            variants: config.variants,
+            dining,
+            phase: Phase::Tranquil,
+            bottles: neighbours.iter().filter(|peer| group.me() < *peer).collect(),
+            tokens: neighbours.iter().filter(|peer| group.me() > *peer).collect(),
+            neighbours: SharedConfig::new(neighbours),
+        }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        match command {
+            Command::Thirst { bottles } => {
+                assert!(self.phase == Phase::Tranquil, "only a tranquil process becomes thirsty");
+                let needed = bottles.iter().filter(|peer| self.neighbours.contains(*peer));
+                let needed = needed.collect();
+                self.phase = Phase::Thirsty { needed, requested: ProcessSet::new() };
+                if self.dining.is_thinking() {
+                    self.dine(Input::Command(mutex::Command::Enter), fx);
+                }
+            }
+            Command::Quench => {
+                let is_drinking = matches!(self.phase, Phase::Drinking { .. });
+                assert!(is_drinking, "only a drinking process ends its session");
+                self.phase = Phase::Tranquil;
+                fx.emit(Event::Tranquil);
+            }
+        }
+        self.act(fx);
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::Dining(message) => self.dine(Input::Message { from, message }, fx),
+            Message::Want => {
+                let drinks = matches!(self.phase, Phase::Drinking { .. });
+                if !drinks || !self.variants.has(Switch::DropsRequest) {
+                    self.tokens.insert(from);
+                }
+            }
+            Message::Bottle => {
+                self.bottles.insert(from);
+                if let Phase::Thirsty { requested, .. } = &mut self.phase {
+                    requested.remove(from);
+                }
+            }
+        }
+        self.act(fx);
+    }
+}
+
+impl DrinkingPhilosophers {
+    /// Runs a step of the dining philosopher. Its events follow from its state.
+    fn dine(&mut self, input: Input<DiningPhilosophers>, fx: &mut impl Effects<Self>) {
+        let ((), _) = fx.lift(Message::Dining, |timer| timer, |fx| self.dining.step(input, fx));
+    }
+
+    /// Executes the rules of the paper that are enabled: yields and requests bottles, begins the
+    /// session if all needed bottles are here, and leaves the table if it is not thirsty.
+    fn act(&mut self, fx: &mut impl Effects<Self>) {
+        let yielded: ProcessSet = self.tokens.iter().filter(|peer| self.yields_to(*peer)).collect();
+        for peer in &yielded {
+            self.bottles.remove(peer);
+            fx.send(peer, Message::Bottle);
+        }
+        if let Phase::Thirsty { needed, requested } = &mut self.phase {
+            let is_missing = |peer: &ProcessId| {
+                !self.bottles.contains(*peer)
+                    && !requested.contains(*peer)
+                    && self.tokens.contains(*peer)
+            };
+            let missing: ProcessSet = needed.iter().filter(is_missing).collect();
+            for peer in &missing {
+                self.tokens.remove(peer);
+                requested.insert(peer);
+                fx.send(peer, Message::Want);
+            }
+            if needed.is_subset(&self.bottles) {
+                let needed = needed.clone();
+                fx.emit(Event::Drinking { bottles: needed.clone() });
+                self.phase = Phase::Drinking { needed };
+            }
+        }
+        if self.dining.is_eating() && !matches!(self.phase, Phase::Thirsty { .. }) {
+            self.dine(Input::Command(mutex::Command::Exit), fx);
+        }
+    }
+
+    /// Returns true if this process has to send the bottle that a neighbour requests: it does not
+    /// need the bottle, or is thirsty without the fork of that neighbour.
+    fn yields_to(&self, peer: ProcessId) -> bool {
+        let has = |switch| self.variants.has(switch);
+        let is_kept = match &self.phase {
+            Phase::Tranquil => false,
+            Phase::Thirsty { needed, .. } => {
+                let decides = self.dining.has_fork(peer) && !has(Switch::YieldsNeeded);
+                needed.contains(peer) && (decides || has(Switch::KeepsNeeded))
+            }
+            Phase::Drinking { needed } => needed.contains(peer) && !has(Switch::YieldsInside),
+        };
+        self.bottles.contains(peer) && !is_kept
+    }
+}
+
+impl Algorithm for DrinkingPhilosophers {
+    fn card(config: &Config, _: u32) -> Card {
+        Card {
+            strategy: Strategy::Token,
+            faults: Faults::none(
+                "survives nothing: a lost or repeated bottle or fork, or a crash, stops the \
+                 neighbours or lets them drink together",
+            ),
+            messages: Cost::per_agreement("0 … no bound", 0, None),
+            variants: Variants::<Switch>::declared(),
+            ..Card::agreement(
+                Service::Drinking,
+                "drinking-philosophers",
+                "sessions need some of the bottles that neighbours share; forks decide conflicts",
+                "Chandy and Misra, ACM TOPLAS 6(4), 1984",
+            )
+            .promising([Property::SessionExclusion])
+        }
+        .on_graph(Arc::clone(&config.graph))
+    }
+}

@@ -1,0 +1,227 @@
+//! FloodSet: in each of f + 1 synchronous rounds every process sends all values that it has seen to
+//! all others, and then decides on the smallest.
+//!
+//! N. A. Lynch, *Distributed Algorithms*, Morgan Kaufmann, 1996, section 6.2.1.
+//!
+//! | | |
+//! |---|---|
+//! | assumes | synchronous rounds, reliable links, all processes propose before the first round |
+//! | survives | f crashes, also in the middle of a broadcast |
+//! | messages per decision | (f + 1)·N(N − 1) without crashes; 2N(N − 1) with `only-news` |
+//! | delay | f + 1 rounds |
+//!
+//! **Why it is right.** One of f + 1 rounds has no crash, since at most f processes crash. In this
+//! round all live processes receive the same messages, so all of them have seen the
+//! same values after it. From then on no process sends anything new. So all decide on the smallest
+//! value of the same set. With f rounds, each round may have its crash, and a value may pass from
+//! one crashing process to the next until it reaches only one of two survivors: no algorithm can do
+//! with fewer than f + 1 rounds if N ≥ f + 2 (section 6.7).
+//!
+//! By default f is N − 2. That tolerates any number of crashes: after N − 1 crashes one process is
+//! left, which agrees with itself.
+//!
+//! Beyond the book, a process that does not propose joins when it receives the first message, and a
+//! later proposal receives the decision.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use tenure_core::service::consensus::{Command, Event};
+use tenure_core::theory::Theory;
+use tenure_core::{
+    Card, Cost, Crashes, Delay, Effects, Faults, Group, ProcessId, Property, Service, Strategy,
+    labelled,
+};
+
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
+use crate::rounds::{self, InRounds, Rounds};
+use crate::variants::{Variants, switches};
+
+/// One process, as a protocol.
+pub type FloodSet = InRounds<Process>;
+
+/// State of one process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Process {
+    group: Group,
+    /// Number of rounds: *f* + 1.
+    rounds: u32,
+    variants: Variants<Switch>,
+    phase: Phase,
+}
+
+/// Phase of a process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    /// Has not proposed, and has received no value.
+    Idle,
+    /// Takes part in the rounds.
+    Flooding {
+        /// Number of the current round, from 1. The book counts completed rounds.
+        round: u32,
+        /// *W*: all values that the process has seen.
+        values: BTreeSet<u64>,
+    },
+    /// The process has decided.
+    Decided {
+        /// *decision*: the decided value.
+        value: u64,
+    },
+}
+
+/// A message of one round.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// *W*: all values that the sender has seen before this round.
+    Values {
+        /// Values in *W*.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
+        values: BTreeSet<u64>,
+    },
+}
+
+labelled!(Message, Agreement, Values => "values");
+
+/// Configuration of one process.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// *f*: number of crashes to tolerate; `None` for any number.
+    pub crashes: Option<u32>,
+    /// Duration of a round.
+    pub round: Delay,
+    /// Variants that are switched on.
+    pub variants: Variants<Switch>,
+}
+
+impl Config {
+    /// Returns a configuration with rounds of one unit, which tolerates `crashes` crashes.
+    pub fn tolerating(crashes: Option<u32>) -> Self {
+        Config { crashes, round: Delay::units(1), variants: Variants::none() }
+    }
+
+    /// Returns *f* in a group of `size` processes.
+    fn crashes(&self, size: u32) -> u32 {
+        self.crashes.unwrap_or(size.saturating_sub(2))
+    }
+
+    /// Returns the number of rounds.
+    fn rounds(&self, size: u32) -> u32 {
+        let less = u32::from(self.variants.has(Switch::OneRoundLess));
+        (self.crashes(size) + 1 - less).max(1)
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        let (round, variants) = (rounds::length(parameters), parameters.variants()?);
+        Ok(Config { crashes: None, round, variants })
+    }
+}
+
+switches! {
+    OneRoundLess = "one-round-less", unsound,
+        "processes decide after f rounds, each of which may have its crash"
+        => "", "-n 3 --crash 1";
+    NothingNew = "nothing-new", unsound,
+        "a process decides as soon as a round brings no new value"
+        => "", "-n 4 --crash 2";
+    OnlyNews = "only-news", sound,
+        "a process sends its values only in the first round and after a round with new ones";
+}
+
+impl Rounds for Process {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+
+    fn start(group: Group, config: &Config) -> Self {
+        let rounds = config.rounds(group.size());
+        Process { group, rounds, variants: config.variants, phase: Phase::Idle }
+    }
+
+    fn length(config: &Config) -> Delay {
+        config.round
+    }
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<FloodSet>) {
+        let Command::Propose { value } = command;
+        match self.phase {
+            Phase::Idle => {
+                let values = BTreeSet::from([value]);
+                self.send(&values, fx);
+                self.phase = Phase::Flooding { round: 1, values };
+            }
+            // Another value now would reach only some processes.
+            Phase::Flooding { .. } => {}
+            Phase::Decided { value } => fx.emit(Event::Decided { value }),
+        }
+    }
+
+    fn end_round(&mut self, received: Vec<(ProcessId, Message)>, fx: &mut impl Effects<FloodSet>) {
+        let (round, before) = match &self.phase {
+            Phase::Idle if received.is_empty() => return,
+            Phase::Idle => (1, BTreeSet::new()),
+            Phase::Flooding { round, values } => (*round, values.clone()),
+            Phase::Decided { .. } => return,
+        };
+        let theirs = received.into_iter().flat_map(|(_, Message::Values { values })| values);
+        let values: BTreeSet<u64> = before.iter().copied().chain(theirs).collect();
+        let has_news = values != before;
+        if round >= self.rounds || self.variants.has(Switch::NothingNew) && !has_news {
+            return self.decide(&values, fx);
+        }
+        if has_news || !self.variants.has(Switch::OnlyNews) {
+            self.send(&values, fx);
+        }
+        self.phase = Phase::Flooding { round: round + 1, values };
+    }
+
+    fn has_halted(&self) -> bool {
+        matches!(self.phase, Phase::Decided { .. })
+    }
+
+    fn card(config: &Config, size: u32) -> Card {
+        let (n, rounds) = (u64::from(size), config.rounds(size));
+        let most = u64::from(rounds) * n * n.saturating_sub(1);
+        let only_news = config.variants.has(Switch::OnlyNews);
+        let all = most.min(if only_news { 2 * n * n.saturating_sub(1) } else { most });
+        Card {
+            strategy: Strategy::Flooding,
+            faults: Faults {
+                crashes: Crashes::Stop,
+                max_crashed: config.crashes,
+                ..Faults::duplication(
+                    "survives f crashes in f + 1 rounds; a lost message may cost agreement",
+                )
+            },
+            messages: Cost::per_agreement("(f+1)N(N−1)", all, Some(all)),
+            theory: Some(Theory::agreement("f+1", rounds)),
+            variants: Variants::<Switch>::declared(),
+            ..Card::agreement(
+                Service::Consensus,
+                "floodset",
+                "in f + 1 rounds every process floods all values, and decides on the smallest",
+                "Lynch, 1996 (FloodSet)",
+            )
+            .promising([Property::Agreement, Property::Validity, Property::Integrity])
+        }
+    }
+}
+
+impl Process {
+    fn send(&self, values: &BTreeSet<u64>, fx: &mut impl Effects<FloodSet>) {
+        fx.broadcast(&self.group.peers(), Message::Values { values: values.clone() });
+    }
+
+    /// Decides on the smallest of these values. There is one, because a process takes part only
+    /// with a value.
+    fn decide(&mut self, values: &BTreeSet<u64>, fx: &mut impl Effects<FloodSet>) {
+        if let Some(value) = values.first().copied() {
+            self.phase = Phase::Decided { value };
+            fx.emit(Event::Decided { value });
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The minimum spanning tree of Gallager, Humblet and Spira as a result: each process learns which
+//! of its edges belong to the tree.
+//!
+//! R. G. Gallager, P. A. Humblet, P. M. Spira, *A distributed algorithm for minimum-weight spanning
+//! trees*, ACM TOPLAS 5(1), 1983.
+//!
+//! | | |
+//! |---|---|
+//! | assumes | a connected graph, first-in-first-out channels, no crash |
+//! | messages for the tree | at most 2E + 5N⌊log₂N⌋, where the paper states 2E + 5N log₂N |
+//! | messages to announce its end | N − 2 |
+//!
+//! **Why it is right.** This is [`GallagerHumbletSpira`], which also explains the rules. There the
+//! two ends of the last core learn that no edge leaves their fragment, which is then the whole
+//! tree. They announce it along the tree, so a process that learns of it knows all its branches:
+//! no process adds a branch after the last core has been found. The paper halts without an
+//! announcement, and then only the ends of the core know that the tree is complete.
+
+use core::fmt;
+
+use alloc::vec::Vec;
+
+use tenure_core::service::election;
+use tenure_core::service::spanning_tree::{Command, Event};
+use tenure_core::theory::{Prediction, WorkloadKind};
+use tenure_core::{
+    Algorithm, Card, Cost, Effects, Group, Label, Labelled, Layer, Never, Per, ProcessId, Property,
+    Protocol, Service,
+};
+
+use crate::Variants;
+use crate::election::GallagerHumbletSpira;
+use crate::election::gallager_humblet_spira::{self, Config, Switch};
+
+/// One process of the graph.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MinimumSpanningTree {
+    fragment: GallagerHumbletSpira,
+}
+
+/// A message of the algorithm for the tree.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
+pub struct Message(pub gallager_humblet_spira::Message);
+
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Labelled for Message {
+    fn label(&self) -> Label {
+        Label { layer: Layer::Agreement, ..self.0.label() }
+    }
+}
+
+impl Protocol for MinimumSpanningTree {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Never;
+    type Stable = ();
+
+    fn boot(group: Group, config: &Config, _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
+        let fragment = GallagerHumbletSpira::boot(group, config, None, &mut fragment_effects(fx));
+        MinimumSpanningTree { fragment }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        let Command::Build = command;
+        let was_complete = self.is_complete();
+        self.fragment.on_command(election::Command::Elect, &mut fragment_effects(fx));
+        self.report(was_complete, fx);
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        let was_complete = self.is_complete();
+        self.fragment.on_message(from, message.0, &mut fragment_effects(fx));
+        self.report(was_complete, fx);
+    }
+}
+
+impl MinimumSpanningTree {
+    /// Returns true if this process knows that the tree is complete.
+    pub fn is_complete(&self) -> bool {
+        self.fragment.leader().is_some()
+    }
+
+    /// Informs the user when the tree has become complete.
+    fn report(&self, was_complete: bool, fx: &mut impl Effects<Self>) {
+        if self.is_complete() && !was_complete {
+            let mut neighbours: Vec<ProcessId> = self.fragment.branches().collect();
+            neighbours.sort_unstable();
+            fx.emit(Event::Built { neighbours });
+        }
+    }
+}
+
+/// Returns effects that carry the messages of the fragment. The leader is of no use here.
+fn fragment_effects(
+    fx: &mut impl Effects<MinimumSpanningTree>,
+) -> impl Effects<GallagerHumbletSpira> {
+    fx.wrap(Message, |timer| timer, |_: election::Event| None)
+}
+
+impl Algorithm for MinimumSpanningTree {
+    fn card(config: &Config, size: u32) -> Card {
+        let election = GallagerHumbletSpira::card(config, size);
+        let agreement = Card::agreement(
+            Service::SpanningTree,
+            "minimum-spanning-tree",
+            "fragments of the minimum spanning tree merge, and each process learns its edges",
+            "Gallager, Humblet & Spira, ACM TOPLAS 5(1), 1983",
+        )
+        .promising([Property::MinimumSpanningTree]);
+        Card {
+            service: agreement.service,
+            name: agreement.name,
+            title: agreement.title,
+            paper: agreement.paper,
+            promises: agreement.promises,
+            messages: Cost { per: Per::Agreement, ..election.messages },
+            variants: Variants::<Switch>::declared(),
+            ..election
+        }
+    }
+
+    fn expected(config: &Config, size: u32, kind: WorkloadKind) -> Option<Prediction> {
+        GallagerHumbletSpira::expected(config, size, kind)
+    }
+}

@@ -1,0 +1,179 @@
+//! The oral messages algorithm OM(m): agreement of n > 3m generals of whom at most m lie.
+//!
+//! L. Lamport, R. Shostak and M. Pease, *The Byzantine generals problem*, ACM TOPLAS 4(3), 1982:
+//!
+//! ```text
+//! OM(0): the commander sends its value to every lieutenant.
+//!        Each lieutenant uses the value it receives, or RETREAT if it receives none.
+//! OM(m): the commander sends its value to every lieutenant.
+//!        Each lieutenant i receives v[i], or takes RETREAT, and acts as the commander of OM(m - 1)
+//!        to send v[i] to the n - 2 other lieutenants.
+//!        Lieutenant i takes v[j] from lieutenant j in this OM(m - 1), or RETREAT,
+//!        and uses majority(v[1], …, v[n - 1]).
+//! ```
+//!
+//! | | |
+//! |---|---|
+//! | assumes | synchronous rounds, reliable links with known senders, n > 3m |
+//! | IC1 | all loyal lieutenants obey the same order |
+//! | IC2 | if the commander is loyal, every loyal lieutenant obeys its order |
+//! | rounds | m + 1 |
+//! | messages | (n − 1) + (n − 1)(n − 2) + … + (n − 1)…(n − m − 1); 9 for n = 4, m = 1 |
+//!
+//! **Why it is right.** With more than 2k + m generals of whom at most k lie, OM(m) satisfies IC2,
+//! by induction over m: a majority of the lieutenants is loyal and reports the same value. With
+//! n > 3m, OM(m) satisfies IC1: if the commander lies, at most m − 1 lieutenants do, and OM(m − 1)
+//! among more than 3(m − 1) of them makes all loyal lieutenants take the same values v[1..n − 1].
+//! With three generals, a lieutenant cannot tell a lying commander from a lying lieutenant.
+//!
+//! A lieutenant passes a value on as soon as it receives it. Rounds would change nothing: every
+//! message has its place in the tree of paths, and a general decides when its tree is full.
+
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use tenure_core::byzantine::{COMMANDER, General, GeneralsCard, OralMessage, Outgoing, Plan};
+use tenure_core::{Group, ProcessId};
+
+use crate::Variants;
+use crate::variants::switches;
+
+/// One general that follows OM(m).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct OralMessages {
+    group: Group,
+    config: Config,
+    /// Order of the commander, at the commander.
+    commanded: Option<Plan>,
+    /// Values by the path along which they came.
+    received: BTreeMap<Vec<ProcessId>, Plan>,
+}
+
+/// Configuration of the generals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Config {
+    /// Number of tolerated liars, the paper's *m*.
+    pub liars: u32,
+    /// Variants that are switched on.
+    pub variants: Variants<Switch>,
+}
+
+switches! {
+    ObeysDirectly = "obeys-directly", unsound,
+        "a lieutenant obeys the value from the commander, whatever the others report"
+        => "Y-2", "-n 4 --property agreement";
+    LeavesItselfOut = "leaves-itself-out", unsound,
+        "a lieutenant takes the majority of the reports without the value that it received itself"
+        => "Y-3", "-n 4 --property validity";
+}
+
+impl OralMessages {
+    /// Name on the command line.
+    pub const NAME: &'static str = "byzantine-generals";
+
+    /// Returns the card for a group of `size` generals of whom at most `liars` lie.
+    pub fn card(size: u32, liars: u32) -> GeneralsCard {
+        GeneralsCard {
+            name: Self::NAME,
+            title: "oral messages OM(m): n > 3m generals agree though m of them lie",
+            paper: "Lamport, Shostak and Pease, The Byzantine generals problem, ACM TOPLAS 4(3), \
+                1982",
+            assumes: "n > 3m generals, synchronous rounds, reliable links with known senders",
+            least_generals: 3 * liars + 1,
+            messages: "(n - 1) + (n - 1)(n - 2) + … + (n - 1)…(n - m - 1)",
+            count: messages(size, liars),
+            variants: Variants::<Switch>::declared(),
+        }
+    }
+
+    fn me(&self) -> ProcessId {
+        self.group.me()
+    }
+
+    /// Returns the members that are neither on the path nor this general.
+    fn others(&self, path: &[ProcessId]) -> impl Iterator<Item = ProcessId> {
+        let is_other = |peer: &ProcessId| *peer != self.group.me() && !path.contains(peer);
+        self.group.processes().filter(is_other)
+    }
+
+    /// Returns the value that the last general of the path has for this one: the result of the
+    /// OM(m − k) that it commands, where k is the number of generals before it.
+    fn value(&self, path: &[ProcessId]) -> Plan {
+        let direct = self.received[path];
+        let is_last_round = path.len() as u32 > self.config.liars;
+        if is_last_round || self.config.variants.has(Switch::ObeysDirectly) {
+            return direct;
+        }
+        let mut values: Vec<Plan> =
+            self.others(path).map(|j| self.value(&extend(path, j))).collect();
+        if !self.config.variants.has(Switch::LeavesItselfOut) {
+            values.push(direct);
+        }
+        majority(&values)
+    }
+
+    /// Returns the number of messages that a lieutenant receives: one for each path of up to m + 1
+    /// generals that begins at the commander and leaves it out.
+    fn expected(&self) -> u64 {
+        let size = u64::from(self.group.size());
+        let longest = u64::from(self.config.liars) + 1;
+        let paths =
+            |length: u64| -> u64 { (2..=length).map(|place| size.saturating_sub(place)).product() };
+        (1..=longest).map(paths).sum()
+    }
+}
+
+/// Returns the number of messages of OM(m) among n generals.
+fn messages(size: u32, liars: u32) -> u64 {
+    let factor = |place: u32| u64::from(size.saturating_sub(place));
+    (1..=liars + 1).map(|length| (1..=length).map(factor).product::<u64>()).sum()
+}
+
+/// Returns the path with one more general.
+fn extend(path: &[ProcessId], next: ProcessId) -> Vec<ProcessId> {
+    path.iter().copied().chain([next]).collect()
+}
+
+/// Returns the order of more than half of the values, or the default of a tie.
+fn majority(values: &[Plan]) -> Plan {
+    let attacks = values.iter().filter(|value| **value == Plan::Attack).count();
+    if 2 * attacks > values.len() { Plan::Attack } else { Plan::Retreat }
+}
+
+impl General for OralMessages {
+    type Config = Config;
+
+    fn boot(group: Group, config: &Config) -> Self {
+        OralMessages { group, config: *config, commanded: None, received: BTreeMap::new() }
+    }
+
+    fn command(&mut self, plan: Plan) -> Outgoing {
+        assert!(self.me() == COMMANDER, "only the commander issues an order");
+        self.commanded = Some(plan);
+        let message = OralMessage { path: vec![COMMANDER], plan };
+        self.others(&[]).map(|peer| (peer, message.clone())).collect()
+    }
+
+    fn receive(&mut self, message: OralMessage) -> Outgoing {
+        let OralMessage { path, plan } = message;
+        let is_last_round = path.len() as u32 > self.config.liars;
+        let sent = match is_last_round {
+            true => Vec::new(),
+            false => {
+                let report = OralMessage { path: extend(&path, self.me()), plan };
+                self.others(&path).map(|peer| (peer, report.clone())).collect()
+            }
+        };
+        self.received.insert(path, plan);
+        sent
+    }
+
+    fn obeys(&self) -> Option<Plan> {
+        if self.me() == COMMANDER {
+            return self.commanded;
+        }
+        let is_complete = self.received.len() as u64 == self.expected();
+        is_complete.then(|| self.value(&[COMMANDER]))
+    }
+}

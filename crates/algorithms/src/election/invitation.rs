@@ -1,0 +1,385 @@
+//! The invitation election: each group has a coordinator, and groups that can communicate invite
+//! each other and merge.
+//!
+//! H. Garcia-Molina, *Elections in a distributed computing system*, IEEE Transactions on Computers
+//! C-31(1), 1982: the algorithm for asynchronous systems, beside the bully for synchronous ones.
+//!
+//! | | |
+//! |---|---|
+//! | assumes | nothing for one leader per group; bounded delays, from some moment on, to merge |
+//! | messages | 5(N − 1) if one process starts and no other interferes; no bound in general |
+//! | | 3(N − 1) for another election in the same group |
+//! | time | a question and its answer, the wait by rank, the wait for acceptances, one message |
+//!
+//! **Why it is right.** A group is named by a number and its coordinator, which never uses a number
+//! twice. A process belongs to one group at a time, and reports its leader only after the leader
+//! has declared the group ready. So all processes of one group follow one leader, whatever the
+//! delays and faults. Several groups may exist side by side, as they must in a partition.
+//!
+//! **Why groups merge.** A coordinator asks at intervals the processes outside of its group
+//! (`Check`). Coordinators answer. After a time that is shorter for higher ranks, it forms a new
+//! group and invites the other coordinators and its own members (`Merge`). An invited coordinator
+//! forwards the invitation to its members. All that accept in time are members when the group is
+//! ready. A process that has accepted in vain, or suspects its coordinator, forms a group of its
+//! own (`Recovery`), and is found by the next check.
+//!
+//! The highest rank need not lead. It only invites first when several check at the same time.
+//!
+//! **Beyond the paper.** A new group has a higher number than all groups that its members leave, so
+//! a late invitation is recognised, and no process returns to an older group. A failure detector
+//! stands for the timeouts of `AreYouThere`. A member asks its leader when another coordinator asks
+//! the member, instead of at intervals. Coordinators do not ask suspected processes, so a complete
+//! group is quiet. A process that has not taken part forms its own group when it is first asked. An
+//! acceptance that arrives late joins the group that is ready.
+
+mod card;
+mod config;
+mod message;
+mod phase;
+
+use tenure_core::service::election::{Command, Event};
+use tenure_core::{
+    Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Term, TimerRole, Verdict,
+};
+
+pub use config::{Config, Switch};
+pub use message::Message;
+use phase::Phase;
+
+/// One process of the election.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Invitation {
+    /// All processes, of every group.
+    everyone: Group,
+    config: SharedConfig<Config>,
+    phase: Phase,
+    /// `g`: group of this process, or the one that it forms or joins.
+    group: Term,
+    /// Highest known number of a group.
+    number: u64,
+    /// Group that this process has reported; `None` while it follows no leader.
+    leader: Option<Term>,
+    /// Processes that the failure detector suspects.
+    suspected: ProcessSet,
+}
+
+/// Timers of this algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Timer {
+    /// A coordinator looks for other groups.
+    Check,
+    /// A coordinator has waited for its rank, and invites the groups that it has found.
+    Merge,
+    /// No more acceptances are awaited.
+    Accept,
+    /// The joined group has not become ready in time.
+    Ready,
+}
+
+/// State that survives a crash.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Stable {
+    #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
+    number: u64,
+}
+
+impl Protocol for Invitation {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Timer;
+    /// The highest known number. It is saved so that no group has the name of an earlier one.
+    type Stable = Stable;
+
+    fn boot(
+        everyone: Group,
+        config: &Config,
+        stable: Option<Stable>,
+        fx: &mut impl Effects<Self>,
+    ) -> Self {
+        assert!(config.ranks.len() == everyone.size() as usize, "every process needs a rank");
+        let is_restart = stable.is_some();
+        let number = stable.map_or(0, |stable| stable.number);
+        let mut invitation = Invitation {
+            everyone,
+            config: SharedConfig::new(config.clone()),
+            phase: Phase::Idle,
+            group: Term { number, leader: everyone.me() },
+            number,
+            leader: None,
+            suspected: ProcessSet::new(),
+        };
+        if is_restart {
+            invitation.recover(fx);
+        }
+        invitation
+    }
+
+    fn stable(&self) -> Stable {
+        Stable { number: if self.has(Switch::ForgottenNumber) { 0 } else { self.number } }
+    }
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        match (command, &self.phase) {
+            (Command::Elect, Phase::Idle | Phase::Member) => {
+                self.recover(fx);
+                self.check(fx);
+            }
+            (Command::Elect, Phase::Coordinator { .. }) => self.merge(fx),
+            // An election is in progress; and the paper has no resignation.
+            (Command::Elect, Phase::Inviting { .. } | Phase::Invited) | (Command::Resign, _) => {}
+        }
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::AreYouCoordinator { number } => self.on_question(from, number, fx),
+            Message::Coordinator { number } => self.on_coordinator(from, number, fx),
+            Message::Invitation { group } => self.on_invitation(group, fx),
+            Message::Accept { group } if group == self.group => self.on_acceptance(from, fx),
+            Message::Ready { group } if group == self.group && self.phase == Phase::Invited => {
+                fx.cancel_timer(Timer::Ready);
+                self.phase = Phase::Member;
+                self.follow(fx);
+            }
+            Message::AreYouThere { group } => self.on_member(from, group, fx),
+            Message::NotThere { group } if group == self.group && self.phase == Phase::Member => {
+                self.recover(fx);
+            }
+            // Late messages of other groups.
+            Message::Accept { .. } | Message::Ready { .. } | Message::NotThere { .. } => {}
+        }
+    }
+
+    fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
+        match (timer, &mut self.phase) {
+            (Timer::Check, Phase::Coordinator { .. }) => self.check(fx),
+            (Timer::Merge, Phase::Coordinator { found, .. }) => {
+                // Since then they may be suspected.
+                if !found.is_empty() {
+                    self.merge(fx);
+                }
+            }
+            (Timer::Accept, Phase::Inviting { accepted }) => {
+                let members = core::mem::take(accepted);
+                self.lead(members, fx);
+            }
+            (Timer::Ready, Phase::Invited) => self.recover(fx),
+            (timer, phase) => unreachable!("{timer:?} is not armed in {phase:?}"),
+        }
+    }
+
+    fn timer_role(timer: &Timer) -> TimerRole {
+        match timer {
+            Timer::Accept | Timer::Ready => TimerRole::MeasuresSilence,
+            Timer::Check | Timer::Merge => TimerRole::Plain,
+        }
+    }
+
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+        match verdict {
+            Verdict::Suspect => {
+                self.suspected.insert(peer);
+                match &mut self.phase {
+                    Phase::Coordinator { members, found } => {
+                        members.remove(peer);
+                        found.remove(peer);
+                    }
+                    Phase::Inviting { accepted } => {
+                        accepted.remove(peer);
+                    }
+                    Phase::Member | Phase::Invited if self.group.leader == peer => {
+                        self.recover(fx);
+                    }
+                    Phase::Member | Phase::Invited | Phase::Idle => {}
+                }
+            }
+            Verdict::Trust => {
+                self.suspected.remove(peer);
+                self.schedule_check(fx);
+            }
+        }
+        self.stop_if_complete(fx);
+    }
+}
+
+impl Invitation {
+    /// `Recovery`: leaves the group, and forms one without other members.
+    fn recover(&mut self, fx: &mut impl Effects<Self>) {
+        fx.cancel_timer(Timer::Ready);
+        self.begin_group(fx);
+        self.lead(ProcessSet::new(), fx);
+    }
+
+    /// `Check`: asks all processes outside of the group whether they coordinate one.
+    fn check(&mut self, fx: &mut impl Effects<Self>) {
+        let asked = self.outside();
+        fx.broadcast(&asked, Message::AreYouCoordinator { number: self.group.number });
+        self.schedule_check(fx);
+    }
+
+    fn on_question(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
+        let group = self.group;
+        match self.phase {
+            Phase::Member if group.leader != from => {
+                if !self.has(Switch::StaysBehind) {
+                    fx.send(group.leader, Message::AreYouThere { group });
+                }
+                return;
+            }
+            // The leader does not count this process any more.
+            Phase::Member if number == group.number => {
+                return fx.send(from, Message::Accept { group });
+            }
+            // The leader has formed a later group.
+            Phase::Member if number > group.number && !self.has(Switch::StaysBehind) => {
+                self.recover(fx);
+            }
+            Phase::Idle => self.recover(fx),
+            Phase::Coordinator { .. } => {}
+            Phase::Member | Phase::Inviting { .. } | Phase::Invited => return,
+        }
+        fx.send(from, Message::Coordinator { number: self.number });
+    }
+
+    /// Handles the answer of another coordinator, even a late one.
+    fn on_coordinator(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
+        self.number = self.number.max(number);
+        let invites = !self.has(Switch::NoMerge);
+        let Phase::Coordinator { members, found } = &mut self.phase else { return };
+        if invites && !members.contains(from) && !self.suspected.contains(from) {
+            if found.is_empty() {
+                fx.set_timer(Timer::Merge, self.config.merge_delay(self.everyone.me()));
+            }
+            found.insert(from);
+        }
+    }
+
+    /// `Merge`: forms a new group. Invites the coordinators that have answered, and the members of
+    /// the old group.
+    fn merge(&mut self, fx: &mut impl Effects<Self>) {
+        let Phase::Coordinator { members, found } = &self.phase else { return };
+        let invited: ProcessSet = members.iter().chain(found.iter()).collect();
+        self.begin_group(fx);
+        if invited.is_empty() {
+            return self.lead(invited, fx);
+        }
+        fx.broadcast(&invited, Message::Invitation { group: self.group });
+        self.phase = Phase::Inviting { accepted: ProcessSet::new() };
+        fx.set_timer(Timer::Accept, self.config.accept);
+    }
+
+    /// Accepts the invitation unless this process is between two groups, or the group is older than
+    /// its own.
+    fn on_invitation(&mut self, group: Term, fx: &mut impl Effects<Self>) {
+        let is_later = group.number > self.group.number || self.has(Switch::AnyInvitation);
+        let is_own = group.leader == self.everyone.me() || group == self.group;
+        let is_between = matches!(self.phase, Phase::Inviting { .. } | Phase::Invited);
+        if is_between || is_own || !is_later {
+            return;
+        }
+        if let Phase::Coordinator { members, .. } = &self.phase {
+            fx.broadcast(members, Message::Invitation { group });
+        }
+        self.leave(fx);
+        self.group = group;
+        self.number = self.number.max(group.number);
+        self.phase = Phase::Invited;
+        fx.send(group.leader, Message::Accept { group });
+        fx.set_timer(Timer::Ready, self.config.ready);
+        if self.has(Switch::FollowsEarly) {
+            self.follow(fx);
+        }
+    }
+
+    /// Handles an acceptance for the current group. A late one is answered at once.
+    fn on_acceptance(&mut self, from: ProcessId, fx: &mut impl Effects<Self>) {
+        match &mut self.phase {
+            Phase::Inviting { accepted } => {
+                accepted.insert(from);
+            }
+            Phase::Coordinator { members, found } => {
+                members.insert(from);
+                found.remove(from);
+                fx.send(from, Message::Ready { group: self.group });
+                self.stop_if_complete(fx);
+            }
+            Phase::Idle | Phase::Member | Phase::Invited => {}
+        }
+    }
+
+    /// Handles the question of a process that follows this one in `group`.
+    fn on_member(&mut self, from: ProcessId, group: Term, fx: &mut impl Effects<Self>) {
+        match &mut self.phase {
+            Phase::Coordinator { members, .. } if group == self.group => {
+                members.insert(from);
+                self.stop_if_complete(fx);
+            }
+            _ => fx.send(from, Message::NotThere { group }),
+        }
+    }
+
+    /// Leaves the group, and begins one with a number that no process has used.
+    fn begin_group(&mut self, fx: &mut impl Effects<Self>) {
+        self.leave(fx);
+        self.number += 1;
+        self.group = Term { number: self.number, leader: self.everyone.me() };
+    }
+
+    /// Declares the group ready.
+    fn lead(&mut self, members: ProcessSet, fx: &mut impl Effects<Self>) {
+        fx.broadcast(&members, Message::Ready { group: self.group });
+        self.phase = Phase::Coordinator { members, found: ProcessSet::new() };
+        self.follow(fx);
+        self.schedule_check(fx);
+    }
+
+    /// Reports the leader of the current group.
+    fn follow(&mut self, fx: &mut impl Effects<Self>) {
+        if self.leader != Some(self.group) {
+            self.leader = Some(self.group);
+            fx.emit(Event::Elected { leader: self.group.leader, term: self.group });
+        }
+    }
+
+    /// Stops following the leader of the current group, and checking for others.
+    fn leave(&mut self, fx: &mut impl Effects<Self>) {
+        fx.cancel_timer(Timer::Check);
+        fx.cancel_timer(Timer::Merge);
+        if let Some(term) = self.leader.take() {
+            fx.emit(Event::Deposed { term });
+        }
+    }
+
+    /// Sets the timer for the next check, if this process coordinates an incomplete group.
+    fn schedule_check(&self, fx: &mut impl Effects<Self>) {
+        if !self.outside().is_empty() {
+            fx.set_timer(Timer::Check, self.config.check);
+        }
+    }
+
+    /// Stops checking, if this process coordinates a complete group. Members that answer must not
+    /// set the timer again: other coordinators that check could then postpone it for ever.
+    fn stop_if_complete(&self, fx: &mut impl Effects<Self>) {
+        if matches!(self.phase, Phase::Coordinator { .. }) && self.outside().is_empty() {
+            fx.cancel_timer(Timer::Check);
+        }
+    }
+
+    /// Returns the trusted processes that are not in the group of this coordinator.
+    fn outside(&self) -> ProcessSet {
+        let is_outside = |peer: &ProcessId| match &self.phase {
+            Phase::Coordinator { members, .. } => {
+                !members.contains(*peer) && !self.suspected.contains(*peer)
+            }
+            _ => false,
+        };
+        self.everyone.peers().iter().filter(is_outside).collect()
+    }
+
+    fn has(&self, switch: Switch) -> bool {
+        self.config.variants.has(switch)
+    }
+}

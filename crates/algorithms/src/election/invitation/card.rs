@@ -1,0 +1,83 @@
+//! Card of the invitation election: assumptions, faults, costs and promises.
+
+use alloc::sync::Arc;
+use alloc::vec;
+
+use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::{
+    Algorithm, Card, Cost, Crashes, Detection, Faults, Property, Rank, Timeout, Timing,
+};
+
+use super::config::{ACCEPT, CHECK, MERGE, READY};
+use super::{Config, Invitation, Switch};
+use crate::Variants;
+
+impl Algorithm for Invitation {
+    fn card(config: &Config, size: u32) -> Card {
+        let others = u64::from(size) - 1;
+        Card {
+            timing: Timing::Partial,
+            faults: Faults {
+                loss: true,
+                crashes: Crashes::Recovery,
+                ..Faults::duplication(
+                    "survives any faults of processes and links; while parts of the group cannot \
+                     communicate, each has its own leader",
+                )
+            },
+            detection: Detection::EventuallyPerfect,
+            messages: Cost::per_election("3(N−1) … no bound", 3 * others, None).zero_if_alone(size),
+            promises: vec![
+                Property::Agreement,
+                Property::Progress,
+                Property::OneLeaderPerGroup,
+                Property::FreshTerms,
+            ],
+            timeouts: vec![
+                Timeout::new(
+                    CHECK,
+                    "interval at which a coordinator looks for other groups",
+                    config.check,
+                ),
+                Timeout::new(
+                    MERGE,
+                    "time before the highest rank invites; each lower rank waits this much longer",
+                    config.merge,
+                ),
+                Timeout::new(
+                    ACCEPT,
+                    "time for which an inviting process waits for acceptances",
+                    config.accept,
+                ),
+                Timeout::new(
+                    READY,
+                    "time within which a group becomes ready for a process that has accepted",
+                    config.ready,
+                ),
+            ],
+            variants: Variants::<Switch>::declared(),
+            ..Card::election(
+                "invitation",
+                "groups with a coordinator each invite each other and merge",
+                "Garcia-Molina, IEEE Transactions on Computers C-31(1), 1982",
+            )
+        }
+    }
+
+    /// Each other process is asked, answers, is invited, accepts, and is notified when the group
+    /// is ready. A later election in the same group needs only the last three.
+    fn expected(_: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+        let is_first = matches!(scene, WorkloadKind::OneStarts(_));
+        let least = Prediction::new(Precision::Least, 5 * (u64::from(size) - 1));
+        is_first.then_some(least)
+    }
+
+    fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+        Config { ranks, ..config.clone() }
+    }
+
+    /// Returns the highest known number.
+    fn highest_term(&self) -> u64 {
+        self.number
+    }
+}

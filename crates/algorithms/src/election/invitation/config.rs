@@ -1,0 +1,102 @@
+//! Configuration of the invitation election: ranks, timeouts and mistakes.
+
+use alloc::sync::Arc;
+
+use tenure_core::{Delay, ProcessId, Rank};
+
+use crate::Variants;
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
+use crate::variants::switches;
+
+/// Names of the timeouts on the command line.
+pub(super) const CHECK: &str = "check";
+pub(super) const MERGE: &str = "merge";
+pub(super) const ACCEPT: &str = "accept";
+pub(super) const READY: &str = "ready";
+
+/// Configuration of one process.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Distinct ranks, by process. A higher rank invites sooner.
+    pub ranks: Arc<[Rank]>,
+    /// Interval at which a coordinator looks for other groups: longer than any process waits before
+    /// it invites, so that one check ends before the next.
+    pub check: Delay,
+    /// Time between finding a group and inviting it, for the highest rank. Each lower rank waits
+    /// this much longer. Longer than two messages, so that all other groups are found, and that the
+    /// invitation of a higher rank arrives first.
+    pub merge: Delay,
+    /// Time for which an inviting process waits for acceptances: an invitation, its forwarding, and
+    /// the answer.
+    pub accept: Delay,
+    /// Time within which a group becomes ready for a process that has accepted.
+    pub ready: Delay,
+    /// Variants that are switched on.
+    pub variants: Variants<Switch>,
+}
+
+impl Config {
+    /// Returns plain ids as ranks, and timeouts for a group of `size` processes whose messages take
+    /// at most `delay` ticks, without clock drift.
+    pub fn plain(size: u32, delay: u64) -> Self {
+        Config::timed(size, delay, |ticks| ticks)
+    }
+
+    /// Returns timeouts that allow for drift: `stretched` returns the time that passes on the
+    /// fastest clock while the slowest shows its argument.
+    fn timed(size: u32, delay: u64, stretched: impl Fn(u64) -> u64) -> Self {
+        let merge = stretched(3 * delay);
+        let accept = 3 * delay + delay / 2;
+        Config {
+            ranks: (1..=size).map(Rank::of_id).collect(),
+            check: Delay::ticks(merge.saturating_mul(u64::from(size) + 3)),
+            merge: Delay::ticks(merge),
+            accept: Delay::ticks(accept),
+            ready: Delay::ticks(stretched(accept) + 2 * delay),
+            variants: Variants::none(),
+        }
+    }
+
+    /// Returns the time that a process waits before it invites the groups that it has found.
+    pub(super) fn merge_delay(&self, of: ProcessId) -> Delay {
+        let own = self.ranks[of.index()];
+        let higher = self.ranks.iter().filter(|rank| **rank > own).count() as u64;
+        let Delay { min, max } = self.merge;
+        Delay { min: min.saturating_mul(higher + 1), max: max.saturating_mul(higher + 1) }
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        let Parameters { size, delay, .. } = *parameters;
+        let timed = Config::timed(size, delay, |ticks| parameters.stretched(ticks));
+        Ok(Config {
+            ranks: parameters.ranks.clone(),
+            check: parameters.timeout(CHECK, timed.check),
+            merge: parameters.timeout(MERGE, timed.merge),
+            accept: parameters.timeout(ACCEPT, timed.accept),
+            ready: parameters.timeout(READY, timed.ready),
+            variants: parameters.variants()?,
+        })
+    }
+}
+
+switches! {
+    NoMerge = "no-merge", unsound,
+        "a coordinator invites no other: after a partition there is one leader on each side"
+        => "", "-n 2 --initiators 1";
+    FollowsEarly = "follows-early", unsound,
+        "a process follows the leader of a group that it joins before the group is ready"
+        => "", "-n 2 --initiators 1 --property one-leader-per-group --in-flight 1";
+    AnyInvitation = "any-invitation", unsound,
+        "a process accepts invitations to groups with any number: it may return to an old group"
+        => "", "-n 2 --initiators 1 --property agreement --in-flight 1";
+    ForgottenNumber = "forgotten-number", unsound,
+        "the number is not saved: after a restart a coordinator leads a group of an old number"
+        => "", "-n 2 --initiators 1 --crash 1 --recover 1 --property fresh-terms";
+    StaysBehind = "stays-behind", unsound,
+        "a member does not notice that its leader has left the group, and follows it for ever"
+        => "", "-n 2 --initiators 1 --crash 1 --recover 1 --property agreement --term-max 3 \
+                --in-flight 1";
+}

@@ -1,0 +1,212 @@
+//! TimeSlice: on a synchronous ring of known size, each identifier has its own N rounds for its
+//! token. Only the smallest is ever sent.
+//!
+//! N. A. Lynch, *Distributed Algorithms*, Morgan Kaufmann, 1996, section 3.6.1.
+//!
+//! | | |
+//! |---|---|
+//! | assumes | a ring, synchronous rounds, a known size, small positive identifiers, no crash |
+//! | | all candidates start in the same round |
+//! | messages | exactly N |
+//! | time | N·u rounds for the smallest identifier u of the candidates |
+//!
+//! **Why it is right.** Phase *v* consists of the rounds (v − 1)N + 1 to vN, and belongs to the
+//! candidate with identifier *v*. If no token has reached this candidate before its phase, it sends
+//! its own. The token of the smallest candidate travels all the way around in its phase, so it
+//! reaches all others before theirs, and none of them sends. A process that receives a token knows
+//! the leader, so no announcement is needed.
+//!
+//! Silence carries information here: a phase without a message excludes an identifier. Algorithms
+//! that only compare identifiers need Ω(N log N) messages, even on a synchronous ring (Frederickson
+//! and Lynch, JACM 34(1), 1987). TimeSlice counts rounds by the value of an identifier instead, and
+//! so takes a time that no function of N bounds.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use tenure_core::service::election::{Command, Event};
+use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::{
+    Card, Cost, Delay, Effects, Faults, Group, Knowledge, ProcessId, ProcessSet, Property, Rank,
+    Term, Topology, labelled,
+};
+
+use super::ring::{self, Candidate, Ring};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
+use crate::rounds::{self, InRounds, Rounds};
+use crate::variants::{Variants, switches};
+
+/// One process, as a protocol.
+pub type TimeSlice = InRounds<Process>;
+
+/// State of one process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Process {
+    ring: Ring,
+    /// Rank of this process. Its id is the identifier *v*; a load has no effect.
+    rank: Rank,
+    /// First round of the phase of this process.
+    own_round: u64,
+    phase: Phase,
+}
+
+/// Progress of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    /// Not a candidate, and has received no token.
+    Passive,
+    /// A candidate before its phase.
+    Candidate {
+        /// Number of the current round, from 1.
+        round: u64,
+    },
+    /// Has sent its own token, which has not returned.
+    Sent,
+    /// Knows the leader.
+    Settled { leader: ProcessId },
+}
+
+/// Messages between processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// The token of a candidate, which is the leader.
+    Token {
+        /// Rank and process of the candidate.
+        candidate: Candidate,
+    },
+}
+
+labelled!(Message, Election, Token => "token");
+
+/// Configuration of one process.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Ranks with distinct positive ids in the order of the ring, which is the direction of
+    /// messages.
+    pub ranks: Arc<[Rank]>,
+    /// Processes that failed before the ring was formed and are not on it.
+    pub absent: ProcessSet,
+    /// Duration of a round.
+    pub round: Delay,
+    /// Variants that are switched on.
+    pub variants: Variants<Switch>,
+}
+
+impl Config {
+    /// Returns a configuration with these ranks and variants, and rounds of one unit.
+    pub fn of(ranks: Arc<[Rank]>, variants: Variants<Switch>) -> Self {
+        Config { ranks, absent: ProcessSet::new(), round: Delay::units(1), variants }
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        let (ranks, absent) = (Arc::clone(&parameters.ranks), parameters.absent.clone());
+        let (round, variants) = (rounds::length(parameters), parameters.variants()?);
+        Ok(Config { ranks, absent, round, variants })
+    }
+}
+
+switches! {
+    ShortPhases = "short-phases", unsound,
+        "a phase has N − 2 rounds: the next one begins before a token has reached all processes"
+        => "", "-n 3 --ids 1,3,2 --property agreement,cost";
+}
+
+impl Rounds for Process {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+
+    fn start(group: Group, config: &Config) -> Self {
+        let size = u64::from(ring::length(&config.absent, group.size()));
+        let less = if config.variants.has(Switch::ShortPhases) { 2 } else { 0 };
+        let phase = size.saturating_sub(less).max(1);
+        let rank = ring::rank(&config.ranks, group);
+        let own_round = u64::from(rank.id).saturating_sub(1) * phase + 1;
+        let ring = Ring::without(&config.absent, group);
+        Process { ring, rank, own_round, phase: Phase::Passive }
+    }
+
+    fn length(config: &Config) -> Delay {
+        config.round
+    }
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<TimeSlice>) {
+        match (command, self.phase) {
+            (Command::Elect, Phase::Passive) => self.begin_round(1, fx),
+            (Command::Elect, Phase::Settled { leader }) => self.settle(leader, fx),
+            // The leader cannot resign: the next smallest identifier is unknown.
+            (Command::Elect | Command::Resign, _) => {}
+        }
+    }
+
+    fn end_round(&mut self, received: Vec<(ProcessId, Message)>, fx: &mut impl Effects<TimeSlice>) {
+        if let Some((_, message)) = received.first() {
+            let Message::Token { candidate } = *message;
+            if candidate.process != self.ring.me() {
+                fx.send(self.ring.successor(), Message::Token { candidate });
+            }
+            return self.settle(candidate.process, fx);
+        }
+        if let Phase::Candidate { round } = self.phase {
+            self.begin_round(round + 1, fx);
+        }
+    }
+
+    fn has_halted(&self) -> bool {
+        matches!(self.phase, Phase::Settled { .. })
+    }
+
+    fn card(config: &Config, size: u32) -> Card {
+        let size = ring::length(&config.absent, size);
+        let n = u64::from(size);
+        Card {
+            faults: Faults::duplication("a crash or a lost message ends the election undecided")
+                .with_initial_crashes(),
+            knows: Knowledge::NON_UNIFORM,
+            topology: Topology::UnidirectionalRing,
+            messages: Cost::per_election("N", n, Some(n)).zero_if_alone(size),
+            promises: [Property::Agreement, Property::Progress].into(),
+            variants: Variants::<Switch>::declared(),
+            ..Card::election(
+                "time-slice",
+                "each identifier has its own N rounds on a ring, and only the smallest is sent",
+                "Lynch, 1996 (TimeSlice)",
+            )
+        }
+    }
+
+    fn expected(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+        let size = ring::length(&config.absent, size);
+        match scene {
+            WorkloadKind::OneStarts(start) if config.absent.contains(start) => None,
+            _ if size == 1 => Some(Prediction::new(Precision::Exact, 0)),
+            _ => Some(Prediction::new(Precision::Exact, size.into())),
+        }
+    }
+}
+
+impl Process {
+    /// Begins a round of a candidate. Sends the token if the phase of this process begins.
+    fn begin_round(&mut self, round: u64, fx: &mut impl Effects<TimeSlice>) {
+        let me = self.ring.me();
+        if round < self.own_round {
+            self.phase = Phase::Candidate { round };
+        } else if self.ring.is_alone() {
+            self.settle(me, fx);
+        } else {
+            self.phase = Phase::Sent;
+            let candidate = Candidate { rank: self.rank, process: me };
+            fx.send(self.ring.successor(), Message::Token { candidate });
+        }
+    }
+
+    fn settle(&mut self, leader: ProcessId, fx: &mut impl Effects<TimeSlice>) {
+        self.phase = Phase::Settled { leader };
+        fx.emit(Event::Elected { leader, term: Term { number: 0, leader } });
+    }
+}

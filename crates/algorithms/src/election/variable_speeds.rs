@@ -1,0 +1,283 @@
+//! Variable speeds: on a synchronous ring, the token of identifier *v* waits 2^v rounds at each
+//! process, so that the smallest overtakes all others while they are still near their origins.
+//!
+//! G. N. Frederickson, N. A. Lynch, *Electing a leader in a synchronous ring*, JACM 34(1), 1987; N.
+//! A. Lynch, *Distributed Algorithms*, Morgan Kaufmann, 1996, section 3.6.2 (VariableSpeeds).
+//!
+//! | | |
+//! |---|---|
+//! | assumes | a ring, synchronous rounds, small distinct identifiers, no crash |
+//! | | all candidates start in the same round |
+//! | messages | fewer than 2N for tokens, and N to announce; 2N if one starts |
+//! | time | N·2^u rounds for the smallest identifier u of the candidates, and N to announce |
+//!
+//! **Why it is right.** A process forwards a token only if it has seen no smaller identifier, and a
+//! candidate has seen its own. So no token passes the smallest candidate, whose token alone returns
+//! to its origin.
+//!
+//! While this token travels N hops, the token of the *k*-th next larger identifier travels at most
+//! N/2^k. So all tokens together travel fewer than 2N hops. More exactly, the *k*-th travels h hops
+//! only if h·2^k ≤ N − 1, because the smallest token overtakes it or it reaches the smallest
+//! candidate. The sum of these h is at most N − 1 − s₂(N−1), where s₂ counts the ones in binary.
+//!
+//! Algorithms that only compare identifiers need Ω(N log N) messages, even on a synchronous ring
+//! (the same paper). This one uses the value of an identifier as a time, which no function of N
+//! bounds. Beyond the book, the leader announces itself, and every process then stops.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use tenure_core::service::election::{Command, Event};
+use tenure_core::theory::{Precision, Prediction, WorkloadKind};
+use tenure_core::{
+    Card, Cost, Delay, Effects, Faults, Group, Knowledge, ProcessId, ProcessSet, Property, Rank,
+    Term, Topology, labelled,
+};
+
+use super::ring::{self, Candidate, Ring};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
+use crate::rounds::{self, InRounds, Rounds};
+use crate::variants::{Variants, switches};
+
+/// One process, as a protocol.
+pub type VariableSpeeds = InRounds<Process>;
+
+/// State of one process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Process {
+    ring: Ring,
+    variants: Variants<Switch>,
+    /// This process, with its rank. The id of the rank is the identifier *v*; a load has no effect.
+    own: Candidate,
+    /// Smallest identifier that this process has seen; `None` before the first.
+    smallest: Option<u32>,
+    /// Token that waits here.
+    waiting: Option<Waiting>,
+    /// The leader, once it is known.
+    leader: Option<ProcessId>,
+    /// True if this process needs no further round.
+    has_halted: bool,
+}
+
+/// A token that waits at a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Waiting {
+    candidate: Candidate,
+    /// Number of rounds that must end before the token is sent.
+    rounds: u64,
+}
+
+/// Messages between processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// The token of a candidate.
+    Token {
+        /// Rank and process of the candidate.
+        candidate: Candidate,
+    },
+    /// Announces the leader, whose token has travelled around the ring.
+    Elected {
+        /// Process that is the leader.
+        leader: ProcessId,
+    },
+}
+
+labelled!(Message, Election, Token => "token", Elected => "elected");
+
+/// Configuration of one process.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Ranks with distinct ids in the order of the ring, which is the direction of messages.
+    pub ranks: Arc<[Rank]>,
+    /// Processes that failed before the ring was formed and are not on it.
+    pub absent: ProcessSet,
+    /// Duration of a round.
+    pub round: Delay,
+    /// Variants that are switched on.
+    pub variants: Variants<Switch>,
+}
+
+impl Config {
+    /// Returns a configuration with these ranks and variants, and rounds of one unit.
+    pub fn of(ranks: Arc<[Rank]>, variants: Variants<Switch>) -> Self {
+        Config { ranks, absent: ProcessSet::new(), round: Delay::units(1), variants }
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        let (ranks, absent) = (Arc::clone(&parameters.ranks), parameters.absent.clone());
+        let (round, variants) = (rounds::length(parameters), parameters.variants()?);
+        Ok(Config { ranks, absent, round, variants })
+    }
+}
+
+switches! {
+    SameSpeed = "same-speed", unsound,
+        "every token is forwarded at once: correct, but as expensive as with comparisons alone"
+        => "", "-n 3 --property cost";
+    LinearSpeed = "linear-speed", unsound,
+        "the token of identifier v waits v rounds at each process: correct, but too expensive"
+        => "", "-n 7 --ids 1,5,6,3,2,7,4 --property cost";
+}
+
+impl Rounds for Process {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+
+    fn start(group: Group, config: &Config) -> Self {
+        Process {
+            ring: Ring::without(&config.absent, group),
+            variants: config.variants,
+            own: Candidate { rank: ring::rank(&config.ranks, group), process: group.me() },
+            smallest: None,
+            waiting: None,
+            leader: None,
+            has_halted: false,
+        }
+    }
+
+    fn length(config: &Config) -> Delay {
+        config.round
+    }
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<VariableSpeeds>) {
+        match (command, self.leader) {
+            (Command::Elect, Some(leader)) => self.accept_leader(leader, fx),
+            (Command::Elect, None) if self.ring.is_alone() => {
+                self.has_halted = true;
+                self.accept_leader(self.ring.me(), fx);
+            }
+            (Command::Elect, None) if self.smallest.is_none() => self.take(self.own, fx),
+            // The leader cannot resign: the next smallest identifier is unknown.
+            (Command::Elect | Command::Resign, _) => {}
+        }
+    }
+
+    fn end_round(
+        &mut self,
+        received: Vec<(ProcessId, Message)>,
+        fx: &mut impl Effects<VariableSpeeds>,
+    ) {
+        let waited = self.waiting;
+        for (_, message) in received {
+            self.receive(message, fx);
+        }
+        if let Some(token) = self.waiting.filter(|_| self.waiting == waited) {
+            self.wait(token.candidate, token.rounds.saturating_sub(1), fx);
+        }
+    }
+
+    fn has_halted(&self) -> bool {
+        self.has_halted
+    }
+
+    fn card(config: &Config, size: u32) -> Card {
+        let size = ring::length(&config.absent, size);
+        Card {
+            faults: Faults::duplication("a crash or a lost message ends the election undecided")
+                .with_initial_crashes(),
+            knows: Knowledge::UNIFORM,
+            topology: Topology::UnidirectionalRing,
+            messages: Cost::per_election(
+                "2N … 3N − 1 − s₂(N−1)",
+                2 * u64::from(size),
+                Some(most_messages(size)),
+            )
+            .zero_if_alone(size),
+            promises: [Property::Agreement, Property::Progress].into(),
+            variants: Variants::<Switch>::declared(),
+            ..Card::election(
+                "variable-speeds",
+                "on a ring, the token of identifier v waits 2^v rounds at each process",
+                "Frederickson and Lynch, JACM 34(1), 1987",
+            )
+        }
+    }
+
+    fn expected(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+        let size = ring::length(&config.absent, size);
+        match scene {
+            WorkloadKind::OneStarts(start) if config.absent.contains(start) => None,
+            _ if size == 1 => Some(Prediction::new(Precision::Exact, 0)),
+            WorkloadKind::OneStarts(_) => {
+                Some(Prediction::new(Precision::Exact, 2 * u64::from(size)))
+            }
+            _ => Some(Prediction::new(Precision::Most, most_messages(size))),
+        }
+    }
+}
+
+impl Process {
+    fn receive(&mut self, message: Message, fx: &mut impl Effects<VariableSpeeds>) {
+        match message {
+            Message::Token { candidate } if candidate.process == self.ring.me() => {
+                if self.leader.is_none() {
+                    let leader = self.ring.me();
+                    fx.send(self.ring.successor(), Message::Elected { leader });
+                    self.accept_leader(leader, fx);
+                }
+            }
+            Message::Token { candidate } if self.forwards(candidate) => self.take(candidate, fx),
+            Message::Token { .. } => {}
+            Message::Elected { leader } => {
+                self.has_halted = true;
+                if leader != self.ring.me() {
+                    fx.send(self.ring.successor(), Message::Elected { leader });
+                    self.accept_leader(leader, fx);
+                }
+            }
+        }
+    }
+
+    /// Returns true if this process has seen no smaller identifier.
+    fn forwards(&self, candidate: Candidate) -> bool {
+        let is_smallest = self.smallest.is_none_or(|smallest| candidate.rank.id < smallest);
+        self.leader.is_none() && is_smallest
+    }
+
+    /// Keeps a token for as long as its identifier demands. It replaces a larger one.
+    fn take(&mut self, candidate: Candidate, fx: &mut impl Effects<VariableSpeeds>) {
+        let id = candidate.rank.id;
+        self.smallest = Some(self.smallest.map_or(id, |smallest| smallest.min(id)));
+        // The round in which the token travels is one of those that it takes.
+        let rounds = self.rounds_per_hop(id).saturating_sub(1);
+        self.wait(candidate, rounds, fx);
+    }
+
+    /// Returns the number of rounds in which the token of an identifier travels one hop.
+    fn rounds_per_hop(&self, id: u32) -> u64 {
+        if self.variants.has(Switch::SameSpeed) {
+            return 1;
+        }
+        if self.variants.has(Switch::LinearSpeed) {
+            return id.into();
+        }
+        1_u64.checked_shl(id).unwrap_or(u64::MAX)
+    }
+
+    /// Lets a token wait for this number of rounds, or sends it if there are none.
+    fn wait(&mut self, candidate: Candidate, rounds: u64, fx: &mut impl Effects<VariableSpeeds>) {
+        self.waiting = (rounds > 0).then_some(Waiting { candidate, rounds });
+        if rounds == 0 {
+            fx.send(self.ring.successor(), Message::Token { candidate });
+        }
+    }
+
+    fn accept_leader(&mut self, leader: ProcessId, fx: &mut impl Effects<VariableSpeeds>) {
+        self.leader = Some(leader);
+        self.waiting = None;
+        fx.emit(Event::Elected { leader, term: Term { number: 0, leader } });
+    }
+}
+
+/// Returns an upper bound on the number of messages, including the announcement: that of the head
+/// of this file.
+fn most_messages(size: u32) -> u64 {
+    let others = size.saturating_sub(1);
+    2 * u64::from(size) + u64::from(others) - u64::from(others.count_ones())
+}

@@ -1,0 +1,287 @@
+//! Dining philosophers: neighbours in a graph share a fork, and a process enters with the forks of
+//! all its edges.
+//!
+//! K. M. Chandy, J. Misra, *The drinking philosophers problem*, ACM TOPLAS 6(4), 1984 (the
+//! hygienic solution of the dining philosophers problem).
+//!
+//! | | |
+//! |---|---|
+//! | assumes | a connected graph of conflicts, reliable channels in any order, no crash |
+//! | messages per entry | 0 to 2δ: a request and a fork for each missing fork |
+//! | | δ is the largest number of neighbours |
+//! | delay to enter, uncontended | 0 to 2 messages; 0 with all forks at hand |
+//! | delay from exit to the next entry | 1 message between neighbours |
+//!
+//! **Why it is right.** The fork of an edge is at one place, so neighbours are never inside
+//! together. A fork is dirty from an entry until it is sent; it is cleaned when it is sent. A
+//! process yields a dirty fork on request unless it is inside, and keeps a clean one until it has
+//! been inside. Point each edge from the process that has precedence to the other: a process
+//! precedes its neighbour if it holds their fork clean, if the neighbour holds it dirty, or if it
+//! is on its way to this process. Only an entry changes directions, and it turns all edges of the
+//! process towards it. So a graph without cycles stays without cycles. A waiting process without
+//! waiting predecessors gets all its forks, and each entry puts the process behind its neighbours.
+//!
+//! At the start all forks are dirty, and the process with the smaller number holds the fork: the
+//! larger number precedes, which is acyclic. The request token of an edge is at the other end. The
+//! paper lets a process request while it holds the token; here it does so when it becomes hungry,
+//! and when it yields a fork while hungry. Therefore a request may overtake the fork that was sent
+//! before it, and waits for it.
+
+use alloc::sync::Arc;
+
+use tenure_core::service::mutex::{Command, Event};
+use tenure_core::theory::{Hops, Theory};
+use tenure_core::{
+    Algorithm, Card, Cost, Effects, Faults, Fence, Graph, Group, Never, ProcessId, ProcessSet,
+    Property, Protocol, SharedConfig, Strategy, labelled,
+};
+
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
+use crate::variants::{Variants, switches};
+
+/// A process of the hygienic solution.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DiningPhilosophers {
+    me: ProcessId,
+    neighbours: SharedConfig<ProcessSet>,
+    variants: Variants<Switch>,
+    phase: Phase,
+    /// `fork(f)`: neighbours whose shared fork is here.
+    forks: ProcessSet,
+    /// `dirty(f)`: neighbours whose fork is here and dirty. All other forks here are clean.
+    dirty: ProcessSet,
+    /// `reqf(f)`: neighbours whose request token is here. With the fork, the token is a request of
+    /// the neighbour.
+    tokens: ProcessSet,
+}
+
+/// State of the philosopher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    Thinking,
+    Hungry,
+    Eating,
+}
+
+/// Messages between neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// The request token: "I am hungry and lack our fork."
+    Request,
+    /// The fork of the two processes, clean.
+    Fork,
+}
+
+labelled!(Message, Mutex, Request => "request", Fork => "fork");
+
+/// Configuration of one process.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Connected graph of the conflicts: neighbours must not be inside at the same time.
+    pub graph: Arc<Graph>,
+    /// Variants that are switched on.
+    pub variants: Variants<Switch>,
+}
+
+impl Config {
+    /// Returns a configuration for this connected graph, without variants.
+    pub fn of(graph: Graph) -> Self {
+        Config { graph: Arc::new(graph), variants: Variants::none() }
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        Ok(Config { graph: parameters.graph()?, variants: parameters.variants()? })
+    }
+}
+
+switches! {
+    CyclicStart = "cyclic-start", unsound,
+        "the last process holds the fork that it shares with P1, so that precedence forms a cycle"
+        => "", "-n 3 --property deadlock-freedom";
+    KeepsDirty = "keeps-dirty", unsound,
+        "a hungry process keeps its dirty forks too, so that no fork gives precedence"
+        => "", "-n 3 --property deadlock-freedom";
+    YieldsClean = "yields-clean", unsound,
+        "a hungry process yields clean forks too, so that a fork goes to and fro"
+        => "", "-n 3 --property starvation-freedom";
+    StaysClean = "stays-clean", unsound,
+        "forks stay clean during an entry, and a clean fork is kept"
+        => "", "-n 2 --property starvation-freedom";
+    YieldsInside = "yields-inside", unsound,
+        "a process yields a dirty fork while it is inside"
+        => "", "-n 2 --property local-mutual-exclusion";
+    DropsRequest = "drops-request", unsound,
+        "a request that arrives inside is forgotten instead of deferred"
+        => "", "-n 2 --property starvation-freedom";
+}
+
+impl Protocol for DiningPhilosophers {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Never;
+    type Stable = ();
+
+    fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
+        let (me, graph) = (group.me(), &*config.graph);
+        let neighbours: ProcessSet = graph.neighbours(me).iter().copied().collect();
+        let last = ProcessId(group.size() - 1);
+        let is_cyclic = config.variants.has(Switch::CyclicStart);
+        let holds = |peer: &ProcessId| match (me, *peer) {
+            (ProcessId(0), peer) if is_cyclic && peer == last => group.size() == 2,
+            (me, ProcessId(0)) if is_cyclic && me == last => group.size() > 2,
+            (me, peer) => me < peer,
+        };
+        let forks: ProcessSet = neighbours.iter().filter(holds).collect();
+        let tokens = neighbours.iter().filter(|peer| !forks.contains(*peer)).collect();
+        DiningPhilosophers {
+            me,
+            neighbours: SharedConfig::new(neighbours),
+            variants: config.variants,
+            phase: Phase::Thinking,
+            dirty: forks.clone(),
+            forks,
+            tokens,
+        }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        match command {
+            Command::Enter => {
+                assert!(self.phase == Phase::Thinking, "only a thinking process becomes hungry");
+                self.phase = Phase::Hungry;
+                let missing = self.neighbours.iter().filter(|peer| !self.forks.contains(*peer));
+                let missing: ProcessSet = missing.collect();
+                missing.iter().for_each(|peer| self.request(peer, fx));
+                self.eat_if_possible(fx);
+            }
+            Command::Exit => {
+                assert!(self.phase == Phase::Eating, "only a process inside may exit");
+                self.phase = Phase::Thinking;
+                for peer in &self.tokens.clone() {
+                    self.answer(peer, fx);
+                }
+                fx.emit(Event::Exited);
+            }
+        }
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::Request => {
+                let drops = self.variants.has(Switch::DropsRequest) && self.phase == Phase::Eating;
+                if !drops {
+                    self.tokens.insert(from);
+                }
+                self.answer(from, fx);
+            }
+            Message::Fork => {
+                self.forks.insert(from);
+                self.eat_if_possible(fx);
+                self.answer(from, fx);
+            }
+        }
+    }
+}
+
+impl DiningPhilosophers {
+    /// Returns true if the process neither waits nor is inside.
+    pub fn is_thinking(&self) -> bool {
+        self.phase == Phase::Thinking
+    }
+
+    /// Returns true if the process is inside.
+    pub fn is_eating(&self) -> bool {
+        self.phase == Phase::Eating
+    }
+
+    /// Returns true if the fork of the edge to `peer` is here.
+    pub fn has_fork(&self, peer: ProcessId) -> bool {
+        self.forks.contains(peer)
+    }
+
+    /// Sends the request token to a neighbour that has the fork, or had sent it before this process
+    /// lost it again.
+    fn request(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
+        if self.tokens.remove(peer) {
+            fx.send(peer, Message::Request);
+        }
+    }
+
+    /// Yields a fork if its neighbour requests it and this process need not keep it.
+    fn answer(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
+        if self.yields_to(peer) {
+            self.yield_fork(peer, fx);
+        }
+    }
+
+    /// Returns true if this process has to send the fork that a neighbour requests: it is dirty,
+    /// and the process is not inside.
+    fn yields_to(&self, peer: ProcessId) -> bool {
+        let has = |switch| self.variants.has(switch);
+        let is_requested = self.forks.contains(peer) && self.tokens.contains(peer);
+        let is_kept = match self.phase {
+            Phase::Thinking => !self.dirty.contains(peer),
+            Phase::Hungry if has(Switch::YieldsClean) => false,
+            Phase::Hungry => !self.dirty.contains(peer) || has(Switch::KeepsDirty),
+            Phase::Eating => !has(Switch::YieldsInside),
+        };
+        is_requested && !is_kept
+    }
+
+    /// Sends a fork, clean. A hungry process requests it back at once.
+    fn yield_fork(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
+        self.forks.remove(peer);
+        self.dirty.remove(peer);
+        fx.send(peer, Message::Fork);
+        if self.phase == Phase::Hungry {
+            self.request(peer, fx);
+        }
+    }
+
+    /// Enters if this process is hungry and holds all forks. They become dirty.
+    fn eat_if_possible(&mut self, fx: &mut impl Effects<Self>) {
+        if self.phase == Phase::Hungry && self.forks.len() == self.neighbours.len() {
+            self.phase = Phase::Eating;
+            if !self.variants.has(Switch::StaysClean) {
+                self.dirty = self.forks.clone();
+            }
+            fx.emit(Event::Entered { fence: Fence::NONE });
+        }
+    }
+}
+
+impl Algorithm for DiningPhilosophers {
+    fn card(config: &Config, size: u32) -> Card {
+        let degrees = (0..size).map(|vertex| config.graph.degree(ProcessId(vertex)));
+        let most = 2 * degrees.max().unwrap_or(0) as u64;
+        Card {
+            strategy: Strategy::Token,
+            faults: Faults::none(
+                "survives nothing: a lost or repeated fork, or a crash, stops the neighbours or \
+                 lets them enter together",
+            ),
+            messages: Cost::per_entry("0 … 2δ", 0, Some(most)),
+            theory: Some(Theory::lock(
+                ["0…2", "no bound", "no"],
+                // The next entry of the group may be that of a process far away.
+                Hops { words: "1", least: 1, most: 1, whole: false },
+            )),
+            promises: [Property::LocalMutualExclusion, Property::StarvationFreedom].into(),
+            variants: Variants::<Switch>::declared(),
+            ..Card::mutex(
+                "dining-philosophers",
+                "neighbours share a fork: clean ones are kept, dirty ones yielded",
+                "Chandy and Misra, ACM TOPLAS 6(4), 1984",
+            )
+        }
+        .on_graph(Arc::clone(&config.graph))
+    }
+}

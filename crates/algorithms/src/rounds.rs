@@ -1,0 +1,142 @@
+//! Algorithms in synchronous rounds, and the adapter that makes protocols of them.
+//!
+//! N. A. Lynch, *Distributed Algorithms*, Morgan Kaufmann, 1996, chapter 2: all processes step
+//! together. In each round a process sends messages (`msgs`), receives those that were sent to it
+//! in this round, and changes its state (`trans`).
+
+use alloc::vec::Vec;
+use core::fmt::Debug;
+use core::hash::Hash;
+
+use tenure_core::theory::{Prediction, WorkloadKind};
+use tenure_core::{
+    Algorithm, Card, Delay, Effects, Group, Labelled, ProcessId, Protocol, Timeout, Timing, Wire,
+};
+
+use crate::parameters::Parameters;
+
+/// An algorithm in synchronous rounds, from the point of view of one process.
+///
+/// All processes boot, and receive the first commands of their users, before the first round
+/// begins. A command must not change the result of a round that other processes have completed: an
+/// algorithm ignores a command that comes too late, or answers it at once.
+pub trait Rounds: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
+    /// Immutable configuration, the same at all processes.
+    type Config: Clone + Debug + Send + Sync + 'static;
+    /// Commands of the local user.
+    type Command: Clone + Debug + Eq + Hash + Send + Sync + 'static;
+    /// Events reported to the local user.
+    type Event: Clone + Debug + Eq + Hash + Send + Sync + 'static;
+    /// Messages between processes.
+    type Message: Clone + Debug + Eq + Hash + Labelled + Wire + Send + Sync + 'static;
+
+    /// Returns the initial state.
+    fn start(group: Group, config: &Self::Config) -> Self;
+
+    /// Returns the duration of a round, which is the longest latency of a message.
+    fn length(config: &Self::Config) -> Delay;
+
+    /// Handles a command of the local user. Sends the messages of the first round, if it starts the
+    /// algorithm.
+    fn on_command(&mut self, command: Self::Command, fx: &mut impl Effects<InRounds<Self>>);
+
+    /// Ends a round: changes the state according to the messages of this round, which are sorted by
+    /// sender, and sends the messages of the next round.
+    fn end_round(
+        &mut self,
+        received: Vec<(ProcessId, Self::Message)>,
+        fx: &mut impl Effects<InRounds<Self>>,
+    );
+
+    /// Returns true if the process takes part in no further round.
+    fn has_halted(&self) -> bool;
+
+    /// Returns the card. The adapter adds its timing and its timeout.
+    fn card(config: &Self::Config, size: u32) -> Card;
+
+    /// Returns the number of messages that theory predicts: see [`Algorithm::expected`].
+    fn expected(config: &Self::Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+        let _ = (config, size, scene);
+        None
+    }
+}
+
+/// A process of an algorithm in rounds. It ends a round whenever its timer fires.
+///
+/// The timers of all processes fire together if they boot together and their clocks do not drift. A
+/// message counts in the round in which it arrives, so rounds must last as long as a message may
+/// take.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct InRounds<A: Rounds> {
+    algorithm: A,
+    length: Delay,
+    /// Messages of this round, sorted by sender.
+    received: Vec<(ProcessId, A::Message)>,
+}
+
+/// Timer of a process in rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Timer {
+    /// The round ends.
+    Round,
+}
+
+impl<A: Rounds> Protocol for InRounds<A> {
+    type Config = A::Config;
+    type Command = A::Command;
+    type Event = A::Event;
+    type Message = A::Message;
+    type Timer = Timer;
+    type Stable = ();
+
+    fn boot(group: Group, config: &A::Config, _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
+        let (algorithm, length) = (A::start(group, config), A::length(config));
+        fx.set_timer(Timer::Round, length);
+        InRounds { algorithm, length, received: Vec::new() }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: A::Command, fx: &mut impl Effects<Self>) {
+        self.algorithm.on_command(command, fx);
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: A::Message, _: &mut impl Effects<Self>) {
+        if !self.algorithm.has_halted() {
+            let place = self.received.partition_point(|(sender, _)| *sender <= from);
+            self.received.insert(place, (from, message));
+        }
+    }
+
+    fn on_timer(&mut self, _: Timer, fx: &mut impl Effects<Self>) {
+        let received = core::mem::take(&mut self.received);
+        self.algorithm.end_round(received, fx);
+        if !self.algorithm.has_halted() {
+            fx.set_timer(Timer::Round, self.length);
+        }
+    }
+}
+
+/// Name of the duration of a round on the command line.
+const ROUND: &str = "round";
+
+/// Returns the duration of a round: the one that the user has set, or the longest latency.
+pub(crate) fn length(parameters: &Parameters) -> Delay {
+    parameters.timeout(ROUND, Delay::ticks(parameters.delay))
+}
+
+impl<A: Rounds> Algorithm for InRounds<A> {
+    fn card(config: &A::Config, size: u32) -> Card {
+        let length = A::length(config);
+        Card {
+            timing: Timing::Rounds,
+            timeouts: [Timeout::new(ROUND, "a round, as long as a message may take", length)]
+                .into(),
+            ..A::card(config, size)
+        }
+    }
+
+    fn expected(config: &A::Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+        A::expected(config, size, scene)
+    }
+}

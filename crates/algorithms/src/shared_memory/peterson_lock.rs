@@ -1,0 +1,229 @@
+//! Mutual exclusion with three variables, for two processes and for any number.
+//!
+//! G. L. Peterson, *Myths about the mutual exclusion problem*, Information Processing Letters
+//! 12(3), 1981. For two processes:
+//!
+//! ```text
+//! Q1 := true; TURN := 1; wait until not Q2 or TURN = 2;
+//! critical section;
+//! Q1 := false
+//! ```
+//!
+//! For N processes the same is repeated at N − 1 levels, with one TURN for each level:
+//!
+//! ```text
+//! for j := 1 to N − 1 do
+//!     Q[i] := j; TURN[j] := i;
+//!     wait until (for all k ≠ i: Q[k] < j) or TURN[j] ≠ i;
+//! critical section;
+//! Q[i] := 0
+//! ```
+//!
+//! | | |
+//! |---|---|
+//! | assumes | atomic reads and writes, processes that do not crash outside of the remainder |
+//! | registers | `Q[1..N]` and `TURN[1..N − 1]` |
+//! | accesses per entry, uncontended | (N − 1)(N + 1) + 1; 4 for two processes |
+//! | bypass | 1 for two processes; without bound for more |
+//!
+//! **Why it is right.** At each level the process that wrote TURN last waits while another process
+//! is at this level or above. So each level holds back one process of those that reach it, and one
+//! process passes the last level. For two processes, a process that has left its doorway enters
+//! before any later request: the later writer of TURN waits.
+//!
+//! With three processes a waiting process whose wait is over may still be slow to notice it. The
+//! other two pass it again and again, as each of them releases the other. So no bypass is bounded,
+//! though under weak fairness no process starves.
+//!
+//! The level 0 is the paper's `Q = false`. The wait is not atomic here: each read is one step.
+
+use alloc::vec;
+
+use tenure_core::shared_memory::{
+    Register, Section, SharedMemory, SharedMemoryCard, SharedMemoryLock,
+};
+use tenure_core::{Group, ProcessId, Property};
+
+use crate::Variants;
+use crate::variants::switches;
+
+/// One process of the lock.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PetersonLock {
+    group: Group,
+    variants: Variants<Switch>,
+    line: Line,
+}
+
+/// Program counter with the local variables: the paper's `j` is the level, and `k` another process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Line {
+    Remainder,
+    /// The instruction `Q[i] := j`.
+    WriteQ {
+        level: u32,
+    },
+    /// The instruction `TURN[j] := i`.
+    WriteTurn {
+        level: u32,
+    },
+    /// The instruction `Q[k] < j`.
+    ReadQ {
+        level: u32,
+        other: ProcessId,
+    },
+    /// The instruction `TURN[j] ≠ i`.
+    ReadTurn {
+        level: u32,
+    },
+    Inside,
+    /// The instruction `Q[i] := 0`.
+    ClearQ,
+}
+
+switches! {
+    TurnFirst = "turn-first", unsound,
+        "a process writes TURN before Q, so that both may find the other's Q unset"
+        => "S-P1", "-n 2 --property mutual-exclusion";
+    NoTurn = "no-turn", unsound,
+        "a process waits for the others' Q alone, so that two requests wait for each other"
+        => "S-P2", "-n 2 --property deadlock-freedom";
+    NoQ = "no-q", unsound,
+        "a process waits for its turn alone, so that it waits for a process without a request"
+        => "S-P3", "-n 2 --property starvation-freedom";
+}
+
+impl PetersonLock {
+    /// Name on the command line.
+    pub const NAME: &'static str = "peterson-lock";
+
+    /// Returns the card for a group of `size` processes.
+    pub fn card(size: u32) -> SharedMemoryCard {
+        let mut promises =
+            vec![Property::MutualExclusion, Property::DeadlockFreedom, Property::StarvationFreedom];
+        if size <= 2 {
+            promises.extend([Property::Order, Property::Bypass(Some(1))]);
+        }
+        let levels = size.saturating_sub(1);
+        SharedMemoryCard {
+            name: Self::NAME,
+            title: "each process names itself as the one to wait",
+            paper: "Peterson, Myths about the mutual exclusion problem, IPL 12(3), 1981",
+            registers: "Q[1..N], the level that a process tries, or 0; TURN[1..N-1], the process \
+                that waits at a level",
+            accesses: "(N - 1)(N + 1) + 1",
+            uncontended: levels * (size + 1) + 1,
+            unbounded: None,
+            promises,
+            variants: Variants::<Switch>::declared(),
+        }
+    }
+
+    /// Returns the register `Q` of a process.
+    const fn q(process: ProcessId) -> Register {
+        Register::of("Q", process)
+    }
+
+    const fn turn(level: u32) -> Register {
+        Register::element("TURN", level)
+    }
+
+    fn last_level(&self) -> u32 {
+        self.group.size() - 1
+    }
+
+    /// Returns the process after `other` whose `Q` is read at a level, if any is left.
+    fn next_after(&self, other: Option<ProcessId>) -> Option<ProcessId> {
+        let mut peers = self.group.processes().filter(|peer| *peer != self.group.me());
+        peers.find(|peer| other.is_none_or(|other| *peer > other))
+    }
+
+    /// Begins to try a level, or enters after the last one.
+    fn try_level(&self, level: u32) -> Line {
+        match level > self.last_level() {
+            true => Line::Inside,
+            false if self.variants.has(Switch::TurnFirst) => Line::WriteTurn { level },
+            false => Line::WriteQ { level },
+        }
+    }
+
+    /// Begins to evaluate the condition of the wait.
+    fn wait(&self, level: u32) -> Line {
+        match self.next_after(None) {
+            Some(_) if self.variants.has(Switch::NoQ) => Line::ReadTurn { level },
+            Some(other) => Line::ReadQ { level, other },
+            None => self.try_level(level + 1),
+        }
+    }
+
+    /// Continues after `Q[k] ≥ j` was read.
+    fn on_rival(&self, level: u32) -> Line {
+        match self.variants.has(Switch::NoTurn) {
+            true => self.wait(level),
+            false => Line::ReadTurn { level },
+        }
+    }
+}
+
+impl SharedMemoryLock for PetersonLock {
+    type Config = Variants<Switch>;
+
+    fn boot(group: Group, variants: &Variants<Switch>) -> Self {
+        PetersonLock { group, variants: *variants, line: Line::Remainder }
+    }
+
+    fn section(&self) -> Section {
+        match self.line {
+            Line::Remainder => Section::Remainder,
+            Line::WriteQ { level: 1 } | Line::WriteTurn { level: 1 } => Section::Doorway,
+            Line::WriteQ { .. }
+            | Line::WriteTurn { .. }
+            | Line::ReadQ { .. }
+            | Line::ReadTurn { .. } => Section::Waiting,
+            Line::Inside => Section::Inside,
+            Line::ClearQ => Section::Exit,
+        }
+    }
+
+    fn enter(&mut self) {
+        assert!(self.line == Line::Remainder, "a process may request only in its remainder");
+        self.line = self.try_level(1);
+    }
+
+    fn exit(&mut self) {
+        assert!(self.line == Line::Inside, "only a process inside may exit");
+        self.line = Line::ClearQ;
+    }
+
+    fn step(&mut self, memory: &mut impl SharedMemory) {
+        let me = self.group.me();
+        let is_turn_first = self.variants.has(Switch::TurnFirst);
+        self.line = match self.line {
+            Line::Remainder | Line::Inside => panic!("{me} must be asked to enter or to exit"),
+            Line::WriteQ { level } => {
+                memory.write(Self::q(me), level);
+                if is_turn_first { self.wait(level) } else { Line::WriteTurn { level } }
+            }
+            Line::WriteTurn { level } => {
+                memory.write(Self::turn(level), me.number());
+                if is_turn_first { Line::WriteQ { level } } else { self.wait(level) }
+            }
+            Line::ReadQ { level, other } => {
+                let is_rival = memory.read(Self::q(other)) >= level;
+                match self.next_after(Some(other)) {
+                    _ if is_rival => self.on_rival(level),
+                    Some(other) => Line::ReadQ { level, other },
+                    None => self.try_level(level + 1),
+                }
+            }
+            Line::ReadTurn { level } => match memory.read(Self::turn(level)) == me.number() {
+                true => self.wait(level),
+                false => self.try_level(level + 1),
+            },
+            Line::ClearQ => {
+                memory.write(Self::q(me), 0);
+                Line::Remainder
+            }
+        };
+    }
+}

@@ -1,0 +1,157 @@
+//! Dijkstra's second solution: a line of machines with four states each.
+//!
+//! E. W. Dijkstra, *Self-stabilizing systems in spite of distributed control*, CACM 17(11), 1974.
+//! A state is two booleans, x and up. The variable `up` of the bottom machine is always true, and
+//! that of the top machine always false. L and R are the left and the right neighbour:
+//!
+//! ```text
+//! bottom: if x = xR and non upR then x := non x
+//! top:    if x ≠ xL             then x := non x
+//! others: if x ≠ xL                       then x := non x; up := true
+//!         if x = xR and up and non upR    then up := false
+//! ```
+//!
+//! | | |
+//! |---|---|
+//! | assumes | a central daemon: one machine moves at a time |
+//! | states of a machine | 4; bottom and top have 2 |
+//! | legitimate states | those with exactly one privilege |
+//! | moves to converge, at most | 2, 7 and 13 for 3, 4 and 5 machines |
+//!
+//! Bottom and top are no neighbours, so the machines stand in a line. The privilege travels up and
+//! down: `up` is true where it moves towards the top. A machine with both conditions true has two
+//! privileges.
+
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use tenure_core::ProcessId;
+use tenure_core::stabilization::{StabilizingCard, StabilizingSystem, SystemStep};
+
+use crate::Variants;
+use crate::variants::switches;
+
+/// Line of four-state machines, with a bottom and a top.
+#[derive(Clone, Debug)]
+pub struct FourState {
+    size: u32,
+    variants: Variants<Switch>,
+}
+
+switches! {
+    BottomIgnoresUp = "bottom-ignores-up", unsound,
+        "the bottom machine moves whenever its neighbour has the same x, though the privilege is \
+         on its way up"
+        => "D-4", "-n 3 --from any";
+    DownIgnoresUp = "down-ignores-up", unsound,
+        "a machine turns down though its right neighbour has not yet turned"
+        => "D-4", "-n 4 --from any";
+}
+
+/// State of a machine.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Machine {
+    x: bool,
+    up: bool,
+}
+
+const FOLLOWS: usize = 0;
+const TURNS: usize = 1;
+
+impl FourState {
+    /// Name on the command line.
+    pub const NAME: &str = "dijkstra-four-state";
+
+    /// Creates a line of `size` machines, at least 2. The bottom machine is the first.
+    pub fn new(size: u32, variants: Variants<Switch>) -> Self {
+        FourState { size, variants }
+    }
+
+    /// Returns the card.
+    pub fn card() -> StabilizingCard {
+        StabilizingCard {
+            name: Self::NAME,
+            title: "a line of four-state machines: Dijkstra's second solution",
+            paper: "Dijkstra, CACM 17(11), 1974",
+            states: "4, and 2 at both ends",
+            variants: Variants::<Switch>::declared(),
+        }
+    }
+
+    /// Returns the value of the variable that stores this state of a machine.
+    fn value(&self, at: usize, machine: Machine) -> u8 {
+        let is_inner = at > 0 && at + 1 < self.size as usize;
+        u8::from(machine.x) + 2 * u8::from(machine.up && is_inner)
+    }
+
+    /// Returns true if the machine at this index may follow its neighbour: at the bottom the right
+    /// one, which has turned, and elsewhere the left one.
+    fn can_follow(&self, state: &[u8], at: usize) -> bool {
+        let own = machine(state, at);
+        if at > 0 {
+            return own.x != machine(state, at - 1).x;
+        }
+        let right = machine(state, at + 1);
+        own.x == right.x && (!right.up || self.variants.has(Switch::BottomIgnoresUp))
+    }
+
+    /// Returns true if the machine at this index, between both ends, may turn.
+    fn can_turn(&self, state: &[u8], at: usize) -> bool {
+        if at == 0 || at + 1 == state.len() {
+            return false;
+        }
+        let (own, right) = (machine(state, at), machine(state, at + 1));
+        own.x == right.x && own.up && (!right.up || self.variants.has(Switch::DownIgnoresUp))
+    }
+}
+
+/// Returns the state of the machine at this index.
+fn machine(state: &[u8], at: usize) -> Machine {
+    let up = at == 0 || at + 1 < state.len() && state[at] & 2 != 0;
+    Machine { x: state[at] & 1 != 0, up }
+}
+
+impl StabilizingSystem for FourState {
+    fn size(&self) -> u32 {
+        self.size
+    }
+
+    fn domains(&self) -> Vec<u8> {
+        let mut domains = vec![4; self.size as usize];
+        domains[0] = 2;
+        domains[self.size as usize - 1] = 2;
+        domains
+    }
+
+    fn rules(&self) -> &'static [&'static str] {
+        &["follows", "turns"]
+    }
+
+    fn for_each_step(&self, state: &[u8], visit: &mut dyn FnMut(SystemStep, &[u8])) {
+        let mut next = state.to_vec();
+        for (at, value) in state.iter().copied().enumerate() {
+            let own = machine(state, at);
+            let rules = [
+                (FOLLOWS, self.can_follow(state, at), Machine { x: !own.x, up: true }),
+                (TURNS, self.can_turn(state, at), Machine { up: false, ..own }),
+            ];
+            for (rule, _, after) in rules.into_iter().filter(|(_, is_present, _)| *is_present) {
+                next[at] = self.value(at, after);
+                visit(SystemStep { machine: ProcessId::at(at), rule, is_move: true }, &next);
+                next[at] = value;
+            }
+        }
+    }
+
+    fn cell(&self, state: &[u8], at: ProcessId) -> String {
+        let Machine { x, up } = machine(state, at.index());
+        let mut cell = String::from(if x { "1" } else { "0" });
+        cell.push(if up { '↑' } else { '↓' });
+        cell
+    }
+
+    fn legend(&self) -> &'static str {
+        "x of the machine, with ↑ if up is true"
+    }
+}

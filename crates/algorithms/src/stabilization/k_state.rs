@@ -1,0 +1,103 @@
+//! Dijkstra's first solution: a ring of machines with K states each.
+//!
+//! E. W. Dijkstra, *Self-stabilizing systems in spite of distributed control*, CACM 17(11), 1974.
+//! A machine reads its own state S and the state L of its left neighbour in one atomic step:
+//!
+//! ```text
+//! first machine:  if L = S then S := (S + 1) mod K
+//! other machines: if L ≠ S then S := L
+//! ```
+//!
+//! | | |
+//! |---|---|
+//! | assumes | a central daemon: one machine moves at a time |
+//! | states of a machine | K, in the paper as many as there are machines; one less suffices |
+//! | legitimate states | those with exactly one privilege |
+//! | moves to converge, at most | 2, 13, 24 and 38 for 3, 4, 5 and 6 machines |
+//!
+//! **Why it is right.** Moves of other machines than the first only copy states, and each of them
+//! either removes a privilege or passes it on. So the first machine moves again and again, and
+//! takes a state that no other machine has. It moves again when this state has come round, and
+//! then all machines have it.
+//!
+//! [`DijkstraRing`](crate::mutex::DijkstraRing) is this ring with messages.
+
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use tenure_core::ProcessId;
+use tenure_core::stabilization::{StabilizingCard, StabilizingSystem, SystemStep};
+
+use crate::Variants;
+use crate::variants::switches;
+
+/// Ring of K-state machines, with a first one.
+#[derive(Clone, Debug)]
+pub struct KState {
+    size: u32,
+    states: u8,
+    variants: Variants<Switch>,
+}
+
+switches! {
+    NoFirst = "no-first", unsound,
+        "all machines follow one rule, that of the others: the privileges die out"
+        => "D-K", "-n 3 --from any";
+}
+
+impl KState {
+    /// Name on the command line.
+    pub const NAME: &str = "dijkstra-ring";
+
+    /// Creates a ring of `size` machines, at least 2, with `states` states each.
+    pub fn new(size: u32, states: u8, variants: Variants<Switch>) -> Self {
+        KState { size, states, variants }
+    }
+
+    /// Returns the card.
+    pub fn card() -> StabilizingCard {
+        StabilizingCard {
+            name: Self::NAME,
+            title: "a ring of K-state machines: Dijkstra's first solution",
+            paper: "Dijkstra, CACM 17(11), 1974",
+            states: "K, by default N",
+            variants: Variants::<Switch>::declared(),
+        }
+    }
+}
+
+impl StabilizingSystem for KState {
+    fn size(&self) -> u32 {
+        self.size
+    }
+
+    fn domains(&self) -> Vec<u8> {
+        vec![self.states; self.size as usize]
+    }
+
+    fn rules(&self) -> &'static [&'static str] {
+        &["moves"]
+    }
+
+    fn for_each_step(&self, state: &[u8], visit: &mut dyn FnMut(SystemStep, &[u8])) {
+        let mut next = state.to_vec();
+        for (at, own) in state.iter().copied().enumerate() {
+            let left = state[(at + state.len() - 1) % state.len()];
+            let advances = at == 0 && !self.variants.has(Switch::NoFirst);
+            if (left == own) == advances {
+                next[at] = if advances { (own + 1) % self.states } else { left };
+                visit(SystemStep { machine: ProcessId::at(at), rule: 0, is_move: true }, &next);
+                next[at] = own;
+            }
+        }
+    }
+
+    fn cell(&self, state: &[u8], machine: ProcessId) -> String {
+        state[machine.index()].to_string()
+    }
+
+    fn legend(&self) -> &'static str {
+        "state of the machine"
+    }
+}

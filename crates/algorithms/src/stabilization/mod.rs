@@ -1,0 +1,160 @@
+//! Self-stabilizing systems: from every state they reach a legitimate one.
+//!
+//! The machines of Dijkstra's three solutions read the states of their neighbours in one atomic
+//! step. The checker starts them in every state: `tenure check dijkstra-ring -n 4 --from any`.
+
+pub mod four_state;
+pub mod k_state;
+mod ring_with_messages;
+pub mod three_state;
+
+use core::fmt;
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use tenure_core::stabilization::{StabilizingCard, StabilizingSystem};
+
+use crate::variants::{Switch, UnknownVariant, Variants};
+
+pub use four_state::FourState;
+pub use k_state::KState;
+pub use ring_with_messages::RingWithMessages;
+pub use three_state::ThreeState;
+
+/// Names of the systems, in the order of the paper.
+pub const NAMES: [&str; 3] = [KState::NAME, FourState::NAME, ThreeState::NAME];
+
+/// Greatest number of states of a machine.
+pub const MAX_STATES: u8 = 254;
+
+/// Configuration of a system.
+#[derive(Clone, Debug)]
+pub struct SystemConfig {
+    /// Number of machines.
+    pub size: u32,
+    /// Number of states of a machine of [`KState`]. `None` means the default: the number of
+    /// machines, or twice that number with messages.
+    pub states: Option<u8>,
+    /// True if machines exchange messages instead of reading the states of their neighbours.
+    pub has_messages: bool,
+    /// Names of the variants that are switched on.
+    pub variants: Vec<String>,
+}
+
+/// Returns the card of the system with this name, or `None` for an unknown name.
+pub fn card(name: &str) -> Option<StabilizingCard> {
+    Some(match name {
+        KState::NAME => KState::card(),
+        FourState::NAME => FourState::card(),
+        ThreeState::NAME => ThreeState::card(),
+        _ => return None,
+    })
+}
+
+/// Creates the system with this name.
+///
+/// # Errors
+///
+/// Returns an error for an unknown name or variant, and for a configuration that the system does
+/// not support.
+pub fn system(
+    name: &str,
+    config: &SystemConfig,
+) -> Result<Box<dyn StabilizingSystem>, SystemError> {
+    let SystemConfig { size, states, has_messages, .. } = *config;
+    let name = NAMES.into_iter().find(|known| *known == name).ok_or(SystemError::Name)?;
+    if size < 2 {
+        return Err(SystemError::Size { size });
+    }
+    if states.is_some() && name != KState::NAME {
+        return Err(SystemError::FixedStates { name });
+    }
+    if has_messages && name != KState::NAME {
+        return Err(SystemError::NoMessages { name });
+    }
+    let default = if has_messages { size.saturating_mul(2) } else { size };
+    let states = states.map_or(default, u32::from);
+    let in_range = |states: &u8| (2..=MAX_STATES).contains(states);
+    let states =
+        u8::try_from(states).ok().filter(in_range).ok_or(SystemError::States { states })?;
+    Ok(match name {
+        KState::NAME if has_messages => {
+            expect_none(config)?;
+            Box::new(RingWithMessages::new(size, states))
+        }
+        KState::NAME => Box::new(KState::new(size, states, variants(config)?)),
+        FourState::NAME => Box::new(FourState::new(size, variants(config)?)),
+        _ => Box::new(ThreeState::new(size, variants(config)?)),
+    })
+}
+
+fn variants<S: Switch>(config: &SystemConfig) -> Result<Variants<S>, SystemError> {
+    let names = config.variants.iter().map(String::as_str);
+    Variants::named(names).map_err(SystemError::Variant)
+}
+
+/// Checks that no variant is switched on.
+fn expect_none(config: &SystemConfig) -> Result<(), SystemError> {
+    match config.variants.first() {
+        Some(name) => {
+            Err(SystemError::Variant(UnknownVariant { name: name.clone(), known: Vec::new() }))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Error: no such system exists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SystemError {
+    /// No system has this name.
+    Name,
+    /// There are too few machines.
+    Size {
+        /// Requested number of machines.
+        size: u32,
+    },
+    /// The number of states of a machine is out of range.
+    States {
+        /// Requested number of states.
+        states: u32,
+    },
+    /// The number of states of a machine cannot be chosen.
+    FixedStates {
+        /// Name of the system.
+        name: &'static str,
+    },
+    /// The machines cannot exchange messages.
+    NoMessages {
+        /// Name of the system.
+        name: &'static str,
+    },
+    /// The system declares no variant with this name.
+    Variant(UnknownVariant),
+}
+
+impl fmt::Display for SystemError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SystemError::Name => write!(f, "expected {}", NAMES.join(", ")),
+            SystemError::Size { size } => {
+                write!(f, "invalid number of machines {size}: expected at least 2")
+            }
+            SystemError::States { states } => {
+                write!(f, "invalid number of states {states}: expected 2 to {MAX_STATES}")
+            }
+            SystemError::FixedStates { name } => {
+                let variable = KState::NAME;
+                write!(f, "--states does not apply to {name}: only {variable} has K states")
+            }
+            SystemError::NoMessages { name } => {
+                let variable = KState::NAME;
+                write!(f, "{name} has no version with messages: only {variable} has one")
+            }
+            SystemError::Variant(unknown) => unknown.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for SystemError {}

@@ -1,0 +1,145 @@
+//! Dijkstra's ring with messages, from any state of its processes and its links.
+//!
+//! The processes are those of [`DijkstraRing`], and every step runs their handlers. No user wants
+//! to enter, so a privileged process moves on. A link holds at most one message. A message that is
+//! sent on a full link replaces the older one, which is lost. Schedules are weakly fair, because a
+//! process could otherwise repeat its state for ever while no message arrives.
+//!
+//! A state is legitimate if there is one privilege along the registers of the ring: the own state
+//! of each process, the message behind it, and the state that its successor knows.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use tenure_core::stabilization::{StabilizingSystem, SystemStep};
+use tenure_core::{Batch, Group, Input, ProcessId, Protocol};
+
+use crate::mutex::DijkstraRing;
+use crate::mutex::dijkstra_ring::{Config, Message, State, Timer};
+
+/// The ring, with its links.
+#[derive(Clone, Debug)]
+pub struct RingWithMessages {
+    size: u32,
+    states: u8,
+}
+
+const MOVES: usize = 0;
+const REPEATS: usize = 1;
+const RECEIVES: usize = 2;
+
+/// Variables of a process: its own state, the state of its predecessor that it knows, and the
+/// message to its successor. A message is stored as the state that it carries plus 1; 0 is none.
+const VARIABLES: usize = 3;
+
+impl RingWithMessages {
+    /// Creates a ring of `size` processes, at least 2, with `states` states each, at most 254.
+    pub fn new(size: u32, states: u8) -> Self {
+        RingWithMessages { size, states }
+    }
+
+    /// Returns a configuration in which the processes start in this state of the ring.
+    fn config(&self, state: &[u8]) -> Config {
+        let values = state.chunks(VARIABLES);
+        let start = values.map(|it| State { own: it[0].into(), left: it[1].into() }).collect();
+        Config { states: Some(self.states.into()), start, ..Config::default() }
+    }
+
+    /// Boots the process at this index.
+    fn boot(&self, config: &Config, at: usize) -> DijkstraRing {
+        let group = Group::new(ProcessId::at(at), self.size);
+        DijkstraRing::boot(group, config, None, &mut Batch::<DijkstraRing>::default().effects())
+    }
+}
+
+/// Runs a handler of the process at this index, and stores its new state and its message.
+fn run(mut process: DijkstraRing, at: usize, input: Input<DijkstraRing>, next: &mut [u8]) {
+    let mut batch = Batch::<DijkstraRing>::default();
+    process.step(input, &mut batch.effects());
+    let State { own, left } = process.state();
+    let value = |state: u32| u8::try_from(state).expect("states are below 255");
+    next[VARIABLES * at] = value(own);
+    next[VARIABLES * at + 1] = value(left);
+    for (_, Message::State { own }) in batch.messages {
+        next[VARIABLES * at + 2] = value(own) + 1;
+    }
+}
+
+impl StabilizingSystem for RingWithMessages {
+    fn size(&self) -> u32 {
+        self.size
+    }
+
+    fn domains(&self) -> Vec<u8> {
+        let of_process = [self.states, self.states, self.states + 1];
+        (0..self.size).flat_map(|_| of_process).collect()
+    }
+
+    fn rules(&self) -> &'static [&'static str] {
+        &["moves", "sends its state", "receives"]
+    }
+
+    fn for_each_step(&self, state: &[u8], visit: &mut dyn FnMut(SystemStep, &[u8])) {
+        let size = self.size as usize;
+        let config = self.config(state);
+        for at in 0..size {
+            let process = self.boot(&config, at);
+            let before = (at + size - 1) % size;
+            let mut happens = |rule: usize, input: Input<DijkstraRing>| {
+                let mut next = state.to_vec();
+                if rule == RECEIVES {
+                    next[VARIABLES * before + 2] = 0;
+                }
+                run(process.clone(), at, input, &mut next);
+                let machine = ProcessId::at(at);
+                visit(SystemStep { machine, rule, is_move: rule == MOVES }, &next);
+            };
+            if process.is_privileged() {
+                happens(MOVES, Input::Timer(Timer::Pass));
+            }
+            happens(REPEATS, Input::Timer(Timer::Repeat));
+            if let Some(own) = state[VARIABLES * before + 2].checked_sub(1) {
+                let message = Message::State { own: own.into() };
+                happens(RECEIVES, Input::Message { from: ProcessId::at(before), message });
+            }
+        }
+    }
+
+    fn is_legitimate(&self, state: &[u8]) -> bool {
+        let (mut changes, first) = (0, state[0]);
+        let mut last = first;
+        let mut pass = |register: u8| {
+            changes += u32::from(register != last);
+            last = register;
+        };
+        for (at, process) in state.chunks(VARIABLES).enumerate() {
+            if at > 0 {
+                pass(process[1]);
+            }
+            pass(process[0]);
+            if let Some(message) = process[2].checked_sub(1) {
+                pass(message);
+            }
+        }
+        pass(state[1]);
+        changes + u32::from(first == last) == 1
+    }
+
+    fn is_fair(&self) -> bool {
+        true
+    }
+
+    fn cell(&self, state: &[u8], machine: ProcessId) -> String {
+        let values = &state[VARIABLES * machine.index()..];
+        let (own, left) = (values[0], values[1]);
+        match values[2].checked_sub(1) {
+            Some(message) => format!("{left}|{own} →{message}"),
+            None => format!("{left}|{own}   "),
+        }
+    }
+
+    fn legend(&self) -> &'static str {
+        "known state of the predecessor | own state → message to the successor"
+    }
+}

@@ -1,0 +1,137 @@
+//! Dijkstra's third solution: a ring of machines with three states each.
+//!
+//! E. W. Dijkstra, *Self-stabilizing systems in spite of distributed control*, CACM 17(11), 1974.
+//! A machine reads its own state S and the states L and R of its neighbours. The neighbours of the
+//! top machine are the last of the others and the bottom machine:
+//!
+//! ```text
+//! bottom: if (S + 1) mod 3 = R              then S := (S − 1) mod 3
+//! top:    if L = R and (L + 1) mod 3 ≠ S    then S := (L + 1) mod 3
+//! others: if (S + 1) mod 3 = L              then S := L
+//!         if (S + 1) mod 3 = R              then S := R
+//! ```
+//!
+//! | | |
+//! |---|---|
+//! | assumes | a central daemon: one machine moves at a time |
+//! | states of a machine | 3 |
+//! | legitimate states | those with exactly one privilege |
+//! | moves to converge, at most | 2, 10, 22 and 39 for 3, 4, 5 and 6 machines |
+//!
+//! A machine with both conditions true has two privileges, which lead to the same state.
+
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use tenure_core::ProcessId;
+use tenure_core::stabilization::{StabilizingCard, StabilizingSystem, SystemStep};
+
+use crate::Variants;
+use crate::variants::switches;
+
+/// Ring of three-state machines, with a bottom and a top.
+#[derive(Clone, Debug)]
+pub struct ThreeState {
+    size: u32,
+    variants: Variants<Switch>,
+}
+
+switches! {
+    TopIgnoresBottom = "top-ignores-bottom", unsound,
+        "the top machine moves whenever its left neighbour allows it, whatever the bottom machine"
+        => "D-3", "-n 3 --from any";
+    TopIgnoresItself = "top-ignores-itself", unsound,
+        "the top machine moves also if it has the new state already, and so for ever"
+        => "D-3", "-n 3 --from any";
+    OneWay = "one-way", unsound,
+        "the machines between both ends do not follow their right neighbour, and all privileges \
+         die out"
+        => "D-3", "-n 3 --from any";
+}
+
+const MOVES: usize = 0;
+const FOLLOWS_LEFT: usize = 1;
+const FOLLOWS_RIGHT: usize = 2;
+
+impl ThreeState {
+    /// Name on the command line.
+    pub const NAME: &str = "dijkstra-three-state";
+
+    /// Creates a ring of `size` machines, at least 2. The bottom machine is the first, and the top
+    /// machine the last.
+    pub fn new(size: u32, variants: Variants<Switch>) -> Self {
+        ThreeState { size, variants }
+    }
+
+    /// Returns the card.
+    pub fn card() -> StabilizingCard {
+        StabilizingCard {
+            name: Self::NAME,
+            title: "a ring of three-state machines: Dijkstra's third solution",
+            paper: "Dijkstra, CACM 17(11), 1974",
+            states: "3",
+            variants: Variants::<Switch>::declared(),
+        }
+    }
+
+    /// Returns the state that the top machine takes, if it has a privilege.
+    fn next_of_top(&self, own: u8, left: u8, right: u8) -> Option<u8> {
+        let next = (left + 1) % 3;
+        let agrees = left == right || self.variants.has(Switch::TopIgnoresBottom);
+        let differs = next != own || self.variants.has(Switch::TopIgnoresItself);
+        (agrees && differs).then_some(next)
+    }
+
+    /// Returns the new state of the machine at this index under each rule.
+    fn next_of(&self, state: &[u8], at: usize) -> [(usize, Option<u8>); 2] {
+        let (own, last) = (state[at], state.len() - 1);
+        let right = state[(at + 1) % state.len()];
+        if at == 0 {
+            return [(MOVES, ((own + 1) % 3 == right).then_some((own + 2) % 3)), (MOVES, None)];
+        }
+        let left = state[at - 1];
+        if at == last {
+            return [(MOVES, self.next_of_top(own, left, right)), (MOVES, None)];
+        }
+        let follows_right = (own + 1) % 3 == right && !self.variants.has(Switch::OneWay);
+        [
+            (FOLLOWS_LEFT, ((own + 1) % 3 == left).then_some(left)),
+            (FOLLOWS_RIGHT, follows_right.then_some(right)),
+        ]
+    }
+}
+
+impl StabilizingSystem for ThreeState {
+    fn size(&self) -> u32 {
+        self.size
+    }
+
+    fn domains(&self) -> Vec<u8> {
+        vec![3; self.size as usize]
+    }
+
+    fn rules(&self) -> &'static [&'static str] {
+        &["moves", "follows its left neighbour", "follows its right neighbour"]
+    }
+
+    fn for_each_step(&self, state: &[u8], visit: &mut dyn FnMut(SystemStep, &[u8])) {
+        let mut next = state.to_vec();
+        for (at, own) in state.iter().copied().enumerate() {
+            for (rule, after) in self.next_of(state, at) {
+                let Some(after) = after else { continue };
+                next[at] = after;
+                visit(SystemStep { machine: ProcessId::at(at), rule, is_move: true }, &next);
+                next[at] = own;
+            }
+        }
+    }
+
+    fn cell(&self, state: &[u8], machine: ProcessId) -> String {
+        state[machine.index()].to_string()
+    }
+
+    fn legend(&self) -> &'static str {
+        "state of the machine"
+    }
+}

@@ -1,0 +1,164 @@
+//! K. Birman, A. Schiper, P. Stephenson, *Lightweight causal and atomic group multicast*, ACM TOCS
+//! 9(3), 1991.
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::agreement::CausalBroadcast;
+use tenure_algorithms::agreement::causal_broadcast::Switch;
+use tenure_core::monitors::{AllDeliver, CausalOrder, DeliveredOnce, NoCreation};
+use tenure_core::service::broadcast::{Command, Event, Item};
+use tenure_core::{Monitor, Order, ProcessId, Violation};
+use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+
+use crate::support::p;
+
+fn cluster(size: u32, switches: &[Switch]) -> TestCluster<CausalBroadcast> {
+    let variants = switches.iter().fold(Variants::none(), |all, switch| all.with(*switch));
+    TestCluster::uniform(size, Order::Reordered, variants)
+}
+
+fn broadcast(cluster: &mut TestCluster<CausalBroadcast>, at: u32, number: u64) {
+    cluster.command(p(at), Command::Broadcast { number });
+}
+
+/// Returns the items that `at` has delivered since the last call, in order, as process and number.
+fn delivered(cluster: &mut TestCluster<CausalBroadcast>, at: u32) -> Vec<(u32, u64)> {
+    let seen = cluster.take_events().into_iter().filter(|(by, _)| *by == p(at));
+    let items = seen.filter_map(|(_, seen)| match seen {
+        ClusterEvent::Event(Event::Delivered { item }) => Some((item.from.number(), item.number)),
+        _ => None,
+    });
+    items.collect()
+}
+
+/// The answer of P2 to the item of P1 arrives at P3 before the item.
+fn answered(switches: &[Switch]) -> TestCluster<CausalBroadcast> {
+    let mut cluster = cluster(3, switches);
+    broadcast(&mut cluster, 1, 1);
+    cluster.pass((p(1), p(2)), 0);
+    broadcast(&mut cluster, 2, 1);
+    cluster.take_events();
+    cluster.pass((p(2), p(3)), 0);
+    cluster
+}
+
+#[test]
+fn answer_waits_for_its_question() {
+    let mut cluster = answered(&[]);
+    assert_eq!(delivered(&mut cluster, 3), []);
+    cluster.pass((p(1), p(3)), 0);
+    assert_eq!(delivered(&mut cluster, 3), [(1, 1), (2, 1)]);
+}
+
+#[test]
+fn answer_overtakes_without_timestamps() {
+    for switch in [Switch::NoWait, Switch::FifoOnly] {
+        assert_eq!(delivered(&mut answered(&[switch]), 3), [(2, 1)], "{switch:?}");
+    }
+}
+
+#[test]
+fn items_of_one_process_are_delivered_in_order() {
+    for (switches, expected) in [
+        (&[][..], &[(1, 1), (1, 2)]),
+        (&[Switch::FifoOnly], &[(1, 1), (1, 2)]),
+        (&[Switch::NoWait], &[(1, 2), (1, 1)]),
+    ] {
+        let mut cluster = cluster(2, switches);
+        broadcast(&mut cluster, 1, 1);
+        broadcast(&mut cluster, 1, 2);
+        cluster.pass((p(1), p(2)), 1);
+        cluster.pass((p(1), p(2)), 0);
+        assert_eq!(delivered(&mut cluster, 2), expected, "{switches:?}");
+    }
+}
+
+#[test]
+fn concurrent_items_do_not_wait() {
+    let mut cluster = cluster(3, &[]);
+    broadcast(&mut cluster, 1, 1);
+    broadcast(&mut cluster, 2, 1);
+    cluster.take_events();
+    cluster.pass((p(2), p(3)), 0);
+    assert_eq!(delivered(&mut cluster, 3), [(2, 1)]);
+    cluster.pass((p(1), p(3)), 0);
+    assert_eq!(delivered(&mut cluster, 3), [(1, 1)]);
+}
+
+#[test]
+fn item_costs_one_message_per_peer() {
+    for size in 1..=6 {
+        let mut cluster = cluster(size, &[]);
+        broadcast(&mut cluster, 1, 1);
+        cluster.settle();
+        assert_eq!(cluster.total_sent(), u64::from(size) - 1);
+    }
+}
+
+/// Lets each of `size` processes broadcast `items` items in a random schedule with duplicates.
+fn run(size: u32, items: u64, switches: &[Switch], seed: u64) -> Result<(), Violation> {
+    let (mut cluster, mut rng) = (cluster(size, switches), SplitMix64(seed));
+    let (mut order, mut once) = (CausalOrder::new(), DeliveredOnce::new());
+    let (mut known, mut all) = (NoCreation::new(), AllDeliver::new(size, &[]));
+    let mut remaining = vec![items; size as usize];
+    loop {
+        for (at, seen) in cluster.take_events() {
+            order.observe(at, seen.observed())?;
+            once.observe(at, seen.observed())?;
+            known.observe(at, seen.observed())?;
+            all.observe(at, seen.observed())?;
+        }
+        let links = cluster.links_in_use();
+        let ready: Vec<usize> = (0..remaining.len()).filter(|at| remaining[*at] > 0).collect();
+        if ready.is_empty() && links.is_empty() {
+            return all.at_end();
+        }
+        let choice = rng.below(ready.len() + links.len());
+        if let Some(at) = ready.get(choice) {
+            remaining[*at] -= 1;
+            let number = items - remaining[*at];
+            cluster.command(ProcessId::at(*at), Command::Broadcast { number });
+        } else {
+            let link = links[choice - ready.len()];
+            if rng.one_in(16) {
+                cluster.duplicate(link);
+            }
+            cluster.deliver(link, &mut rng);
+        }
+    }
+}
+
+#[test]
+fn random_schedules_deliver_all_in_causal_order() {
+    for (size, items) in [(2, 5), (3, 4), (5, 2)] {
+        for seed in 0..300 {
+            run(size, items, &[], seed).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        }
+    }
+}
+
+#[test]
+fn each_mistake_is_caught() {
+    let is_caught = |switch, description: &str| {
+        let mut found = (0..500).filter_map(|seed| run(3, 2, &[switch], seed).err());
+        found.any(|violation| violation.message.contains(description))
+    };
+    assert!(is_caught(Switch::NoWait, "its cause"));
+    assert!(is_caught(Switch::FifoOnly, "its cause"));
+    assert!(is_caught(Switch::CountsDeliveries, "never does"));
+    assert!(is_caught(Switch::MergesOnArrival, "never does"));
+}
+
+/// The names of items are those of the service, whatever their timestamps.
+#[test]
+fn item_names_its_broadcaster() {
+    let mut cluster = answered(&[]);
+    cluster.settle();
+    let seen = cluster.take_events().into_iter().filter_map(|(at, seen)| match seen {
+        ClusterEvent::Event(Event::Delivered { item }) => Some((at, item)),
+        _ => None,
+    });
+    let mut seen: Vec<(ProcessId, Item)> = seen.collect();
+    seen.sort_unstable();
+    let [first, second] = [1, 2].map(|from| Item { from: p(from), number: 1 });
+    assert_eq!(seen, [(p(1), second), (p(3), first), (p(3), second)]);
+}

@@ -1,0 +1,92 @@
+//! Group mutual exclusion: Y.-J. Joung, Distributed Computing 15(3), 2002 (RA1).
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::agreement::CongenialPhilosophers;
+use tenure_algorithms::agreement::congenial_philosophers::{Config, Switch};
+use tenure_core::Order;
+use tenure_core::monitors::ForumExclusion;
+use tenure_core::service::forum::{Command, Event, User};
+
+use crate::support::{p, sessions};
+use tenure_trace::{ClusterEvent, TestCluster};
+
+fn cluster(size: u32, variants: Variants<Switch>) -> TestCluster<CongenialPhilosophers> {
+    TestCluster::uniform(size, Order::Reordered, Config { variants })
+}
+
+/// Returns the processes that entered since the last call, by number.
+fn attending(cluster: &mut TestCluster<CongenialPhilosophers>) -> Vec<u32> {
+    let seen = cluster.take_events().into_iter();
+    let is_inside =
+        |seen: &ClusterEvent<_>| matches!(seen, ClusterEvent::Event(Event::Attending { .. }));
+    seen.filter(|(_, seen)| is_inside(seen)).map(|(at, _)| at.number()).collect()
+}
+
+fn run(switch: Option<Switch>, times: &[u32], seed: u64) -> Result<(u64, usize), String> {
+    let variants = switch.map_or(Variants::none(), |switch| Variants::none().with(switch));
+    let monitor = ForumExclusion::new();
+    sessions::run::<CongenialPhilosophers, User, _>(Config { variants }, times, monitor, seed)
+}
+
+#[test]
+fn session_takes_2n_minus_2_messages() {
+    for size in 1..=6_u64 {
+        for seed in 0..100 {
+            let times = vec![3; size as usize];
+            let (messages, _) = run(None, &times, seed).unwrap();
+            assert_eq!(messages, 3 * size * 2 * (size - 1), "n = {size}, seed {seed}");
+        }
+    }
+}
+
+/// Concurrent entering: if all want one forum, none waits for another to leave.
+#[test]
+fn all_of_one_forum_are_inside_together() {
+    let enter_all = |variants| {
+        let mut cluster = cluster(5, variants);
+        for at in 1..=5 {
+            cluster.command(p(at), Command::Attend { forum: 7 });
+        }
+        cluster.settle();
+        attending(&mut cluster).len()
+    };
+    assert_eq!(enter_all(Variants::none()), 5);
+    assert_eq!(enter_all(Variants::none().with(Switch::OneAtATime)), 1);
+}
+
+#[test]
+fn processes_share_a_forum_in_random_schedules() {
+    let most = |switch| (0..200).map(|seed| run(switch, &[4; 5], seed).unwrap().1).max();
+    assert!(most(None) >= Some(3));
+    assert_eq!(most(Some(Switch::OneAtATime)), Some(1));
+}
+
+/// A request for another forum is served in order: a later request for the forum in session waits.
+#[test]
+fn earlier_request_for_another_forum_is_not_passed() {
+    let mut cluster = cluster(3, Variants::none());
+    for (at, forum) in [(1, 1), (2, 2), (3, 1)] {
+        cluster.command(p(at), Command::Attend { forum });
+        cluster.settle();
+    }
+    assert_eq!(attending(&mut cluster), [1]);
+    cluster.command(p(1), Command::Depart);
+    cluster.settle();
+    assert_eq!(attending(&mut cluster), [2]);
+    cluster.command(p(2), Command::Depart);
+    cluster.settle();
+    assert_eq!(attending(&mut cluster), [3]);
+}
+
+#[test]
+fn mistakes_violate_safety_or_block() {
+    for (switch, expected) in [
+        (Switch::RepliesInside, "attends forum"),
+        (Switch::NoPriority, "attends forum"),
+        (Switch::FrozenClock, "attends forum"),
+        (Switch::DropsDeferred, "blocked"),
+    ] {
+        let mut found = (0..1000).filter_map(|seed| run(Some(switch), &[2; 3], seed).err());
+        assert!(found.any(|error| error.contains(expected)), "{switch:?}");
+    }
+}

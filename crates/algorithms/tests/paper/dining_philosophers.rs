@@ -1,0 +1,153 @@
+//! Dining philosophers: K. M. Chandy, J. Misra, ACM TOPLAS 6(4), 1984.
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::mutex::DiningPhilosophers;
+use tenure_algorithms::mutex::dining_philosophers::{Config, Switch};
+use tenure_core::service::mutex::Command;
+use tenure_core::{Algorithm, Graph, Order, ProcessId, Property};
+
+use crate::support::graphs::connected_graphs;
+use crate::support::mutex::{NONE, Outcome, Plan, enter_and_exit, entered, run_as};
+use crate::support::p;
+use tenure_trace::TestCluster;
+
+fn cluster(graph: Graph) -> TestCluster<DiningPhilosophers> {
+    TestCluster::uniform(graph.vertices(), Order::Reordered, Config::of(graph))
+}
+
+/// Runs a random schedule in which each process of the graph enters this often.
+fn run(config: Config, times: u32, seed: u64) -> Result<Outcome, String> {
+    let size = config.graph.vertices();
+    let card = DiningPhilosophers::card(&config, size);
+    let plan = Plan::of(Order::Reordered, &vec![times; size as usize]).seeded(seed);
+    run_as::<DiningPhilosophers>(&card, config, &plan)
+}
+
+/// A philosopher sends at most one request to each neighbour, and receives one fork, per entry.
+#[test]
+fn neighbours_exclude_each_other_on_all_graphs_up_to_five() {
+    for size in 1..=5 {
+        for (seed, graph) in (0..).zip(connected_graphs(size)) {
+            let config = Config::of(graph.clone());
+            let outcome = run(config, 3, seed).unwrap_or_else(|error| panic!("{graph:?}: {error}"));
+            assert_eq!(outcome.entries, u64::from(3 * size), "{graph:?}");
+            assert!(outcome.messages <= 3 * 2 * 2 * graph.edge_count() as u64, "{graph:?}");
+        }
+    }
+}
+
+#[test]
+fn all_forks_at_hand_cost_no_message() {
+    let mut cluster = cluster(Graph::ring(5));
+    let costs = [1, 1, 2, 2, 1, 5, 4].map(|at| enter_and_exit(&mut cluster, at));
+    // P2 lacks the fork of P1, and P1 loses it. P5 lacks both, and P4 both.
+    assert_eq!(costs, [0, 0, 2, 0, 2, 4, 4]);
+}
+
+#[test]
+fn request_and_fork_for_each_missing_fork() {
+    for size in 2..=6 {
+        let mut cluster = cluster(Graph::complete(size));
+        assert_eq!(enter_and_exit(&mut cluster, size), 2 * u64::from(size - 1));
+        assert_eq!(enter_and_exit(&mut cluster, 1), 2, "only the last process has taken a fork");
+    }
+}
+
+/// Every second process of a ring is inside at the same time.
+#[test]
+fn processes_without_common_edge_are_inside_together() {
+    let mut cluster = cluster(Graph::ring(6));
+    for at in [1, 3, 5] {
+        cluster.command(p(at), Command::Enter);
+        cluster.settle();
+    }
+    assert_eq!(entered(&mut cluster), [1, 3, 5]);
+    (1..=3).for_each(|half| cluster.command(p(2 * half), Command::Enter));
+    cluster.settle();
+    assert_eq!(entered(&mut cluster), NONE);
+    for at in [1, 3, 5] {
+        cluster.command(p(at), Command::Exit);
+        cluster.settle();
+    }
+    let mut others = entered(&mut cluster);
+    others.sort_unstable();
+    assert_eq!(others, [2, 4, 6]);
+}
+
+/// A hungry process keeps a clean fork, and yields a dirty one.
+#[test]
+fn clean_fork_is_kept_and_dirty_fork_is_yielded() {
+    let mut cluster = cluster(Graph::line(3));
+    // P2 receives the fork of P1, and holds that of P3 dirty.
+    cluster.command(p(3), Command::Enter);
+    cluster.settle();
+    cluster.command(p(2), Command::Enter);
+    cluster.settle();
+    cluster.command(p(1), Command::Enter);
+    cluster.settle();
+    assert_eq!(entered(&mut cluster), [3], "P2 keeps the clean fork of P1 and waits for P3");
+    cluster.command(p(3), Command::Exit);
+    cluster.settle();
+    assert_eq!(entered(&mut cluster), [2]);
+    cluster.command(p(2), Command::Exit);
+    cluster.settle();
+    assert_eq!(entered(&mut cluster), [1]);
+}
+
+/// A neighbour with all forks enters again and again while the request is in transit, and never
+/// again once it has received the request.
+#[test]
+fn bypass_ends_when_the_request_arrives() {
+    let mut cluster = cluster(Graph::line(2));
+    cluster.command(p(2), Command::Enter);
+    for _ in 0..5 {
+        cluster.command(p(1), Command::Enter);
+        cluster.command(p(1), Command::Exit);
+    }
+    assert_eq!(entered(&mut cluster), [1; 5]);
+    cluster.settle();
+    cluster.command(p(1), Command::Enter);
+    cluster.settle();
+    assert_eq!(entered(&mut cluster), [2]);
+}
+
+#[test]
+fn card_names_the_graph_and_its_largest_degree() {
+    let star = Config::of(Graph::star(5));
+    let card = DiningPhilosophers::card(&star, 5);
+    assert_eq!(card.promises, [Property::LocalMutualExclusion, Property::StarvationFreedom]);
+    assert_eq!((card.messages.least, card.messages.most), (0, Some(8)));
+    assert_eq!(card.conflicts().map(|graph| graph.degree(ProcessId(0))), Some(4));
+    assert_eq!((card.most_inside(), card.fenced()), (5, false));
+}
+
+/// The precedence graph of the initial forks must have no cycle.
+#[test]
+fn initial_forks_in_a_cycle_deadlock() {
+    let variants = Variants::none().with(Switch::CyclicStart);
+    for size in [3, 4, 5] {
+        let cyclic = || Config { variants, ..Config::of(Graph::ring(size)) };
+        let blocked = (0..2000).find_map(|seed| run(cyclic(), 1, seed).err());
+        assert!(blocked.expect("a deadlock").contains("blocked"), "ring of {size}");
+        let plain = || Config::of(Graph::ring(size));
+        assert!((0..200).all(|seed| run(plain(), 1, seed).is_ok()), "ring of {size}");
+    }
+    // A ring of two has no cycle.
+    let pair = || Config { variants, ..Config::of(Graph::ring(2)) };
+    assert!((0..200).all(|seed| run(pair(), 2, seed).is_ok()));
+}
+
+#[test]
+fn mistakes_violate_safety_or_block() {
+    for (switch, expected) in [
+        (Switch::KeepsDirty, "blocked"),
+        (Switch::StaysClean, "blocked"),
+        (Switch::YieldsInside, "local-mutual-exclusion"),
+        (Switch::DropsRequest, "blocked"),
+    ] {
+        let variants = Variants::none().with(switch);
+        let wrong = || Config { variants, ..Config::of(Graph::ring(3)) };
+        let found = (0..2000).filter_map(|seed| run(wrong(), 2, seed).err());
+        assert!(found.into_iter().any(|error| error.contains(expected)), "{switch:?}");
+    }
+}

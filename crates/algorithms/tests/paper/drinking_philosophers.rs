@@ -1,0 +1,100 @@
+//! Drinking philosophers: K. M. Chandy, J. Misra, ACM TOPLAS 6(4), 1984.
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::agreement::DrinkingPhilosophers;
+use tenure_algorithms::agreement::drinking_philosophers::{Config, Switch};
+use tenure_core::monitors::BottleExclusion;
+use tenure_core::service::drinking::{Command, Event, User};
+use tenure_core::{Graph, Order, ProcessSet};
+
+use crate::support::graphs::connected_graphs;
+use crate::support::{p, sessions};
+use tenure_trace::{ClusterEvent, TestCluster};
+
+fn cluster(graph: Graph) -> TestCluster<DrinkingPhilosophers> {
+    TestCluster::uniform(graph.vertices(), Order::Reordered, Config::of(graph))
+}
+
+fn thirst(cluster: &mut TestCluster<DrinkingPhilosophers>, at: u32, peers: &[u32]) {
+    let bottles: ProcessSet = peers.iter().copied().map(p).collect();
+    cluster.command(p(at), Command::Thirst { bottles });
+}
+
+/// Returns the processes that began to drink since the last call, by number.
+fn drinking(cluster: &mut TestCluster<DrinkingPhilosophers>) -> Vec<u32> {
+    let seen = cluster.take_events().into_iter();
+    let drinks =
+        |seen: &ClusterEvent<_>| matches!(seen, ClusterEvent::Event(Event::Drinking { .. }));
+    seen.filter(|(_, seen)| drinks(seen)).map(|(at, _)| at.number()).collect()
+}
+
+fn run(config: Config, times: u32, seed: u64) -> Result<(u64, usize), String> {
+    let times = vec![times; config.graph.vertices() as usize];
+    sessions::run::<DrinkingPhilosophers, User, _>(config, &times, BottleExclusion::new(), seed)
+}
+
+#[test]
+fn no_two_drink_from_one_bottle_on_all_graphs_up_to_five() {
+    for size in 1..=5 {
+        for (seed, graph) in (0..).zip(connected_graphs(size)) {
+            let config = Config::of(graph);
+            run(config.clone(), 4, seed).unwrap_or_else(|error| panic!("{config:?}: {error}"));
+        }
+    }
+}
+
+/// Neighbours that need different bottles drink at the same time. All philosophers of a ring do,
+/// if each needs one bottle. At a table, only every second one could.
+#[test]
+fn neighbours_with_different_bottles_drink_together() {
+    let mut cluster = cluster(Graph::ring(5));
+    for at in 1..=5 {
+        thirst(&mut cluster, at, &[at % 5 + 1]);
+        cluster.settle();
+    }
+    let mut all = drinking(&mut cluster);
+    all.sort_unstable();
+    assert_eq!(all, [1, 2, 3, 4, 5]);
+}
+
+/// P2 and P1 need each other's bottle, and wait for P3. P2 was hungry first and has the fork.
+#[test]
+fn holder_of_the_fork_keeps_a_needed_bottle() {
+    let mut cluster = cluster(Graph::ring(3));
+    thirst(&mut cluster, 3, &[1, 2]);
+    cluster.settle();
+    assert_eq!(drinking(&mut cluster), [3]);
+    thirst(&mut cluster, 2, &[1, 3]);
+    cluster.settle();
+    thirst(&mut cluster, 1, &[2, 3]);
+    cluster.settle();
+    assert_eq!(drinking(&mut cluster), [0_u32; 0], "P3 drinks from a bottle of each");
+    cluster.command(p(3), Command::Quench);
+    cluster.settle();
+    assert_eq!(drinking(&mut cluster), [2]);
+    cluster.command(p(2), Command::Quench);
+    cluster.settle();
+    assert_eq!(drinking(&mut cluster), [1]);
+}
+
+#[test]
+fn session_without_bottles_begins_at_once() {
+    let mut cluster = cluster(Graph::line(3));
+    // P3 is no neighbour of P1: there is no such bottle.
+    thirst(&mut cluster, 1, &[3]);
+    assert_eq!(drinking(&mut cluster), [1]);
+}
+
+#[test]
+fn mistakes_violate_safety_or_block() {
+    for (switch, expected) in [
+        (Switch::KeepsNeeded, "blocked"),
+        (Switch::YieldsInside, "drinks from the bottle"),
+        (Switch::DropsRequest, "blocked"),
+    ] {
+        let wrong =
+            Config { variants: Variants::none().with(switch), ..Config::of(Graph::ring(3)) };
+        let found = (0..2000).filter_map(|seed| run(wrong.clone(), 3, seed).err());
+        assert!(found.into_iter().any(|error| error.contains(expected)), "{switch:?}");
+    }
+}

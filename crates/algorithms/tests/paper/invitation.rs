@@ -1,0 +1,268 @@
+//! H. Garcia-Molina, *Elections in a distributed computing system*, IEEE Transactions on Computers
+//! C-31(1), 1982: the invitation algorithm.
+
+use std::collections::BTreeSet;
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::election::Invitation;
+use tenure_algorithms::election::invitation::{Config, Switch};
+use tenure_core::monitors::{FreshTerms, OneLeaderPerGroup};
+use tenure_core::service::election::{Command, Event};
+use tenure_core::{Algorithm, Monitor, Order, ProcessId, Property, TICKS_PER_UNIT, Verdict};
+
+use crate::support::election::{Beliefs, all_processes, ranks, unchecked_beliefs};
+use crate::support::{p, permutations};
+use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+
+fn config(size: u32) -> Config {
+    Config::plain(size, TICKS_PER_UNIT)
+}
+
+fn cluster(size: u32) -> TestCluster<Invitation> {
+    TestCluster::uniform(size, Order::Reordered, config(size))
+}
+
+/// Starts all processes of `initiators`. Messages take no time, and timers fire in their order.
+fn elected(config: Config, initiators: &[ProcessId]) -> (TestCluster<Invitation>, Beliefs) {
+    let size = config.ranks.len() as u32;
+    let mut cluster = TestCluster::uniform(size, Order::Reordered, config);
+    initiators.iter().for_each(|at| cluster.command(*at, Command::Elect));
+    cluster.settle();
+    let beliefs = unchecked_beliefs(&mut cluster);
+    (cluster, beliefs)
+}
+
+/// Informs both processes of each pair of different sides.
+fn report(cluster: &mut TestCluster<Invitation>, sides: [&[u32]; 2], verdict: Verdict) {
+    for (one, other) in sides[0].iter().flat_map(|one| sides[1].iter().map(move |it| (one, it))) {
+        cluster.suspicion(p(*one), p(*other), verdict);
+        cluster.suspicion(p(*other), p(*one), verdict);
+    }
+}
+
+#[test]
+fn first_election_costs_five_messages_per_other_process() {
+    for size in 1..=8_u32 {
+        let card = Invitation::card(&config(size), size).messages;
+        for initiator in all_processes(size) {
+            let (cluster, beliefs) = elected(config(size), &[initiator]);
+            assert_eq!(beliefs, vec![Some(initiator); size as usize], "{initiator} of {size}");
+            assert_eq!(cluster.total_sent(), 5 * u64::from(size - 1), "{initiator} of {size}");
+            assert!(card.least <= cluster.total_sent());
+        }
+    }
+}
+
+#[test]
+fn later_election_in_the_same_group_costs_three_per_process() {
+    let (mut cluster, _) = elected(config(5), &[p(2)]);
+    let before = cluster.total_sent();
+    cluster.command(p(2), Command::Elect);
+    cluster.settle();
+    assert_eq!(cluster.total_sent() - before, 3 * 4);
+    assert_eq!(unchecked_beliefs(&mut cluster), [Some(p(2)); 5]);
+}
+
+/// All find each other, and the highest rank invites first.
+#[test]
+fn highest_rank_leads_if_all_start() {
+    permutations(4, |ids| {
+        let ranked = Config { ranks: ranks(ids), ..config(4) };
+        let (cluster, beliefs) = elected(ranked, &all_processes(4));
+        let highest = ids.iter().position(|id| *id == 4).map(ProcessId::at);
+        assert_eq!(beliefs, [highest; 4], "{ids:?}");
+        assert_eq!(cluster.total_sent(), (2 * 4 + 3) * 3, "{ids:?}");
+    });
+}
+
+#[test]
+fn highest_rank_need_not_lead() {
+    assert_eq!(elected(config(3), &[p(1)]).1, [Some(p(1)); 3]);
+    let promises = Invitation::card(&config(3), 3).promises;
+    assert!(!promises.contains(&Property::Validity));
+    assert!(promises.contains(&Property::OneLeaderPerGroup));
+}
+
+/// While the sides cannot communicate, each has a leader; then the groups merge.
+#[test]
+fn sides_of_a_partition_elect_and_merge() {
+    let sides: [&[u32]; 2] = [&[1, 4], &[2, 3, 5]];
+    let (mut cluster, _) = elected(config(5), &all_processes(5));
+    report(&mut cluster, sides, Verdict::Suspect);
+    cluster.settle();
+    // The leader of before keeps its side.
+    let beliefs = unchecked_beliefs(&mut cluster);
+    assert_eq!([beliefs[0], beliefs[3]], [Some(p(4)); 2]);
+    report(&mut cluster, sides, Verdict::Trust);
+    cluster.settle();
+    let beliefs = unchecked_beliefs(&mut cluster);
+    let leaders: BTreeSet<_> = beliefs.iter().collect();
+    assert_eq!(leaders.len(), 1, "{beliefs:?}");
+    assert!(beliefs[0].is_some());
+    assert_eq!(cluster.armed_timers(), [], "a complete group is quiet");
+}
+
+#[test]
+fn crashed_leader_is_replaced_and_joins_again() {
+    let (mut cluster, _) = elected(config(4), &all_processes(4));
+    cluster.crash(p(4));
+    for at in [1, 2, 3] {
+        cluster.suspicion(p(at), p(4), Verdict::Suspect);
+    }
+    cluster.settle();
+    assert_eq!(unchecked_beliefs(&mut cluster)[..3], [Some(p(3)); 3]);
+    cluster.recover(p(4));
+    for at in [1, 2, 3] {
+        cluster.suspicion(p(at), p(4), Verdict::Trust);
+    }
+    cluster.settle();
+    let beliefs = unchecked_beliefs(&mut cluster);
+    assert!(beliefs[0].is_some() && beliefs.iter().all(|it| *it == beliefs[0]), "{beliefs:?}");
+}
+
+/// An acceptance that arrives after the group is ready is answered at once.
+#[test]
+fn late_acceptance_joins_the_group() {
+    let mut cluster = cluster(2);
+    cluster.command(p(1), Command::Elect);
+    cluster.drain(&mut SplitMix64(0));
+    let fire = |cluster: &mut TestCluster<Invitation>| {
+        let (at, timer) = cluster.next_timer().expect("a timer is armed");
+        assert_eq!(at, p(1), "{timer:?}");
+        cluster.fire(at, timer);
+    };
+    fire(&mut cluster);
+    // The invitation is not delivered in time.
+    fire(&mut cluster);
+    assert_eq!(cluster.links_in_use(), [(p(1), p(2))]);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(unchecked_beliefs(&mut cluster), [Some(p(1)); 2]);
+    assert_eq!(cluster.armed_timers(), []);
+}
+
+/// Judges events, and finds violations that become certain before the end.
+struct Judge {
+    groups: OneLeaderPerGroup,
+    fresh: FreshTerms,
+    /// The last term of each process. Terms never decrease.
+    terms: Vec<Option<tenure_core::Term>>,
+    violation: Option<String>,
+}
+
+impl Judge {
+    fn new(size: u32) -> Self {
+        let terms = vec![None; size as usize];
+        let (groups, fresh) = (OneLeaderPerGroup::new(), FreshTerms::new());
+        Judge { groups, fresh, terms, violation: None }
+    }
+
+    fn observe(&mut self, cluster: &mut TestCluster<Invitation>) {
+        for (at, seen) in cluster.take_events() {
+            let found = self.groups.observe(at, seen.observed());
+            let found = found.and_then(|()| self.fresh.observe(at, seen.observed()));
+            let mut found = found.err().map(|violation| violation.message);
+            if let ClusterEvent::Event(Event::Elected { term, .. }) = seen {
+                let before = self.terms[at.index()].replace(term);
+                if before > Some(term) {
+                    found = Some(format!("{at} went back from {before:?} to {term}"));
+                }
+            }
+            self.violation = self.violation.take().or(found);
+        }
+    }
+}
+
+/// Takes one random step: a message, with loss and duplication, a timer at any time, a crash, a
+/// recovery, a wrong suspicion, or a request.
+fn random_step(cluster: &mut TestCluster<Invitation>, rng: &mut SplitMix64) {
+    let size = cluster.size() as usize;
+    let at = ProcessId::at(rng.below(size));
+    match rng.below(12) {
+        0..=5 => {
+            let Some(link) = rng.pick(&cluster.links_in_use()).copied() else { return };
+            match rng.below(10) {
+                0 => cluster.lose(link),
+                1 => cluster.duplicate(link),
+                _ => cluster.deliver(link, rng),
+            }
+        }
+        6..=8 => {
+            if let Some((at, timer)) = rng.pick(&cluster.armed_timers()).cloned() {
+                cluster.fire(at, timer);
+            }
+        }
+        9 if cluster.is_up(at) => match rng.below(4) {
+            0 => cluster.crash(at),
+            _ => cluster.command(at, Command::Elect),
+        },
+        9 => cluster.recover(at),
+        _ => {
+            let peer = ProcessId::at(rng.below(size));
+            if cluster.is_up(at) && peer != at {
+                let verdict = if rng.one_in(3) { Verdict::Suspect } else { Verdict::Trust };
+                cluster.suspicion(at, peer, verdict);
+            }
+        }
+    }
+}
+
+/// Takes 200 random steps, and then lets the group come to rest without faults. Returns the first
+/// violation, if any, and whether all agree in the end.
+fn random_run(config: Config, seed: u64) -> (Option<String>, bool) {
+    let size = config.ranks.len() as u32;
+    let mut cluster = TestCluster::<Invitation>::uniform(size, Order::Reordered, config);
+    let mut rng = SplitMix64(seed);
+    let mut judge = Judge::new(size);
+    cluster.command(p(1), Command::Elect);
+    for _ in 0..200 {
+        random_step(&mut cluster, &mut rng);
+        judge.observe(&mut cluster);
+    }
+    for at in cluster.process_ids() {
+        if !cluster.is_up(at) {
+            cluster.recover(at);
+        }
+    }
+    for (at, peer) in cluster.process_ids().into_iter().flat_map(|at| {
+        let peers = all_processes(size).into_iter().filter(move |peer| *peer != at);
+        peers.map(move |peer| (at, peer))
+    }) {
+        cluster.suspicion(at, peer, Verdict::Trust);
+    }
+    // A mistake may keep the group from coming to rest.
+    for _ in 0..2000 {
+        cluster.drain(&mut rng);
+        let Some((at, timer)) = cluster.next_timer() else { break };
+        cluster.fire(at, timer);
+    }
+    judge.observe(&mut cluster);
+    let leaders: BTreeSet<_> = judge.terms.iter().collect();
+    let merged = leaders.len() == 1 && judge.groups.at_end().is_ok();
+    (judge.violation, merged && cluster.armed_timers().is_empty())
+}
+
+#[test]
+fn each_group_has_one_leader_whatever_happens() {
+    for seed in 0..1500 {
+        let size = 2 + (seed % 4) as u32;
+        let (violation, merged) = random_run(config(size), seed);
+        assert_eq!(violation, None, "{size} processes, seed {seed}");
+        assert!(merged, "{size} processes, seed {seed}");
+    }
+}
+
+/// Negative control for the test above: each mistake is found by some seed.
+#[test]
+fn each_mistake_shows() {
+    use Switch::{AnyInvitation, FollowsEarly, ForgottenNumber, NoMerge, StaysBehind};
+    for mistake in [FollowsEarly, AnyInvitation, ForgottenNumber] {
+        let variants = Variants::none().with(mistake);
+        let found = |seed| random_run(Config { variants, ..config(3) }, seed).0.is_some();
+        assert!((0..200).any(found), "{mistake:?}");
+    }
+    for mistake in [NoMerge, StaysBehind] {
+        let variants = Variants::none().with(mistake);
+        let apart = |seed| !random_run(Config { variants, ..config(3) }, seed).1;
+        assert!((0..200).any(apart), "{mistake:?}");
+    }
+}

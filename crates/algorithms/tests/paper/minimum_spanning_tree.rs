@@ -1,0 +1,69 @@
+//! R. G. Gallager, P. A. Humblet, P. M. Spira, *A distributed algorithm for minimum-weight spanning
+//! trees*, ACM TOPLAS 5(1), 1983: the tree as a result for each process.
+
+use std::sync::Arc;
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::agreement::MinimumSpanningTree;
+use tenure_algorithms::election::gallager_humblet_spira::{Config, Switch};
+use tenure_core::monitors::MinimumTree;
+use tenure_core::service::spanning_tree::Command;
+use tenure_core::{Algorithm, Graph, Monitor, Order, ProcessId};
+use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+
+use crate::support::graphs::connected_graphs;
+
+fn config(graph: &Graph, variants: Variants<Switch>) -> Config {
+    Config { graph: Arc::new(graph.clone()), variants }
+}
+
+/// Builds the tree from these processes on, in random order of the messages. Returns the number of
+/// processes that know their edges, and of sent messages, or the violation of the monitor.
+fn build(config: &Config, from: &[u32], seed: u64) -> Result<(u32, u64), String> {
+    let size = config.graph.vertices();
+    let mut cluster =
+        TestCluster::<MinimumSpanningTree>::uniform(size, Order::Fifo, config.clone());
+    for at in from {
+        cluster.command(ProcessId(*at), Command::Build);
+    }
+    cluster.drain(&mut SplitMix64(seed));
+    let (mut monitor, mut informed) = (MinimumTree::of(&config.graph), 0);
+    for (at, seen) in cluster.take_events() {
+        monitor.observe(at, seen.observed()).map_err(|violation| violation.message)?;
+        informed += u32::from(matches!(seen, ClusterEvent::Event(_)));
+    }
+    Ok((informed, cluster.total_sent()))
+}
+
+/// Every process learns its edges of the unique tree once, on every small graph, within the cost of
+/// the card.
+#[test]
+fn every_process_names_its_edges_of_the_minimum_tree() {
+    for size in 1..=5 {
+        for (seed, graph) in (0..).zip(connected_graphs(size)) {
+            let graph = graph.with_distinct_weights(seed);
+            let config = config(&graph, Variants::none());
+            let all: Vec<u32> = (0..size).collect();
+            let from = if seed % 2 == 0 { &all[..] } else { &all[..1] };
+            let (informed, sent) = build(&config, from, seed).unwrap();
+            assert_eq!(informed, size, "{graph}");
+            let cost = MinimumSpanningTree::card(&config, size).messages;
+            let most = cost.most.expect("the card has a bound");
+            assert!((cost.least..=most).contains(&sent), "{sent} messages on {graph}");
+        }
+    }
+}
+
+/// Negative control: the tree of other weights is rejected.
+#[test]
+fn monitor_rejects_tree_of_other_weights() {
+    let graph: Graph = "1-2:1,2-3:2,3-1:3".parse().expect("a graph");
+    let other: Graph = "1-2:3,2-3:2,3-1:1".parse().expect("a graph");
+    let config = config(&graph, Variants::none());
+    let mut cluster = TestCluster::<MinimumSpanningTree>::uniform(3, Order::Fifo, config);
+    cluster.command(ProcessId(0), Command::Build);
+    cluster.drain(&mut SplitMix64(1));
+    let mut monitor = MinimumTree::of(&other);
+    let events = cluster.take_events();
+    assert!(events.iter().any(|(at, seen)| monitor.observe(*at, seen.observed()).is_err()));
+}

@@ -1,0 +1,175 @@
+//! G. L. Peterson, *An O(n log n) unidirectional algorithm for the circular extrema problem*, ACM
+//! TOPLAS 4(4), 1982.
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::election::peterson::{Config, Message, Switch};
+use tenure_algorithms::election::{DolevKlaweRodeh, Peterson, dolev_klawe_rodeh};
+use tenure_core::service::election::Command;
+use tenure_core::{Algorithm, Order, ProcessId};
+
+use crate::support::election::{
+    all_processes, beliefs, elect, process_with_id, ranks, subsets, unchecked_beliefs,
+};
+use crate::support::{p, permutations};
+use tenure_trace::{SplitMix64, TestCluster};
+
+fn ring(ids: &[u32]) -> Config {
+    Config::of(ranks(ids), Variants::none())
+}
+
+/// Starts all processes at the same time. Returns the number of phases, the number of messages
+/// without the announcement, and the process that announces.
+fn run(ids: &[u32], seed: u64) -> (u32, u64, ProcessId) {
+    let size = ids.len() as u32;
+    let mut cluster = TestCluster::<Peterson>::uniform(size, Order::Fifo, ring(ids));
+    all_processes(size).into_iter().for_each(|at| cluster.command(at, Command::Elect));
+    let (mut phases, mut announcer) = (0, None);
+    let mut rng = SplitMix64(seed);
+    while let Some(link) = rng.pick(&cluster.links_in_use()).copied() {
+        match cluster.queue(link)[0] {
+            Message::First { phase, .. } | Message::Second { phase, .. } => {
+                phases = phases.max(*phase);
+            }
+            Message::Elected { .. } => drop(announcer.get_or_insert(link.0)),
+        }
+        cluster.deliver(link, &mut rng);
+    }
+    let leader = process_with_id(size, ids);
+    assert_eq!(beliefs(&mut cluster), vec![leader; ids.len()], "{ids:?} seed {seed}");
+    assert_eq!(cluster.sent_of("elected"), u64::from(size), "the announcement");
+    (phases, cluster.total_sent() - u64::from(size), announcer.expect("an announcement was sent"))
+}
+
+/// Returns the number of messages of the other algorithm, without the announcement.
+fn twin(ids: &[u32]) -> u64 {
+    let (size, config) = (ids.len() as u32, dolev_klawe_rodeh::Config::of(ranks(ids)));
+    let (cluster, _) = elect::<DolevKlaweRodeh>(size, Order::Fifo, config, &[p(1)], 0, 0);
+    cluster.total_sent() - u64::from(size)
+}
+
+#[test]
+fn costs_at_most_two_laps_per_phase() {
+    for size in 2..=6_u32 {
+        let cost = Peterson::card(&Config::plain(size), size).messages;
+        let mut seed = 0;
+        permutations(size, |ids| {
+            seed += 1;
+            let (phases, messages, _) = run(ids, seed);
+            let (n, log) = (u64::from(size), u64::from(size.ilog2()));
+            assert!(phases <= size.ilog2() + 1, "{ids:?}: {phases} phases");
+            assert!(messages < 2 * n * log + n, "{ids:?}: {messages} messages");
+            assert!(messages >= 3 * n - 1, "{ids:?}: {messages} messages");
+            assert!(cost.least <= messages + n && Some(messages + n) <= cost.most, "{ids:?}");
+        });
+    }
+}
+
+#[test]
+fn needs_fewer_messages_than_dolev_klawe_rodeh_on_every_ring() {
+    for size in 2..=6_u32 {
+        permutations(size, |ids| {
+            let (_, messages, _) = run(ids, 1);
+            assert!(messages < twin(ids), "{ids:?}");
+        });
+    }
+}
+
+/// The rank that is compared is always one's own, so the owner finds it.
+#[test]
+fn announcer_owns_the_largest_rank() {
+    for size in 2..=6_u32 {
+        permutations(size, |ids| {
+            let (.., announcer) = run(ids, 1);
+            assert_eq!(Some(announcer), process_with_id(size, ids), "{ids:?}");
+        });
+    }
+}
+
+#[test]
+fn bound_on_phases_is_tight_for_eight_processes() {
+    let most = (0..2000).map(|seed| {
+        let mut ids: Vec<u32> = (1..=8).collect();
+        SplitMix64(seed).shuffle(&mut ids);
+        run(&ids, seed).0
+    });
+    assert_eq!(most.max(), Some(4));
+}
+
+#[test]
+fn cost_is_independent_of_schedule_and_initiators() {
+    let ids = [3, 1, 5, 2, 4];
+    let cost = run(&ids, 0).1 + 5;
+    for initiators in subsets(5) {
+        for seed in 0..20 {
+            let (cluster, beliefs) =
+                elect::<Peterson>(5, Order::Fifo, ring(&ids), &initiators, 0, seed);
+            assert_eq!(beliefs, [Some(p(3)); 5], "{initiators:?}, seed {seed}");
+            assert_eq!(cluster.total_sent(), cost, "{initiators:?}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn single_process_leads_without_messages() {
+    let (cluster, beliefs) = elect::<Peterson>(1, Order::Fifo, ring(&[7]), &[p(1)], 0, 0);
+    assert_eq!((cluster.total_sent(), beliefs), (0, vec![Some(p(1))]));
+}
+
+#[test]
+fn later_election_has_the_same_leader() {
+    let (mut cluster, _) = elect::<Peterson>(3, Order::Fifo, ring(&[2, 3, 1]), &[p(1)], 0, 0);
+    let first = cluster.total_sent();
+    cluster.command(p(3), Command::Elect);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(cluster.total_sent(), 2 * first);
+    assert_eq!(beliefs(&mut cluster), [Some(p(2)); 3]);
+}
+
+#[test]
+fn duplicates_do_not_change_the_leader() {
+    for seed in 0..1000 {
+        let mut ids = vec![1, 2, 3, 4, 5];
+        SplitMix64(seed).shuffle(&mut ids);
+        let (_, beliefs) =
+            elect::<Peterson>(5, Order::Fifo, ring(&ids), &all_processes(5), 4, seed);
+        assert_eq!(beliefs, [process_with_id(5, &ids); 5], "seed {seed}");
+    }
+}
+
+/// Runs an election with one mistake, for at most `most` messages.
+fn mistaken(ids: &[u32], mistake: Switch, most: u64) -> TestCluster<Peterson> {
+    let config = Config { variants: Variants::none().with(mistake), ..ring(ids) };
+    let mut cluster = TestCluster::uniform(ids.len() as u32, Order::Fifo, config);
+    all_processes(ids.len() as u32).into_iter().for_each(|at| cluster.command(at, Command::Elect));
+    while let Some(link) = cluster.links_in_use().first().copied()
+        && cluster.total_sent() < most
+    {
+        cluster.deliver(link, &mut SplitMix64(0));
+    }
+    cluster
+}
+
+#[test]
+fn strict_comparison_leaves_only_relays() {
+    permutations(4, |ids| {
+        let mut cluster = mistaken(ids, Switch::Strict, 100);
+        assert_eq!(unchecked_beliefs(&mut cluster), [None; 4], "{ids:?}");
+        assert_eq!(cluster.total_sent(), 8, "{ids:?}");
+    });
+}
+
+#[test]
+fn deaf_relays_never_find_the_winner() {
+    let mut cluster = mistaken(&[1, 2, 3], Switch::DeafRelay, 100);
+    assert_eq!(unchecked_beliefs(&mut cluster), [None; 3]);
+    assert!(cluster.total_sent() >= 100, "the only active process sends its candidate for ever");
+}
+
+/// The candidate of P3, which is rank 2, is not compared with the largest, two places before it.
+#[test]
+fn own_candidate_as_second_message_elects_a_smaller_rank() {
+    let mut cluster = mistaken(&[1, 3, 2], Switch::OwnSecond, 100);
+    assert_eq!(beliefs(&mut cluster), [Some(p(3)); 3]);
+    let (_, sound) = elect::<Peterson>(3, Order::Fifo, ring(&[1, 3, 2]), &[p(1)], 0, 0);
+    assert_eq!(sound, [Some(p(2)); 3]);
+}

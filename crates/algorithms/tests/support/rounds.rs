@@ -1,0 +1,73 @@
+//! Synchronous rounds, and the crashes in the middle of them.
+
+use tenure_algorithms::rounds::{InRounds, Rounds, Timer};
+use tenure_core::ProcessId;
+use tenure_trace::{SplitMix64, TestCluster};
+
+use super::p;
+
+/// Crash of a process in the middle of a round.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Crash {
+    pub(crate) round: u32,
+    pub(crate) process: ProcessId,
+    /// Processes that the messages of this round reach.
+    pub(crate) reached: Vec<ProcessId>,
+}
+
+/// Ends a round: delivers its messages, except those that crashes lose, and then lets all processes
+/// end the round.
+pub(crate) fn end_round<A: Rounds>(
+    cluster: &mut TestCluster<InRounds<A>>,
+    round: u32,
+    crashes: &[Crash],
+) {
+    let mut rng = SplitMix64(round.into());
+    for crash in crashes.iter().filter(|crash| crash.round == round) {
+        if cluster.is_up(crash.process) {
+            cluster.crash(crash.process);
+        }
+        for (from, to) in cluster.links_in_use() {
+            if from == crash.process && !crash.reached.contains(&to) {
+                cluster.lose((from, to));
+            }
+        }
+    }
+    cluster.drain(&mut rng);
+    for (at, timer) in cluster.armed_timers() {
+        assert_eq!(timer, Timer::Round);
+        cluster.fire(at, timer);
+    }
+}
+
+/// Returns every way in which at most `most` processes crash in the first `rounds` rounds, each
+/// reaching any subset of the others.
+pub(crate) fn crashes(size: u32, rounds: u32, most: u32) -> impl Iterator<Item = Vec<Crash>> {
+    let mut all: Vec<Vec<Crash>> = vec![Vec::new()];
+    for process in 1..=size {
+        let others: Vec<ProcessId> = (1..=size).filter(|it| *it != process).map(p).collect();
+        let subsets: Vec<Vec<ProcessId>> = (0..1_u32 << others.len())
+            .map(|chosen| {
+                let chosen = others.iter().enumerate().filter(|(at, _)| chosen & 1 << at != 0);
+                chosen.map(|(_, other)| *other).collect()
+            })
+            .collect();
+        let longer: Vec<Vec<Crash>> = all
+            .iter()
+            .filter(|crashes| crashes.len() < most as usize)
+            .flat_map(|crashes| {
+                let subsets = &subsets;
+                (1..=rounds).flat_map(move |round| {
+                    subsets.iter().map(move |reached| {
+                        let (process, reached) = (p(process), reached.clone());
+                        let mut longer = crashes.clone();
+                        longer.push(Crash { round, process, reached });
+                        longer
+                    })
+                })
+            })
+            .collect();
+        all.extend(longer);
+    }
+    all.into_iter()
+}

@@ -1,0 +1,58 @@
+//! Users of sessions with random schedules, and a monitor that checks them.
+
+use tenure_core::service::agreement::{ServiceUser, UserConfig, UserState};
+use tenure_core::{Monitor, Order, ProcessId, Protocol, Service};
+use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+
+/// Runs a random schedule in which the user of each process requests this many sessions. Returns
+/// the number of messages and the largest number of sessions at the same time, or an error for a
+/// violation or a deadlock.
+pub(crate) fn run<P, U, M>(
+    config: P::Config,
+    times: &[u32],
+    mut monitor: M,
+    seed: u64,
+) -> Result<(u64, usize), String>
+where
+    P: Protocol,
+    U: ServiceUser<Command = P::Command, Event = P::Event>,
+    M: Monitor<P::Command, P::Event>,
+{
+    let size = u32::try_from(times.len()).expect("few processes");
+    let mut cluster = TestCluster::<P>::uniform(size, Order::Reordered, config);
+    let mut rng = SplitMix64(seed);
+    let user = |(at, times): (usize, &u32)| {
+        let (at, service) = (ProcessId::at(at), Service::Other);
+        U::new(&UserConfig { service, at, size, times: *times })
+    };
+    let mut users: Vec<U> = times.iter().enumerate().map(user).collect();
+    let mut most = 0;
+    for step in 0..1_000_000_u32 {
+        for (at, seen) in cluster.take_events() {
+            let verdict = monitor.observe(at, seen.observed());
+            verdict.map_err(|violation| format!("step {step}: {violation}"))?;
+            if let ClusterEvent::Event(event) = &seen {
+                users[at.index()].on_event(event);
+            }
+        }
+        most = most.max(users.iter().filter(|user| user.is_holding()).count());
+        let links = cluster.links_in_use();
+        let ready = |at: &usize| users[*at].next_command().is_some();
+        let ready: Vec<usize> = (0..users.len()).filter(ready).collect();
+        let waits = users.iter().any(|user| user.state() == UserState::Waiting);
+        match links.len() + ready.len() {
+            0 if waits => return Err(format!("step {step}: blocked, {users:?}")),
+            0 => return Ok((cluster.total_sent(), most)),
+            choices => match rng.below(choices) {
+                link if link < links.len() => cluster.deliver(links[link], &mut rng),
+                other => {
+                    let at = ready[other - links.len()];
+                    let command = users[at].next_command().expect("it is ready");
+                    users[at].on_command(&command);
+                    cluster.command(ProcessId::at(at), command);
+                }
+            },
+        }
+    }
+    Err("step limit exceeded".into())
+}

@@ -1,0 +1,86 @@
+//! Exhaustive check of agreement among generals of whom some lie: every set of liars, and every
+//! content that a liar can send in each message.
+
+mod record;
+mod search;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use tenure_core::byzantine::General;
+use tenure_core::{Judgement, Property};
+
+use crate::limits::Limits;
+use crate::report::{Bounds, Report};
+
+use self::record::counterexample;
+use self::search::Search;
+
+/// Configuration of a check of generals.
+#[derive(Clone, Debug)]
+pub struct GeneralsConfig {
+    /// Name of the algorithm on the command line.
+    pub name: String,
+    /// Number of generals.
+    pub size: u32,
+    /// Greatest number of generals that lie.
+    pub liars: u32,
+    /// Properties to check: [`Property::Agreement`] is the paper's IC1, and
+    /// [`Property::Validity`] its IC2.
+    pub properties: Vec<Property>,
+    /// Limits on states and time. The search keeps one run in memory.
+    pub limits: Limits,
+    /// Flag that stops the search.
+    pub stop_flag: Option<Arc<AtomicBool>>,
+}
+
+impl GeneralsConfig {
+    /// Returns the configuration that checks both properties.
+    pub fn new(name: impl Into<String>, size: u32, liars: u32) -> Self {
+        let properties = vec![Property::Agreement, Property::Validity];
+        let (limits, stop_flag) = (Limits::default(), None);
+        GeneralsConfig { name: name.into(), size, liars, properties, limits, stop_flag }
+    }
+}
+
+/// Explores every behaviour of every set of liars, and judges the properties.
+///
+/// A step is the order of the commander, or the receipt of a message with all messages that the
+/// general sends in turn. A liar has one such step for each combination of their contents. Messages
+/// arrive in the order in which they are sent, because no order changes what a general obeys.
+///
+/// # Panics
+///
+/// If a property is neither agreement nor validity.
+pub fn check_generals<G: General>(config: &GeneralsConfig, generals: &G::Config) -> Report {
+    let started = Instant::now();
+    let mut search = Search::<G>::new(config);
+    search.explore(generals);
+    let judgement = |property| match (search.violation(property), search.limit) {
+        (Some(_), _) => Judgement::Violated,
+        (None, Some(_)) => Judgement::Incomplete,
+        (None, None) => Judgement::Holds,
+    };
+    let properties = config.properties.iter().map(|it| (*it, judgement(*it))).collect();
+    let found = config.properties.iter().filter_map(|it| search.violation(*it));
+    Report {
+        algorithm: config.name.clone(),
+        size: config.size,
+        properties,
+        states: search.states,
+        transitions: search.states,
+        depth: search.depth,
+        reduced: false,
+        seconds: started.elapsed().as_secs_f64(),
+        counterexamples: found.map(|violation| counterexample(config, violation)).collect(),
+        bounds: Bounds::default(),
+        has_terms: false,
+        limit: search.limit,
+        fairness: None,
+        missed: 0.0,
+        swarm: None,
+        bypass: None,
+        bytes: search.depth as usize * size_of::<G>() * config.size as usize,
+    }
+}

@@ -1,0 +1,117 @@
+//! Converts runs of generals into traces and counterexamples.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use tenure_core::byzantine::{COMMANDER, Plan};
+use tenure_core::service::consensus::{Command, Event};
+use tenure_core::{Layer, ProcessId, Property, Service, TICKS_PER_UNIT};
+use tenure_trace::{
+    CommandData, EventData, Header, Kind, MessageRecord, Record, Source, Subject, Trace,
+};
+
+use super::GeneralsConfig;
+use super::search::{Sent, Violation};
+use crate::explain::description::RunDescription;
+use crate::report::{Counterexample, ViolationKind};
+
+/// Numbers of the messages on each link.
+type Numbers = BTreeMap<(ProcessId, ProcessId), u64>;
+
+/// Returns the counterexample that a violation is.
+pub(crate) fn counterexample(config: &GeneralsConfig, violation: &Violation) -> Counterexample {
+    let mut trace = trace(config, violation);
+    trace.header.violates = Some(violation.property.name().to_owned());
+    let run = RunDescription::of(&trace);
+    let explanation = explanation(violation);
+    let (property, kind) = (violation.property, ViolationKind::End);
+    Counterexample { property, kind, explanation, run, trace }
+}
+
+fn explanation(violation: &Violation) -> String {
+    let Violation { property, liars, plan, steps, lies } = violation;
+    let obeyed: Vec<String> = steps
+        .iter()
+        .filter_map(|step| step.obeys)
+        .map(|(at, plan)| format!("{at} obeys {plan} ({})", value(plan)))
+        .collect();
+    let liars: Vec<String> = liars.iter().map(ToString::to_string).collect();
+    let count = if *lies == 1 { "one lie".to_owned() } else { format!("{lies} lies") };
+    let rule = match property {
+        Property::Validity => format!("IC2, the loyal commander orders {plan} ({})", value(*plan)),
+        _ => "IC1".to_owned(),
+    };
+    format!("{rule}: {} after {count} of {}", obeyed.join(", "), liars.join(" and "))
+}
+
+/// Returns the value of an order in commands and events.
+const fn value(plan: Plan) -> u64 {
+    match plan {
+        Plan::Retreat => 0,
+        Plan::Attack => 1,
+    }
+}
+
+/// Returns the record of an order of the commander.
+fn order(plan: Plan) -> Kind {
+    let command = Command::Propose { value: value(plan) };
+    Kind::Command(CommandData::Agreement(command.into()))
+}
+
+fn trace(config: &GeneralsConfig, violation: &Violation) -> Trace {
+    let header = Header::new(&*config.name, Service::Consensus, config.size, Source::Checker);
+    let mut records: Vec<Record> =
+        (0..config.size).map(|at| Record::new(0, ProcessId(at), Kind::Boot)).collect();
+    let liar = |at: &ProcessId| Record::new(0, *at, Kind::Note("is a liar".to_owned()));
+    records.extend(violation.liars.iter().map(liar));
+    let (mut sent, mut received) = (Numbers::new(), Numbers::new());
+    let mut now = 0;
+    // A commander that lies orders both, one after the other.
+    let others = Plan::ALL.into_iter().filter(|plan| *plan != violation.plan);
+    for plan in others.filter(|_| violation.liars.contains(&COMMANDER)) {
+        now += TICKS_PER_UNIT;
+        records.push(Record::new(now, COMMANDER, order(plan)));
+    }
+    for step in &violation.steps {
+        now += TICKS_PER_UNIT;
+        let at = step.received.as_ref().map_or(COMMANDER, |message| message.to);
+        let mut record = |kind| records.push(Record::new(now, at, kind));
+        match &step.received {
+            Some(message) => {
+                record(Kind::Receive(message_record(message, message.from, &mut received)));
+            }
+            None => {
+                record(order(violation.plan));
+            }
+        }
+        for message in &step.sent {
+            record(Kind::Send(message_record(message, message.to, &mut sent)));
+        }
+        if let Some((_, plan)) = step.obeys {
+            let event = Event::Decided { value: value(plan) };
+            record(Kind::Event(EventData::Agreement(event.into())));
+        }
+    }
+    records.push(Record::new(now + TICKS_PER_UNIT, Subject::Parent, Kind::End));
+    Trace { header, records, torn: None }
+}
+
+/// Returns the record of a message whose other end is `peer`.
+fn message_record(sent: &Sent, peer: ProcessId, numbers: &mut Numbers) -> MessageRecord {
+    let number = numbers.entry((sent.from, sent.to)).or_default();
+    *number += 1;
+    let name = match (sent.is_lie, sent.message.plan) {
+        (false, plan) => plan.name(),
+        (true, Plan::Attack) => "false-attack",
+        (true, Plan::Retreat) => "false-retreat",
+    };
+    let path: Vec<String> = sent.message.path.iter().map(ToString::to_string).collect();
+    MessageRecord {
+        peer,
+        layer: Layer::Agreement,
+        message: name.into(),
+        number: *number,
+        session: 0,
+        content: Some(Box::new(json!({ "path": path }))),
+    }
+}

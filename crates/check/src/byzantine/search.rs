@@ -1,0 +1,211 @@
+//! Depth-first search over the contents that liars send.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use tenure_core::byzantine::{COMMANDER, General, OralMessage, Plan};
+use tenure_core::{Group, ProcessId, Property};
+
+use super::GeneralsConfig;
+use crate::limits::Limit;
+
+/// Message on its way.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    pub(crate) from: ProcessId,
+    pub(crate) to: ProcessId,
+    pub(crate) message: OralMessage,
+    /// True if its sender replaced the content.
+    pub(crate) is_lie: bool,
+}
+
+/// Step of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct RunStep {
+    /// Message that the general receives; `None` for the order of the commander.
+    pub(crate) received: Option<Sent>,
+    pub(crate) sent: Vec<Sent>,
+    /// Order that a loyal lieutenant obeys from this step on, with the lieutenant.
+    pub(crate) obeys: Option<(ProcessId, Plan)>,
+}
+
+/// Run that violates a property, with the fewest lies.
+#[derive(Clone, Debug)]
+pub(crate) struct Violation {
+    pub(crate) property: Property,
+    pub(crate) liars: Vec<ProcessId>,
+    /// Order of the commander. A liar has the order that it does not send to all.
+    pub(crate) plan: Plan,
+    pub(crate) steps: Vec<RunStep>,
+    pub(crate) lies: usize,
+}
+
+/// State of one run.
+#[derive(Clone)]
+struct Run<G> {
+    generals: Vec<G>,
+    under_way: VecDeque<Sent>,
+}
+
+/// The search and its findings.
+pub(crate) struct Search<'c, G> {
+    config: &'c GeneralsConfig,
+    started: Instant,
+    liars: Vec<ProcessId>,
+    plan: Plan,
+    /// Steps of the current run.
+    steps: Vec<RunStep>,
+    violations: Vec<Violation>,
+    /// Number of states, including one initial state for each set of liars and order.
+    pub(crate) states: u64,
+    /// Number of steps of a run.
+    pub(crate) depth: u32,
+    pub(crate) limit: Option<Limit>,
+    generals: std::marker::PhantomData<fn() -> G>,
+}
+
+impl<'c, G: General> Search<'c, G> {
+    pub(crate) fn new(config: &'c GeneralsConfig) -> Self {
+        Search {
+            config,
+            started: Instant::now(),
+            liars: Vec::new(),
+            plan: Plan::Attack,
+            steps: Vec::new(),
+            violations: Vec::new(),
+            states: 0,
+            depth: 0,
+            limit: None,
+            generals: std::marker::PhantomData,
+        }
+    }
+
+    /// Returns the violation of the property with the fewest lies, if any.
+    pub(crate) fn violation(&self, property: Property) -> Option<&Violation> {
+        self.violations.iter().find(|found| found.property == property)
+    }
+
+    /// Explores all runs: those with few liars first.
+    pub(crate) fn explore(&mut self, generals: &G::Config) {
+        let size = self.config.size;
+        let mut sets: Vec<u32> =
+            (0..1 << size).filter(|set: &u32| set.count_ones() <= self.config.liars).collect();
+        sets.sort_by_key(|set| set.count_ones());
+        for set in sets {
+            self.liars = (0..size).filter(|at| set & 1 << at != 0).map(ProcessId).collect();
+            // A commander that lies has no order of its own.
+            let lies = self.liars.contains(&COMMANDER);
+            for plan in Plan::ALL.into_iter().filter(|plan| !lies || *plan == Plan::Attack) {
+                self.plan = plan;
+                let boot = |at| G::boot(Group::new(ProcessId(at), size), generals);
+                let mut run =
+                    Run { generals: (0..size).map(boot).collect(), under_way: VecDeque::new() };
+                self.states += 1;
+                let outgoing = run.generals[COMMANDER.index()].command(plan);
+                self.branch(&run, None, COMMANDER, outgoing);
+            }
+        }
+    }
+
+    /// Continues with every combination of contents of the outgoing messages.
+    fn branch(
+        &mut self,
+        run: &Run<G>,
+        received: Option<&Sent>,
+        from: ProcessId,
+        outgoing: Vec<(ProcessId, OralMessage)>,
+    ) {
+        let lies = self.liars.contains(&from);
+        let choices = if lies { 1_u64 << outgoing.len() } else { 1 };
+        for choice in 0..choices {
+            if self.is_stopped() {
+                return;
+            }
+            let content = |(place, (to, message)): (usize, &(ProcessId, OralMessage))| {
+                let is_lie = choice >> place & 1 == 1;
+                let mut message = message.clone();
+                if is_lie {
+                    message.plan = other(message.plan);
+                }
+                Sent { from, to: *to, message, is_lie }
+            };
+            let sent: Vec<Sent> = outgoing.iter().enumerate().map(content).collect();
+            let mut next = run.clone();
+            next.under_way.extend(sent.iter().cloned());
+            let obeyed = next.generals[from.index()].obeys().filter(|_| from != COMMANDER && !lies);
+            let obeys = obeyed.map(|plan| (from, plan));
+            self.steps.push(RunStep { received: received.cloned(), sent, obeys });
+            self.states += 1;
+            self.deliver(next);
+            self.steps.pop();
+        }
+    }
+
+    /// Delivers the next message, or judges the run if none is under way.
+    fn deliver(&mut self, mut run: Run<G>) {
+        let Some(sent) = run.under_way.pop_front() else {
+            self.depth = self.depth.max(self.steps.len() as u32);
+            return self.judge(&run);
+        };
+        let outgoing = run.generals[sent.to.index()].receive(sent.message.clone());
+        self.branch(&run, Some(&sent), sent.to, outgoing);
+    }
+
+    fn judge(&mut self, run: &Run<G>) {
+        let is_loyal = |at: &ProcessId| *at != COMMANDER && !self.liars.contains(at);
+        let lieutenants = (0..self.config.size).map(ProcessId).filter(is_loyal);
+        let obeyed = lieutenants.map(|at| run.generals[at.index()].obeys());
+        let obeyed: Vec<Plan> =
+            obeyed.map(|plan| plan.expect("a general decides after its last message")).collect();
+        for property in self.config.properties.clone() {
+            let is_violated = match property {
+                Property::Agreement => obeyed.windows(2).any(|pair| pair[0] != pair[1]),
+                Property::Validity => {
+                    let is_loyal = !self.liars.contains(&COMMANDER);
+                    is_loyal && obeyed.iter().any(|plan| *plan != self.plan)
+                }
+                other => panic!("{other} cannot be checked for generals"),
+            };
+            if is_violated {
+                self.keep(property);
+            }
+        }
+    }
+
+    /// Keeps the current run, unless a run with as few lies is known.
+    fn keep(&mut self, property: Property) {
+        let lies = self.steps.iter().flat_map(|step| &step.sent).filter(|it| it.is_lie).count();
+        if self.violation(property).is_some_and(|known| known.lies <= lies) {
+            return;
+        }
+        self.violations.retain(|known| known.property != property);
+        let (liars, steps) = (self.liars.clone(), self.steps.clone());
+        self.violations.push(Violation { property, liars, plan: self.plan, steps, lies });
+    }
+
+    fn is_stopped(&mut self) -> bool {
+        let GeneralsConfig { limits, stop_flag, .. } = self.config;
+        let is_flagged = stop_flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
+        let is_late = || limits.time.is_some_and(|most| self.started.elapsed() >= most);
+        if self.limit.is_none() {
+            self.limit = if is_flagged {
+                Some(Limit::Stopped)
+            } else if limits.states.is_some_and(|most| self.states >= most) {
+                Some(Limit::States)
+            } else if is_late() {
+                Some(Limit::Time)
+            } else {
+                None
+            };
+        }
+        self.limit.is_some()
+    }
+}
+
+const fn other(plan: Plan) -> Plan {
+    match plan {
+        Plan::Attack => Plan::Retreat,
+        Plan::Retreat => Plan::Attack,
+    }
+}

@@ -1,0 +1,106 @@
+//! The steps of a synchronous round, in which all processes step together.
+//!
+//! A round is one unit of time. It begins with commands of the users. Crashes come next: a crash
+//! lets each message that the process has sent in this round be lost. Then time passes, and the
+//! round ends: one process after the other receives its messages, in any order, and then its timers
+//! fire. The order of the processes is fixed, because a message that is sent now arrives at the end
+//! of the next round. So no process can tell in which order the others end a round.
+
+use crate::explore::successors::{FAULT, ScratchWorld, StepSetup, Successor, Worker};
+use crate::world::action::{Action, ActionKind, Cause};
+
+/// A part of a round at one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// The user issues a command.
+    Command,
+    /// The process receives the messages of the round.
+    Messages,
+    /// The timers of the process fire.
+    Timers,
+}
+
+impl Worker {
+    /// Visits the steps that come next in the round. Returns false if none does: then processes may
+    /// crash, or time passes.
+    pub(super) fn round_steps(
+        &mut self,
+        scratch: &mut ScratchWorld<'_>,
+        visit: &mut impl FnMut(Successor<'_>),
+    ) -> bool {
+        let Some((process, part)) = self.next_in_round(scratch.world) else { return false };
+        if part == Part::Messages {
+            for slot in self.rules.layout.link_slots() {
+                if self.rules.layout.receiver(slot) == process && scratch.world[slot] != 0 {
+                    self.end_of_message(scratch, slot, visit);
+                }
+            }
+            return true;
+        }
+        let row = self.cache.local(scratch.world[process]);
+        for (item, entry) in self.cache.menu(row).enumerate() {
+            let (cause, label) = self.cache.menu_item(entry);
+            let is_command = matches!(cause, Cause::Command(_));
+            if is_command != (part == Part::Command) {
+                continue;
+            }
+            // Users issue commands as soon as they can, so fairness demands these, too.
+            let label =
+                if is_command { self.rules.network.label(7 << 40, process as u64) } else { label };
+            let at = Action::new(ActionKind::Internal, process, item, 0);
+            self.visit_outcomes(scratch, at, StepSetup::default(), (label, cause), visit);
+        }
+        true
+    }
+
+    /// Returns true if a step of the round comes before the passing of time.
+    pub(super) fn is_in_round(&mut self, world: &[u32]) -> bool {
+        self.rules.rounds && self.next_in_round(world).is_some()
+    }
+
+    /// Returns the process that steps next in a round, and the part of the round.
+    fn next_in_round(&mut self, world: &[u32]) -> Option<(usize, Part)> {
+        let layout = self.rules.layout;
+        let processes = 0..layout.size;
+        if let Some(process) =
+            processes.clone().find(|process| self.cache.local(world[*process]).has_command)
+        {
+            return Some((process, Part::Command));
+        }
+        processes.into_iter().find_map(|process| {
+            let mut links = layout.link_slots().filter(|slot| layout.receiver(*slot) == process);
+            if links.any(|slot| self.cache.queue(world[slot]).is_urgent) {
+                return Some((process, Part::Messages));
+            }
+            let is_due = self.cache.local(world[process]).is_urgent;
+            is_due.then_some((process, Part::Timers))
+        })
+    }
+
+    /// Visits the deliveries of a link and, if its sender has crashed in this round, the losses.
+    fn end_of_message(
+        &mut self,
+        scratch: &mut ScratchWorld<'_>,
+        slot: usize,
+        visit: &mut impl FnMut(Successor<'_>),
+    ) {
+        self.delivery_steps(scratch, slot, visit);
+        if !self.is_cut_short(scratch.world, slot) {
+            return;
+        }
+        let row = self.cache.queue(scratch.world[slot]);
+        for item in 0..self.cache.items(row).len() {
+            let action = Action::new(ActionKind::Lose, slot, item, 0);
+            if let Some(result) = self.perform(scratch.world, scratch.fingerprint, action) {
+                visit(Successor { action, label: FAULT, world: scratch.world, result });
+            }
+            self.undo(scratch.world);
+        }
+    }
+
+    /// Returns true if the sender of a link has crashed in the middle of its round, so that any of
+    /// the messages on the link may be lost.
+    pub(super) fn is_cut_short(&mut self, world: &[u32], slot: usize) -> bool {
+        self.rules.rounds && self.cache.local(world[self.rules.layout.sender(slot)]).down
+    }
+}

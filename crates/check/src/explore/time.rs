@@ -1,0 +1,58 @@
+//! The passing of time, and the ends of steps that take time. Neither counts as a step of a run.
+
+use crate::explore::successors::{
+    ScratchWorld, StepResult, StepSetup, Successor, TIME, Worker, WorldRef,
+};
+use crate::world::action::{Action, ActionKind, Cause};
+
+impl Worker {
+    /// Visits the worlds that follow by the end of a step, and by the passing of one unit of time.
+    /// In asynchronous time there are none.
+    pub(crate) fn time_steps(&mut self, seed: WorldRef<'_>, visit: &mut impl FnMut(Successor<'_>)) {
+        if !self.rules.timed || self.rules.forced_steps.contains_key(&seed.fingerprint) {
+            return;
+        }
+        let mut world = std::mem::take(&mut self.scratch);
+        world.copy_from_slice(seed.world);
+        self.forget_changes();
+        let mut scratch = ScratchWorld { world: &mut world, fingerprint: seed.fingerprint };
+        for process in 0..self.rules.layout.size {
+            if let Some(label) = self.cache.local(scratch.world[process]).step_end {
+                let at = Action::new(ActionKind::StepEnd, process, 0, 0);
+                let fair = (label, Cause::StepEnd);
+                self.visit_outcomes(&mut scratch, at, StepSetup::default(), fair, visit);
+            }
+        }
+        if let Some(result) = self.tick(&mut world, seed.fingerprint) {
+            let action = Action::new(ActionKind::Tick, 0, 0, 0);
+            visit(Successor { action, label: TIME, world: &world, result });
+        }
+        self.scratch = world;
+    }
+
+    /// Lets a unit of time pass. Returns `None` if a timer, a delivery or another step is due
+    /// first, or if nothing depends on time.
+    pub(super) fn tick(&mut self, world: &mut [u32], fingerprint: u64) -> Option<StepResult> {
+        let layout = self.rules.layout;
+        let due = self.rules.forced_steps.contains_key(&fingerprint)
+            || (0..layout.size).any(|p| self.cache.local(world[p]).is_urgent)
+            || (0..layout.size).any(|p| self.rules.has_pending_trust(world, p))
+            || layout.link_slots().any(|slot| self.cache.queue(world[slot]).is_urgent)
+            || self.is_in_round(world);
+        if due {
+            return None;
+        }
+        let (mut later, mut moved) = (fingerprint, false);
+        for (slot, part) in world[..layout.spent()].iter_mut().enumerate() {
+            if slot >= layout.size && *part == 0 {
+                continue;
+            }
+            let aged = self.cache.advance_time(*part, slot >= layout.size);
+            moved |= aged.id != *part;
+            *part = aged.id;
+            later = later.wrapping_add(aged.change);
+        }
+        let key = self.key(world, later);
+        moved.then_some(StepResult { key, ..StepResult::of(later) })
+    }
+}

@@ -1,0 +1,99 @@
+//! Time in the model of a protocol: delays of timers, and the durations of steps.
+
+use tenure_core::{Delay, ProcessId, TimerChange};
+
+use crate::config::ModelConfig;
+use crate::model::handler_run::HandlerRun;
+use crate::model::processes::Processes;
+use crate::model::timer_units::timer_units;
+use crate::users::user::Checkable;
+use crate::world::local::{ArmedTimer, LocalState};
+use crate::world::step_queue::UnfinishedStep;
+
+impl<P: Checkable> Processes<P> {
+    /// Converts a delay to whole units of synchronous time. In asynchronous time a timer may fire
+    /// at any moment.
+    fn units(&self, after: Delay) -> (u32, u32) {
+        let ModelConfig { latency, drift_ppm, .. } = &self.config.model;
+        latency.as_ref().map_or((0, 0), |_| timer_units(after, *drift_ppm))
+    }
+
+    /// Applies the timer changes of a step. Returns the timers that start at the end of the step,
+    /// sorted by name. There are none if steps take no time.
+    pub(super) fn change_timers(
+        &self,
+        local: &mut LocalState<P>,
+        changes: impl Iterator<Item = TimerChange<P::Timer>>,
+    ) -> Vec<ArmedTimer<P::Timer>> {
+        let is_timed = self.config.model.steps_take_time();
+        let mut starting: Vec<ArmedTimer<P::Timer>> = Vec::new();
+        for change in changes {
+            let (TimerChange::Set(timer, _) | TimerChange::Cancel(timer)) = &change;
+            if is_timed {
+                starting.retain(|other| other.timer != *timer);
+            }
+            match change {
+                TimerChange::Set(timer, after) => {
+                    let (min_delay, max_delay) = self.units(after);
+                    let armed = ArmedTimer { timer, min_delay, max_delay };
+                    if is_timed {
+                        local.disarm(&armed.timer);
+                        starting.push(armed);
+                    } else {
+                        local.arm(armed);
+                    }
+                }
+                TimerChange::Cancel(timer) => local.disarm(&timer),
+            }
+        }
+        starting.sort_by(|one, other| one.timer.cmp(&other.timer));
+        starting
+    }
+
+    /// Returns the messages of a step that leave the process at once. If steps take time, they
+    /// leave at the end of the step instead, and the timers start then.
+    pub(super) fn begin_step(
+        &self,
+        local: &mut LocalState<P>,
+        messages: Vec<(ProcessId, P::Message)>,
+        timers: Vec<ArmedTimer<P::Timer>>,
+    ) -> Vec<(ProcessId, P::Message)> {
+        let model = &self.config.model;
+        if !model.steps_take_time() {
+            return messages;
+        }
+        let (min_duration, max_duration) = (*model.step.start(), *model.step.end());
+        let past = local.past.clone();
+        local.steps.push(UnfinishedStep { min_duration, max_duration, messages, timers, past });
+        Vec::new()
+    }
+
+    /// Ends the step in progress: its messages leave, and its timers start.
+    pub(super) fn end_step(&self, local: &LocalState<P>) -> HandlerRun<P> {
+        let mut local = local.clone();
+        let ended = local.steps.pop();
+        let ended = ended.unwrap_or_else(|| panic!("{} has no step in progress", local.at));
+        for armed in ended.timers {
+            local.arm(armed);
+        }
+        HandlerRun {
+            messages: ended.messages,
+            past: Some(ended.past),
+            ..HandlerRun::without_effects(local)
+        }
+    }
+
+    /// Returns the fairness label of the end of the step in progress, if the step may end now.
+    pub(super) fn step_end_label(&self, local: &LocalState<P>) -> Option<u32> {
+        let first = local.steps.first()?;
+        let label = || self.network.label(7 << 40, u64::from(local.at.0));
+        (first.min_duration == 0).then(label)
+    }
+
+    /// Returns true if a timer of the process must fire, or its step must end, before time passes.
+    pub(super) fn is_urgent(&self, local: &LocalState<P>) -> bool {
+        let is_due = |armed: &ArmedTimer<P::Timer>| armed.max_delay == 0;
+        let must_end = || local.steps.first().is_some_and(|step| step.max_duration == 0);
+        self.config.model.latency.is_some() && (local.timers.iter().any(is_due) || must_end())
+    }
+}

@@ -1,0 +1,194 @@
+//! Breadth-first search over all interleavings.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Instant;
+
+use tenure_core::shared_memory::{Register, Section, SharedMemory, SharedMemoryLock};
+use tenure_core::{Group, ProcessId};
+use tenure_trace::{MemoryAccess, MemoryOperation};
+
+use super::graph::{Action, Edge, Graph, OUT_OF_BOUNDS, StateId};
+use super::{SharedMemoryConfig, reached_limit};
+use crate::limits::Limit;
+use crate::users::entries::Entries;
+
+/// Number of states between two readings of the clock and the stop flag.
+const STATES_PER_READING: usize = 1024;
+
+/// Result of a search.
+pub(crate) struct Explored {
+    pub(crate) graph: Graph,
+    pub(crate) limit: Option<Limit>,
+    /// Estimated memory of the states and steps, in bytes.
+    pub(crate) bytes: usize,
+}
+
+/// Global state: the registers, the processes, and the requests that their users may still issue.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct State<L> {
+    /// Registers with a value other than 0.
+    registers: BTreeMap<Register, u32>,
+    pub(crate) processes: Vec<L>,
+    requests: Vec<Entries>,
+}
+
+impl<L: SharedMemoryLock> State<L> {
+    /// Returns the initial state.
+    pub(crate) fn first(config: &SharedMemoryConfig, lock: &L::Config) -> Self {
+        let group = |me| Group::new(ProcessId(me), config.size);
+        State {
+            registers: BTreeMap::new(),
+            processes: (0..config.size).map(|me| L::boot(group(me), lock)).collect(),
+            requests: config.entries.clone(),
+        }
+    }
+
+    /// Executes the next step of a process. Returns `None` if it has none.
+    pub(crate) fn step(&mut self, process: ProcessId) -> Option<Action> {
+        let at = process.index();
+        match self.processes[at].section() {
+            Section::Remainder if !self.requests[at].has_next() => None,
+            Section::Remainder => {
+                self.requests[at] = self.requests[at].decrement();
+                self.processes[at].enter();
+                Some(Action::Enter)
+            }
+            Section::Inside => {
+                self.processes[at].exit();
+                Some(Action::Exit)
+            }
+            Section::Doorway | Section::Waiting | Section::Exit => {
+                let mut memory = OneAccess { registers: &mut self.registers, access: None };
+                self.processes[at].step(&mut memory);
+                let access = memory.access.expect("an instruction accesses one register");
+                Some(Action::Access(access))
+            }
+        }
+    }
+
+    /// Returns true if a register has a value above the bound.
+    fn exceeds(&self, bound: Option<(&str, u32)>) -> bool {
+        bound.is_some_and(|(name, most)| {
+            self.registers.iter().any(|(register, value)| register.name == name && *value > most)
+        })
+    }
+}
+
+/// Shared memory during one instruction.
+struct OneAccess<'a> {
+    registers: &'a mut BTreeMap<Register, u32>,
+    access: Option<MemoryAccess>,
+}
+
+impl OneAccess<'_> {
+    fn record(&mut self, operation: MemoryOperation, register: Register, value: u32) {
+        assert!(self.access.is_none(), "an instruction accesses one register only");
+        let register = register.to_string();
+        self.access = Some(MemoryAccess { operation, register, value: value.into() });
+    }
+
+    fn value(&self, register: Register) -> u32 {
+        self.registers.get(&register).copied().unwrap_or(0)
+    }
+
+    fn set(&mut self, register: Register, value: u32) {
+        match value {
+            0 => self.registers.remove(&register),
+            value => self.registers.insert(register, value),
+        };
+    }
+}
+
+impl SharedMemory for OneAccess<'_> {
+    fn read(&mut self, register: Register) -> u32 {
+        let value = self.value(register);
+        self.record(MemoryOperation::Read, register, value);
+        value
+    }
+
+    fn write(&mut self, register: Register, value: u32) {
+        self.record(MemoryOperation::Write, register, value);
+        self.set(register, value);
+    }
+
+    fn test_and_set(&mut self, register: Register) -> u32 {
+        let value = self.value(register);
+        self.record(MemoryOperation::TestAndSet, register, value);
+        self.set(register, 1);
+        value
+    }
+}
+
+/// States that the search has numbered.
+struct Frontier<L> {
+    graph: Graph,
+    numbers: HashMap<State<L>, StateId>,
+    states: Vec<State<L>>,
+    /// Estimated memory, in bytes.
+    bytes: usize,
+}
+
+impl<L: SharedMemoryLock> Frontier<L> {
+    /// Returns the number of a state. A new state gets the next number.
+    fn number(&mut self, state: State<L>, origin: (StateId, u32), depth: u32) -> StateId {
+        if let Some(number) = self.numbers.get(&state) {
+            return *number;
+        }
+        let number = u32::try_from(self.states.len()).expect("fewer than 2^32 states");
+        self.graph.sections.extend(state.processes.iter().map(L::section));
+        self.graph.origins.push(origin);
+        self.graph.depths.push(depth);
+        // Each state is stored twice.
+        self.bytes += 2 * (size_of::<State<L>>() + state.processes.len() * size_of::<L>());
+        self.numbers.insert(state.clone(), number);
+        self.states.push(state);
+        number
+    }
+
+    /// Returns the steps from the state with this number.
+    fn steps(&mut self, from: StateId, config: &SharedMemoryConfig) -> Vec<Edge> {
+        let mut edges = Vec::new();
+        let depth = self.graph.depths[from as usize] + 1;
+        for process in self.graph.processes() {
+            let mut next = self.states[from as usize].clone();
+            let was_inside = next.processes[process.index()].section() == Section::Inside;
+            let Some(action) = next.step(process) else { continue };
+            let is_inside = next.processes[process.index()].section() == Section::Inside;
+            let to = match next.exceeds(config.bound) {
+                true => OUT_OF_BOUNDS,
+                false => self.number(next, (from, edges.len() as u32), depth),
+            };
+            self.graph.is_cut |= to == OUT_OF_BOUNDS;
+            edges.push(Edge { process, to, action, enters: is_inside && !was_inside });
+        }
+        self.bytes += edges.len() * size_of::<Edge>();
+        edges
+    }
+}
+
+/// Explores all states.
+pub(crate) fn explore<L: SharedMemoryLock>(
+    config: &SharedMemoryConfig,
+    lock: &L::Config,
+) -> Explored {
+    let started = Instant::now();
+    let graph = Graph { size: config.size as usize, ..Graph::default() };
+    let mut frontier = Frontier { graph, numbers: HashMap::new(), states: Vec::new(), bytes: 0 };
+    frontier.number(State::<L>::first(config, lock), (0, 0), 0);
+    let mut limit = None;
+    let mut next = 0;
+    while next < frontier.states.len() {
+        if next % STATES_PER_READING == 0 || config.limits.states.is_some() {
+            limit = reached_limit(config, frontier.states.len(), frontier.bytes, started);
+            if limit.is_some() {
+                break;
+            }
+        }
+        let edges = frontier.steps(next as StateId, config);
+        frontier.graph.edges.push(edges);
+        next += 1;
+    }
+    // States that were not expanded have no steps.
+    frontier.graph.edges.resize_with(frontier.states.len(), Vec::new);
+    Explored { graph: frontier.graph, limit, bytes: frontier.bytes }
+}

@@ -1,0 +1,115 @@
+//! The graph of all states that a search has reached.
+
+use tenure_core::ProcessId;
+use tenure_core::shared_memory::Section;
+use tenure_trace::MemoryAccess;
+
+/// Number of a state. The initial state is 0, and a state never has a lower number than one that is
+/// closer to the start.
+pub(crate) type StateId = u32;
+
+/// Target of a step to a state that is out of bounds.
+pub(crate) const OUT_OF_BOUNDS: StateId = StateId::MAX;
+
+/// Step of one process.
+#[derive(Clone, Debug)]
+pub(crate) struct Edge {
+    /// Process that takes the step.
+    pub(crate) process: ProcessId,
+    /// State after the step.
+    pub(crate) to: StateId,
+    pub(crate) action: Action,
+    /// True if the process enters the critical section.
+    pub(crate) enters: bool,
+}
+
+/// Action of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// The user issues a request.
+    Enter,
+    /// The user leaves the critical section.
+    Exit,
+    /// The process executes an instruction.
+    Access(MemoryAccess),
+}
+
+/// States, steps, and a shortest way to each state.
+#[derive(Debug, Default)]
+pub(crate) struct Graph {
+    /// Sections of the processes in each state, one state after the other.
+    pub(crate) sections: Vec<Section>,
+    /// Number of processes.
+    pub(crate) size: usize,
+    /// Steps from each state.
+    pub(crate) edges: Vec<Vec<Edge>>,
+    /// For each state, the state before it on a shortest way, and the index of the step from there.
+    pub(crate) origins: Vec<(StateId, u32)>,
+    /// Distance of each state from the start.
+    pub(crate) depths: Vec<u32>,
+    /// True if a bound cut states.
+    pub(crate) is_cut: bool,
+}
+
+impl Graph {
+    /// Returns the number of states.
+    pub(crate) fn len(&self) -> usize {
+        self.origins.len()
+    }
+
+    /// Returns the numbers of all states, in the order of their distance from the start.
+    pub(crate) fn states(&self) -> impl Iterator<Item = StateId> + use<> {
+        0..u32::try_from(self.len()).expect("a search is limited to 2^32 states")
+    }
+
+    /// Returns the number of steps.
+    pub(crate) fn transitions(&self) -> usize {
+        self.edges.iter().map(Vec::len).sum()
+    }
+
+    /// Returns the greatest distance of a state from the start.
+    pub(crate) fn depth(&self) -> u32 {
+        self.depths.last().copied().unwrap_or(0)
+    }
+
+    /// Returns all processes.
+    pub(crate) fn processes(&self) -> impl Iterator<Item = ProcessId> + use<> {
+        (0..self.size).map(ProcessId::at)
+    }
+
+    /// Returns the sections of all processes in a state.
+    pub(crate) fn sections_in(&self, state: StateId) -> &[Section] {
+        &self.sections[state as usize * self.size..][..self.size]
+    }
+
+    /// Returns the section of one process in a state.
+    pub(crate) fn section(&self, state: StateId, process: ProcessId) -> Section {
+        self.sections_in(state)[process.index()]
+    }
+
+    /// Returns the processes with a matching section in a state.
+    pub(crate) fn processes_in(
+        &self,
+        state: StateId,
+        is_in: impl Fn(Section) -> bool,
+    ) -> Vec<ProcessId> {
+        self.processes().filter(|process| is_in(self.section(state, *process))).collect()
+    }
+
+    /// Returns the steps from a state to states within the bounds.
+    pub(crate) fn steps(&self, state: StateId) -> impl Iterator<Item = &Edge> {
+        self.edges[state as usize].iter().filter(|edge| edge.to != OUT_OF_BOUNDS)
+    }
+
+    /// Returns a shortest way from the start to a state.
+    pub(crate) fn path_to(&self, mut state: StateId) -> Vec<Edge> {
+        let mut path = Vec::new();
+        while state != 0 {
+            let (from, index) = self.origins[state as usize];
+            path.push(self.edges[from as usize][index as usize].clone());
+            state = from;
+        }
+        path.reverse();
+        path
+    }
+}

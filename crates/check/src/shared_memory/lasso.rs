@@ -1,0 +1,84 @@
+//! Infinite runs: a way to a state, and a fair cycle that returns to it.
+//!
+//! A process has one next step. In its remainder this step is a request, which no fairness demands.
+//! Everywhere else it stays possible until it is taken. So weak and strong fairness demand the
+//! same: a process that is never in its remainder takes steps for ever.
+
+use std::collections::{HashMap, VecDeque};
+
+use tenure_core::shared_memory::Section;
+
+use super::components::{components, inner_steps};
+use super::graph::{Edge, Graph, StateId};
+
+/// Run with a cycle at its end.
+#[derive(Clone, Debug)]
+pub(crate) struct Lasso {
+    /// State to which the cycle returns.
+    pub(crate) entry: StateId,
+    pub(crate) cycle: Vec<Edge>,
+}
+
+/// Returns a fair cycle whose states all belong to the given part of the graph, if one exists. The
+/// way to it is shortest, and the cycle is shortest from there.
+pub(crate) fn fair_lasso(graph: &Graph, belongs: impl Fn(StateId) -> bool) -> Option<Lasso> {
+    let all = components(graph, belongs);
+    let members = all.iter().filter(|members| is_fair(graph, members)).min_by_key(|it| it[0])?;
+    let entry = members[0];
+    let cycle = fair_cycle(graph, members, entry).expect("a fair component has a fair cycle");
+    Some(Lasso { entry, cycle })
+}
+
+/// Returns true if a run can stay in the component for ever and be fair.
+fn is_fair(graph: &Graph, members: &[StateId]) -> bool {
+    let settled = members.iter().fold(0, |settled, state| {
+        let steps = inner_steps(graph, members, *state);
+        steps.fold(settled | idle(graph, *state), |settled, edge| settled | bit(edge))
+    });
+    let mut steps = members.iter().flat_map(|state| inner_steps(graph, members, *state));
+    steps.next().is_some() && settled == everyone(graph)
+}
+
+/// Returns a shortest closed walk from `entry` within the component on which each process takes a
+/// step or is in its remainder.
+fn fair_cycle(graph: &Graph, members: &[StateId], entry: StateId) -> Option<Vec<Edge>> {
+    type Node = (StateId, u64);
+    let first: Node = (entry, idle(graph, entry));
+    let mut origins: HashMap<Node, (Node, &Edge)> = HashMap::new();
+    let mut queue = VecDeque::from([first]);
+    while let Some(node) = queue.pop_front() {
+        for edge in inner_steps(graph, members, node.0) {
+            let next = (edge.to, node.1 | bit(edge) | idle(graph, edge.to));
+            if next == (entry, everyone(graph)) {
+                let mut walk = vec![edge.clone()];
+                let mut here = node;
+                while here != first {
+                    let (before, edge) = origins[&here];
+                    walk.push(edge.clone());
+                    here = before;
+                }
+                walk.reverse();
+                return Some(walk);
+            }
+            if next != first && !origins.contains_key(&next) {
+                origins.insert(next, (node, edge));
+                queue.push_back(next);
+            }
+        }
+    }
+    None
+}
+
+/// Returns the set of the processes that are in their remainder, as bits.
+fn idle(graph: &Graph, state: StateId) -> u64 {
+    let idle = graph.processes_in(state, |section| section == Section::Remainder);
+    idle.iter().fold(0, |set, process| set | 1 << process.0)
+}
+
+fn bit(edge: &Edge) -> u64 {
+    1 << edge.process.0
+}
+
+fn everyone(graph: &Graph) -> u64 {
+    (1 << graph.size) - 1
+}

@@ -1,0 +1,163 @@
+//! Exhaustive check of locks in shared memory: every interleaving of the accesses of a small group.
+//!
+//! [`explore`](explore::explore) builds the graph of all states, and the other modules analyse it.
+//! The graph is small enough to be kept whole: a process has no messages in flight and no timers.
+
+mod components;
+mod explore;
+mod graph;
+mod lasso;
+mod pairs;
+mod record;
+mod verdicts;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use tenure_core::shared_memory::SharedMemoryLock;
+use tenure_core::{Judgement, Property};
+
+use crate::limits::{Limit, Limits};
+use crate::liveness::Fairness;
+use crate::report::{Bounds, BypassBound, Report};
+use crate::shared_memory::explore::explore;
+use crate::shared_memory::record::Recorder;
+use crate::shared_memory::verdicts::Analysis;
+use crate::users::entries::Entries;
+
+/// Largest bypass that is measured. A greater one is reported as a lower bound.
+const MAX_COUNTED_BYPASSES: u32 = 16;
+
+/// Configuration of a check of a lock in shared memory.
+#[derive(Clone, Debug)]
+pub struct SharedMemoryConfig {
+    /// Name of the lock on the command line.
+    pub name: String,
+    /// Number of processes.
+    pub size: u32,
+    /// Number of requests of each process.
+    pub entries: Vec<Entries>,
+    /// Properties to check: mutual exclusion, deadlock freedom, starvation freedom, order and
+    /// bypass.
+    pub properties: Vec<Property>,
+    /// Fairness under which liveness is judged.
+    pub fairness: Fairness,
+    /// Name of an array of registers and a bound on its values: states with a greater one are cut.
+    pub bound: Option<(&'static str, u32)>,
+    /// Limits of the search. The memory is estimated.
+    pub limits: Limits,
+    /// Flag that stops the search.
+    pub stop_flag: Option<Arc<AtomicBool>>,
+}
+
+impl SharedMemoryConfig {
+    /// Returns the configuration for a group whose users request again and again.
+    pub fn new(name: impl Into<String>, size: u32, properties: Vec<Property>) -> Self {
+        SharedMemoryConfig {
+            name: name.into(),
+            size,
+            entries: vec![Entries::Unbounded; size as usize],
+            properties,
+            fairness: Fairness::default(),
+            bound: None,
+            limits: Limits::default(),
+            stop_flag: None,
+        }
+    }
+}
+
+/// Explores all interleavings and judges the properties.
+///
+/// A step is a request, an access to a register, or an exit. Each state counts once, and the start
+/// counts as a transition.
+///
+/// # Panics
+///
+/// If a property does not apply to a lock in shared memory.
+pub fn check_shared_memory<L: SharedMemoryLock>(
+    config: &SharedMemoryConfig,
+    lock: &L::Config,
+) -> Report {
+    let started = Instant::now();
+    let explored = explore::<L>(config, lock);
+    let graph = &explored.graph;
+    let analysis = Analysis { graph, fairness: config.fairness };
+    let recorder = Recorder::<L>::new(config, lock);
+    let mut report = Report {
+        algorithm: config.name.clone(),
+        size: config.size,
+        properties: Vec::new(),
+        states: graph.len() as u64,
+        transitions: graph.transitions() as u64 + 1,
+        depth: graph.depth(),
+        reduced: false,
+        seconds: 0.0,
+        counterexamples: Vec::new(),
+        bounds: Bounds {
+            ticket_max: config.bound.filter(|_| graph.is_cut).map(|(_, most)| most.into()),
+            ..Bounds::default()
+        },
+        has_terms: false,
+        limit: explored.limit,
+        fairness: None,
+        missed: 0.0,
+        swarm: None,
+        bypass: None,
+        bytes: explored.bytes,
+    };
+    for property in &config.properties {
+        if *property == Property::Bypass(None) {
+            report.bypass = Some(measure_bypass(&analysis, &recorder));
+            continue;
+        }
+        if is_liveness(*property) {
+            report.fairness = Some(config.fairness);
+        }
+        let violation = analysis.judge(*property);
+        let judgement = match (&violation, explored.limit) {
+            (Some(_), _) => Judgement::Violated,
+            (None, Some(_)) => Judgement::Incomplete,
+            (None, None) => Judgement::Holds,
+        };
+        report.properties.push((*property, judgement));
+        report.counterexamples.extend(violation.map(|it| recorder.counterexample(*property, it)));
+    }
+    report.seconds = started.elapsed().as_secs_f64();
+    report
+}
+
+const fn is_liveness(property: Property) -> bool {
+    matches!(property, Property::DeadlockFreedom | Property::StarvationFreedom)
+}
+
+/// Measures the greatest bypass of a process after its doorway, up to a cap.
+fn measure_bypass<L: SharedMemoryLock>(
+    analysis: &Analysis<'_>,
+    recorder: &Recorder<'_, L>,
+) -> BypassBound {
+    let exceeds = |most: u32| analysis.bypass(most).map(|violation| (most + 1, violation.run));
+    // A bypass without bound takes one search, and a small bound a few.
+    let beyond = exceeds(MAX_COUNTED_BYPASSES - 1);
+    let at_least = beyond.is_some();
+    let reached = beyond.or_else(|| (0..MAX_COUNTED_BYPASSES).map_while(exceeds).last());
+    let (max, run) = reached.unwrap_or_default();
+    BypassBound { max, at_least, run: recorder.describe(&run) }
+}
+
+/// Returns the limit that a search has reached, if any.
+fn reached_limit(
+    config: &SharedMemoryConfig,
+    states: usize,
+    bytes: usize,
+    started: Instant,
+) -> Option<Limit> {
+    let is_stopped = config.stop_flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
+    let checks = [
+        (is_stopped, Limit::Stopped),
+        (config.limits.states.is_some_and(|most| states as u64 >= most), Limit::States),
+        (config.limits.bytes.is_some_and(|most| bytes as u64 >= most), Limit::Memory),
+        (config.limits.time.is_some_and(|most| started.elapsed() >= most), Limit::Time),
+    ];
+    checks.into_iter().find_map(|(is_reached, limit)| is_reached.then_some(limit))
+}

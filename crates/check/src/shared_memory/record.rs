@@ -1,0 +1,86 @@
+//! Converts runs into traces and descriptions.
+
+use tenure_core::service::mutex::{Command, Event};
+use tenure_core::shared_memory::SharedMemoryLock;
+use tenure_core::{Fence, ProcessId, Property, Service, TICKS_PER_UNIT};
+use tenure_trace::state::States;
+use tenure_trace::{Header, Kind, Record, Source, Subject, Trace};
+
+use super::SharedMemoryConfig;
+use super::explore::State;
+use super::graph::{Action, Edge};
+use super::verdicts::Violation;
+use crate::explain::description::RunDescription;
+use crate::report::{Counterexample, ViolationKind};
+
+/// Writer of runs. It repeats their steps to record the states of the processes.
+pub(crate) struct Recorder<'a, L: SharedMemoryLock> {
+    config: &'a SharedMemoryConfig,
+    lock: &'a L::Config,
+}
+
+impl<'a, L: SharedMemoryLock> Recorder<'a, L> {
+    pub(crate) const fn new(config: &'a SharedMemoryConfig, lock: &'a L::Config) -> Self {
+        Recorder { config, lock }
+    }
+
+    /// Returns the counterexample that a violation is.
+    pub(crate) fn counterexample(
+        &self,
+        property: Property,
+        violation: Violation,
+    ) -> Counterexample {
+        let Violation { kind, explanation, run, repeats_from } = violation;
+        let mut trace = self.trace(&run, kind != ViolationKind::Step);
+        trace.header.violates = Some(property.name().to_owned());
+        let run = RunDescription { repeats_from, ..RunDescription::of(&trace) };
+        trace.header.repeats = run.repeating();
+        Counterexample { property, kind, explanation, run, trace }
+    }
+
+    /// Describes a run in words.
+    pub(crate) fn describe(&self, run: &[Edge]) -> RunDescription {
+        RunDescription::of(&self.trace(run, true))
+    }
+
+    /// Returns a run as a trace. Each step takes one unit of its time.
+    fn trace(&self, run: &[Edge], has_ended: bool) -> Trace {
+        let mut header =
+            Header::new(&*self.config.name, Service::Mutex, self.config.size, Source::Checker);
+        header.fenced = false;
+        let mut state = State::<L>::first(self.config, self.lock);
+        let mut states = States::default();
+        let mut records = Vec::new();
+        for process in (0..self.config.size).map(ProcessId) {
+            records.push(Record::new(0, process, Kind::Boot));
+            let kept = states.changed(process, &state.processes[process.index()]);
+            records.extend(kept.map(|kind| Record::new(0, process, kind)));
+        }
+        let mut now = 0;
+        for edge in run {
+            now += TICKS_PER_UNIT;
+            let process = edge.process;
+            let mut record = |kind| records.push(Record::new(now, process, kind));
+            match &edge.action {
+                Action::Enter => record(Kind::Command(Command::Enter.into())),
+                Action::Exit => {
+                    record(Kind::Command(Command::Exit.into()));
+                    record(Kind::Event(Event::Exited.into()));
+                }
+                Action::Access(access) => record(Kind::Memory(access.clone())),
+            }
+            if edge.enters {
+                record(Kind::Event(Event::Entered { fence: Fence::NONE }.into()));
+            }
+            state.step(process);
+            if let Some(kind) = states.changed(process, &state.processes[process.index()]) {
+                record(kind);
+            }
+        }
+        if has_ended {
+            let end = now + TICKS_PER_UNIT;
+            records.push(Record::new(end, Subject::Parent, Kind::End));
+        }
+        Trace { header, records, torn: None }
+    }
+}

@@ -1,0 +1,198 @@
+//! Judgements of the properties of locks, on the graph of all states.
+
+use std::fmt::Write;
+
+use tenure_core::shared_memory::Section;
+use tenure_core::{ProcessId, Property};
+
+use super::graph::{Edge, Graph, StateId};
+use super::lasso::{Lasso, fair_lasso};
+use super::pairs::{out_of_order, overtaken, pairs};
+use crate::liveness::Fairness;
+use crate::report::ViolationKind;
+
+/// A run that violates a property.
+#[derive(Clone, Debug)]
+pub(crate) struct Violation {
+    pub(crate) kind: ViolationKind,
+    pub(crate) explanation: String,
+    pub(crate) run: Vec<Edge>,
+    /// Index of the first of the steps that repeat for ever; `None` if the run ends.
+    pub(crate) repeats_from: Option<usize>,
+}
+
+/// Judge of properties.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Analysis<'g> {
+    pub(crate) graph: &'g Graph,
+    pub(crate) fairness: Fairness,
+}
+
+impl Analysis<'_> {
+    /// Returns a violation of the property, if one exists.
+    ///
+    /// # Panics
+    ///
+    /// If the property does not apply to a lock in shared memory.
+    pub(crate) fn judge(&self, property: Property) -> Option<Violation> {
+        match property {
+            Property::MutualExclusion => self.mutual_exclusion(),
+            Property::DeadlockFreedom => self.deadlock(),
+            Property::StarvationFreedom => self.starvation(),
+            Property::Order => self.order(),
+            Property::Bypass(Some(most)) => self.bypass(most),
+            other => panic!("{other} cannot be checked for a lock in shared memory"),
+        }
+    }
+
+    fn mutual_exclusion(&self) -> Option<Violation> {
+        let inside = |state| self.graph.processes_in(state, |section| section == Section::Inside);
+        let state = self.graph.states().find(|state| inside(*state).len() > 1)?;
+        let run = self.graph.path_to(state);
+        let at = run.last().map_or(ProcessId(0), |edge| edge.process);
+        let explanation = format!("{at} entered, and now {} are inside", names(&inside(state)));
+        Some(Violation::step(explanation, run))
+    }
+
+    /// Returns a shortest run in which a process enters more than `most` times while another waits.
+    pub(crate) fn bypass(&self, most: u32) -> Option<Violation> {
+        let found = pairs(self.graph)
+            .filter_map(|pair| Some((pair, overtaken(self.graph, pair, most)?)))
+            .min_by_key(|(_, run)| run.len());
+        let (pair, run) = found?;
+        let (times, after) = (most + 1, "after its doorway");
+        let times = if times == 1 { "once".to_owned() } else { format!("{times} times") };
+        let explanation =
+            format!("{} entered {times} while {} waited {after}", pair.rival, pair.waiter);
+        Some(Violation::step(explanation, run))
+    }
+
+    fn order(&self) -> Option<Violation> {
+        let found = pairs(self.graph)
+            .filter_map(|pair| Some((pair, out_of_order(self.graph, pair)?)))
+            .min_by_key(|(_, run)| run.len());
+        let (pair, run) = found?;
+        let explanation = format!(
+            "{} entered before {}, which had left its doorway before the request",
+            pair.rival, pair.waiter
+        );
+        Some(Violation::step(explanation, run))
+    }
+
+    /// Returns a run in which processes try to enter for ever and none enters.
+    fn deadlock(&self) -> Option<Violation> {
+        let tries = |state| self.graph.processes_in(state, Section::is_trying);
+        let is_stuck = |state| {
+            let is_inside = |section: &Section| *section == Section::Inside;
+            !tries(state).is_empty() && !self.graph.sections_in(state).iter().any(is_inside)
+        };
+        if self.fairness == Fairness::None {
+            return self.stop(&is_stuck);
+        }
+        let lasso = fair_lasso(self.graph, is_stuck)?;
+        let waiting = names(&tries(lasso.entry));
+        let waits = if tries(lasso.entry).len() == 1 { "waits" } else { "wait" };
+        let can_enter = self.can_reach(lasso.entry, |edge| edge.enters);
+        let (kind, explanation) = match can_enter {
+            false => (
+                ViolationKind::Deadlock,
+                format!("{waiting} {waits}, and no process can ever enter again"),
+            ),
+            true => (
+                ViolationKind::Livelock,
+                format!("no process need ever enter again while {waiting} {waits}"),
+            ),
+        };
+        Some(self.endless(kind, &explanation, &lasso))
+    }
+
+    /// Returns a run in which a process tries to enter for ever.
+    fn starvation(&self) -> Option<Violation> {
+        let tries = |state, process| self.graph.section(state, process).is_trying();
+        if self.fairness == Fairness::None {
+            return self.stop(&|state| self.graph.processes().any(|it| tries(state, it)));
+        }
+        let found = self
+            .graph
+            .processes()
+            .filter_map(|process| {
+                Some((process, fair_lasso(self.graph, |state| tries(state, process))?))
+            })
+            .min_by_key(|(_, lasso)| (lasso.entry, lasso.cycle.len()));
+        let (process, lasso) = found?;
+        let can_enter = self.can_reach(lasso.entry, |edge| edge.enters && edge.process == process);
+        let waiting = self.graph.processes_in(lasso.entry, Section::is_trying);
+        let (kind, explanation) = match (can_enter, waiting.len()) {
+            (true, _) => (
+                ViolationKind::Starvation,
+                format!("{process} can wait for ever although it could be served"),
+            ),
+            (false, 1) => {
+                (ViolationKind::Blocked, format!("{process} can never be served from here"))
+            }
+            (false, _) => (
+                ViolationKind::Deadlock,
+                format!("{} can never be served from here", names(&waiting)),
+            ),
+        };
+        Some(self.endless(kind, &explanation, &lasso))
+    }
+
+    /// Returns a shortest run to a state in which a run without fairness may stop.
+    fn stop(&self, belongs: &dyn Fn(StateId) -> bool) -> Option<Violation> {
+        let state = self.graph.states().find(|state| belongs(*state))?;
+        let waiting = self.graph.processes_in(state, Section::is_trying);
+        Some(Violation {
+            kind: ViolationKind::End,
+            explanation: format!("{} waits if the run stops here", names(&waiting)),
+            run: self.graph.path_to(state),
+            repeats_from: None,
+        })
+    }
+
+    fn endless(&self, kind: ViolationKind, explanation: &str, lasso: &Lasso) -> Violation {
+        let mut run = self.graph.path_to(lasso.entry);
+        let repeats_from = Some(run.len());
+        run.extend(lasso.cycle.iter().cloned());
+        let explanation = format!("{explanation}: the end of the run repeats");
+        Violation { kind, explanation, run, repeats_from }
+    }
+
+    /// Returns true if a run from this state can take a step of this sort.
+    fn can_reach(&self, from: StateId, is_wanted: impl Fn(&Edge) -> bool) -> bool {
+        let mut seen = vec![false; self.graph.len()];
+        seen[from as usize] = true;
+        let mut open = vec![from];
+        while let Some(state) = open.pop() {
+            for edge in self.graph.steps(state) {
+                if is_wanted(edge) {
+                    return true;
+                }
+                if !std::mem::replace(&mut seen[edge.to as usize], true) {
+                    open.push(edge.to);
+                }
+            }
+        }
+        false
+    }
+}
+
+impl Violation {
+    fn step(explanation: String, run: Vec<Edge>) -> Self {
+        Violation { kind: ViolationKind::Step, explanation, run, repeats_from: None }
+    }
+}
+
+/// Formats processes as `P1, P2 and P3`.
+fn names(processes: &[ProcessId]) -> String {
+    let mut text = String::new();
+    for (place, process) in processes.iter().enumerate() {
+        let joint = match place {
+            0 => "",
+            place if place + 1 == processes.len() => " and ",
+            _ => ", ",
+        };
+        let _ = write!(text, "{joint}{process}");
+    }
+    text
+}

@@ -1,0 +1,253 @@
+//! Verdicts about all states of a system.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use tenure_core::stabilization::SystemStep;
+
+use crate::stabilization::components::{Component, Components, UNASSIGNED};
+use crate::stabilization::space::{Space, Successor};
+
+/// Number of states that the search for a shortest cycle may visit, approximately.
+const CYCLE_BUDGET: usize = 1_000_000;
+
+/// Verdicts about all states of a system.
+pub(super) struct Analysis<'s> {
+    pub(super) space: Space<'s>,
+    pub(super) is_legitimate: Vec<bool>,
+    /// Number of steps between all states.
+    pub(super) transitions: u64,
+    /// A step from a legitimate state to another state.
+    pub(super) leaving: Option<(u32, Successor)>,
+    /// Component of each state that is not legitimate.
+    component: Vec<u32>,
+    /// Greatest number of moves from a state of each component to a legitimate state.
+    moves: Vec<u32>,
+    /// A state that is not legitimate and has no step.
+    pub(super) dead_end: Option<u32>,
+    /// The smallest component in which a schedule can stay for ever.
+    trap: Option<Vec<u32>>,
+    /// True if the number of moves before a legitimate state has no bound.
+    pub(super) is_unbounded: bool,
+}
+
+/// A path through the states: the first state, and the steps.
+pub(super) struct Path {
+    pub(super) first: u32,
+    pub(super) steps: Vec<Successor>,
+}
+
+impl<'s> Analysis<'s> {
+    pub(super) fn of(space: Space<'s>) -> Self {
+        let is_legitimate: Vec<bool> = (0..space.states)
+            .map(|state| space.system.is_legitimate(&space.decode(state)))
+            .collect();
+        let mut analysis = Analysis {
+            space,
+            is_legitimate,
+            transitions: 0,
+            leaving: None,
+            component: Vec::new(),
+            moves: Vec::new(),
+            dead_end: None,
+            trap: None,
+            is_unbounded: false,
+        };
+        analysis.judge_steps();
+        analysis.judge_components();
+        analysis
+    }
+
+    /// Counts all steps, and searches those that violate closure and states without a step.
+    fn judge_steps(&mut self) {
+        for state in 0..self.space.states {
+            let successors = self.space.successors(state);
+            self.transitions += successors.len() as u64;
+            if self.is_legitimate[state as usize] {
+                let leaves = |it: &&Successor| !self.is_legitimate[it.to as usize];
+                let leaving = successors.iter().find(leaves).map(|it| (state, *it));
+                self.leaving = self.leaving.or(leaving);
+            } else if successors.is_empty() {
+                self.dead_end = self.dead_end.or(Some(state));
+            }
+        }
+    }
+
+    fn judge_components(&mut self) {
+        let (mut moves, mut trap, mut is_unbounded) = (Vec::new(), None, false);
+        let components = Components::new(&self.space, &self.is_legitimate);
+        let component = components.for_each(|component| {
+            let verdict = ComponentVerdict::of(&self.space, &component, &moves);
+            moves.push(verdict.moves);
+            is_unbounded |= verdict.has_inner_move;
+            let smallest = trap.as_ref().map_or(usize::MAX, |trap: &Vec<u32>| trap.len());
+            if verdict.is_trap && component.members.len() < smallest {
+                trap = Some(component.members.to_vec());
+            }
+        });
+        self.component = component;
+        (self.moves, self.trap, self.is_unbounded) = (moves, trap, is_unbounded);
+    }
+
+    /// Returns true if a legitimate state is reached from every state, in every schedule.
+    pub(super) fn converges(&self) -> bool {
+        self.dead_end.is_none() && self.trap.is_none()
+    }
+
+    /// Returns the greatest number of moves from a state to a legitimate one.
+    fn moves_from(&self, state: u32) -> u32 {
+        match self.component[state as usize] {
+            UNASSIGNED => 0,
+            component => self.moves[component as usize],
+        }
+    }
+
+    /// Returns a schedule with the greatest number of moves, and this number. Meaningful only if
+    /// the number has a bound.
+    pub(super) fn worst(&self) -> (u32, Path) {
+        let all = (0..self.space.states).rev();
+        let first = all.max_by_key(|state| self.moves_from(*state)).unwrap_or(0);
+        let mut path = Path { first, steps: Vec::new() };
+        let mut at = first;
+        while !self.is_legitimate[at as usize] {
+            let wanted = self.moves_from(at);
+            let leads_on = |it: &Successor| {
+                !self.is_inner(at, it.to)
+                    && u32::from(it.step.is_move) + self.moves_from(it.to) == wanted
+            };
+            let steps = self.search(at, &leads_on);
+            // A dead end leads nowhere.
+            let Some(steps) = steps else { break };
+            at = steps.last().map_or(at, |step| step.to);
+            path.steps.extend(steps);
+        }
+        (self.moves_from(first), path)
+    }
+
+    /// Returns a path to a cycle that a schedule can repeat for ever: the states of the cycle, from
+    /// its first one back to the same.
+    pub(super) fn cycle(&self) -> Option<Path> {
+        let trap = self.trap.as_ref()?;
+        if self.space.system.is_fair() {
+            return Some(self.fair_cycle(trap));
+        }
+        let starts = trap.iter().take(1 + CYCLE_BUDGET / trap.len());
+        let cycles = starts.filter_map(|first| {
+            let steps = self.search(*first, &|it: &Successor| it.to == *first)?;
+            Some(Path { first: *first, steps })
+        });
+        cycles.min_by_key(|cycle| cycle.steps.len())
+    }
+
+    /// Returns a cycle in which each rule of each machine is applied, or is not applicable in some
+    /// state.
+    fn fair_cycle(&self, trap: &[u32]) -> Path {
+        let first = *trap.iter().min().expect("a component has a state");
+        let mut path = Path { first, steps: Vec::new() };
+        let (mut at, mut pending) = (first, steps_of(&self.space.successors(first)));
+        while let Some(step) = pending.first().copied() {
+            let settles = |it: &Successor| {
+                let is_inner = self.is_inner(at, it.to);
+                is_inner && (it.step == step || !self.is_possible(it.to, step))
+            };
+            let steps = self.search(at, &settles).expect("the component is a trap");
+            for taken in steps {
+                at = taken.to;
+                pending.remove(&taken.step);
+                pending.retain(|step| self.is_possible(at, *step));
+                path.steps.push(taken);
+            }
+        }
+        if at != first || path.steps.is_empty() {
+            let back = self.search(at, &|it: &Successor| it.to == first);
+            path.steps.extend(back.expect("a component is strongly connected"));
+        }
+        path
+    }
+
+    fn is_possible(&self, state: u32, step: SystemStep) -> bool {
+        steps_of(&self.space.successors(state)).contains(&step)
+    }
+
+    /// Returns true if both states are in the same component.
+    fn is_inner(&self, from: u32, to: u32) -> bool {
+        let component = self.component[to as usize];
+        component != UNASSIGNED && component == self.component[from as usize]
+    }
+
+    /// Searches breadth first within the component of `from`. Returns the steps to the first one
+    /// that `is_goal` accepts, which is the last of them and may leave the component.
+    fn search(&self, from: u32, is_goal: &dyn Fn(&Successor) -> bool) -> Option<Vec<Successor>> {
+        let mut reached: HashMap<u32, (u32, Successor)> = HashMap::new();
+        let mut queue = VecDeque::from([from]);
+        while let Some(state) = queue.pop_front() {
+            for successor in self.space.successors(state) {
+                if is_goal(&successor) {
+                    let mut steps = vec![successor];
+                    let mut at = state;
+                    while at != from {
+                        let (before, step) = reached[&at];
+                        steps.push(step);
+                        at = before;
+                    }
+                    steps.reverse();
+                    return Some(steps);
+                }
+                let to = successor.to;
+                if to != from && self.is_inner(from, to) && !reached.contains_key(&to) {
+                    reached.insert(to, (state, successor));
+                    queue.push_back(to);
+                }
+            }
+        }
+        None
+    }
+}
+
+fn steps_of(successors: &[Successor]) -> BTreeSet<SystemStep> {
+    successors.iter().map(|successor| successor.step).collect()
+}
+
+/// Verdict about one component.
+struct ComponentVerdict {
+    /// Greatest number of moves to a legitimate state, without those inside the component.
+    moves: u32,
+    /// True if a schedule can stay inside for ever.
+    is_trap: bool,
+    /// True if a move leads from a state of the component to another one.
+    has_inner_move: bool,
+}
+
+impl ComponentVerdict {
+    /// Judges a component; `moves` has those of all components that are reachable from it.
+    fn of(space: &Space<'_>, component: &Component<'_>, moves: &[u32]) -> Self {
+        let mut verdict = ComponentVerdict { moves: 0, is_trap: false, has_inner_move: false };
+        let (mut taken, mut has_inner_step) = (BTreeSet::new(), false);
+        // Steps that are possible in all states of the component.
+        let mut lasting: Option<BTreeSet<SystemStep>> = None;
+        for member in component.members {
+            let successors = space.successors(*member);
+            for Successor { step, to } in &successors {
+                let number = component.of[*to as usize];
+                let is_move = u32::from(step.is_move);
+                if number == component.number {
+                    has_inner_step = true;
+                    verdict.has_inner_move |= step.is_move;
+                    taken.insert(*step);
+                } else {
+                    let rest = moves.get(number as usize).copied().unwrap_or(0);
+                    verdict.moves = verdict.moves.max(is_move + rest);
+                }
+            }
+            if space.system.is_fair() {
+                let possible = steps_of(&successors);
+                match &mut lasting {
+                    Some(lasting) => lasting.retain(|step| possible.contains(step)),
+                    None => lasting = Some(possible),
+                }
+            }
+        }
+        let is_fair = lasting.unwrap_or_default().is_subset(&taken);
+        verdict.is_trap = has_inner_step && is_fair;
+        verdict
+    }
+}

@@ -1,0 +1,119 @@
+//! Self-stabilization: the whole state space of a system, from every state.
+//!
+//! A search of a [`Check`](crate::Check) begins in initial states. Here every state is initial, so
+//! that states are numbers and need no table.
+
+mod analysis;
+mod components;
+mod report;
+mod space;
+mod system_run;
+
+use std::time::Instant;
+
+use tenure_core::stabilization::StabilizingSystem;
+use tenure_core::{Judgement, Property};
+
+use crate::measure::report::Value;
+use crate::stabilization::analysis::{Analysis, Path};
+use crate::stabilization::space::Space;
+
+pub use report::{StabilizationReport, StabilizationViolation};
+pub use system_run::SystemRun;
+
+/// Options of a check of self-stabilization.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StabilizationConfig {
+    /// Name of the system.
+    pub name: String,
+    /// Greatest number of states. A state takes about 20 bytes.
+    pub max_states: u64,
+}
+
+/// Error: the system is too large.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StabilizationError {
+    /// The system has too many states.
+    #[error("too many states ({states}): expected at most {max}")]
+    TooManyStates {
+        /// Number of states of the system.
+        states: u64,
+        /// Greatest number of states.
+        max: u64,
+    },
+}
+
+/// Checks a system from every state: [`Property::Closure`], [`Property::Convergence`], and the
+/// greatest number of moves to a legitimate state.
+///
+/// # Errors
+///
+/// Returns an error if the system has too many states.
+pub fn check_stabilization(
+    system: &dyn StabilizingSystem,
+    config: &StabilizationConfig,
+) -> Result<StabilizationReport, StabilizationError> {
+    let started = Instant::now();
+    let analysis = Analysis::of(Space::of(system, config.max_states)?);
+    let legitimate = analysis.is_legitimate.iter().filter(|it| **it).count();
+    let violations: Vec<_> =
+        closure_violation(&analysis).into_iter().chain(convergence_violation(&analysis)).collect();
+    let judgement = |property| match violations.iter().any(|found| found.property == property) {
+        true => (property, Judgement::Violated),
+        false => (property, Judgement::Holds),
+    };
+    let properties = [Property::Closure, Property::Convergence].map(judgement).to_vec();
+    let has_bound = analysis.converges() && !analysis.is_unbounded;
+    let (moves, worst) = match has_bound.then(|| analysis.worst()) {
+        Some((moves, path)) => (Value::Exactly(moves), Some(run(&analysis, &path, false))),
+        None => (Value::Unbounded, None),
+    };
+    Ok(StabilizationReport {
+        algorithm: config.name.clone(),
+        size: system.size(),
+        is_fair: system.is_fair(),
+        states: analysis.space.states,
+        legitimate: u32::try_from(legitimate).expect("states have numbers of 32 bits"),
+        transitions: analysis.transitions,
+        properties,
+        violations,
+        moves,
+        worst,
+        seconds: started.elapsed().as_secs_f64(),
+    })
+}
+
+fn closure_violation(analysis: &Analysis<'_>) -> Option<StabilizationViolation> {
+    let (first, step) = analysis.leaving?;
+    let path = Path { first, steps: vec![step] };
+    Some(StabilizationViolation {
+        property: Property::Closure,
+        explanation: "a move leads from a legitimate state to another state".to_owned(),
+        run: run(analysis, &path, false),
+    })
+}
+
+fn convergence_violation(analysis: &Analysis<'_>) -> Option<StabilizationViolation> {
+    let (explanation, run) = match (analysis.dead_end, analysis.cycle()) {
+        (Some(first), _) => {
+            let path = Path { first, steps: Vec::new() };
+            ("no machine can move", run(analysis, &path, false))
+        }
+        (None, Some(cycle)) => {
+            ("these steps repeat for ever, without a legitimate state", run(analysis, &cycle, true))
+        }
+        (None, None) => return None,
+    };
+    let (property, explanation) = (Property::Convergence, explanation.to_owned());
+    Some(StabilizationViolation { property, explanation, run })
+}
+
+/// Describes a path.
+fn run(analysis: &Analysis<'_>, path: &Path, repeats: bool) -> SystemRun {
+    let mut run = SystemRun::from(analysis.space.system, &analysis.space.decode(path.first));
+    for taken in &path.steps {
+        run.step(analysis.space.system, taken.step, &analysis.space.decode(taken.to));
+    }
+    run.repeats = repeats;
+    run
+}

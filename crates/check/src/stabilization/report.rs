@@ -1,0 +1,237 @@
+//! Results of a check of self-stabilization.
+
+use std::fmt;
+
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+use tenure_core::{Judgement, Property};
+
+use crate::measure::Measure;
+use crate::measure::report::Value;
+use crate::stabilization::SystemRun;
+
+/// Verdicts about a system from every state.
+#[derive(Clone, Debug)]
+pub struct StabilizationReport {
+    /// Name of the system.
+    pub algorithm: String,
+    /// Number of machines.
+    pub size: u32,
+    /// True if convergence was judged under weak fairness; false if it was judged for all
+    /// schedules.
+    pub is_fair: bool,
+    /// Number of states.
+    pub states: u32,
+    /// Number of legitimate states.
+    pub legitimate: u32,
+    /// Number of steps between states.
+    pub transitions: u64,
+    /// Judgements of the properties, in the order of the report.
+    pub properties: Vec<(Property, Judgement)>,
+    /// A violation of each violated property.
+    pub violations: Vec<StabilizationViolation>,
+    /// Greatest number of moves from any state to a legitimate one.
+    pub moves: Value,
+    /// A schedule with that number of moves; `None` if there is no bound.
+    pub worst: Option<SystemRun>,
+    /// Duration in seconds.
+    pub seconds: f64,
+}
+
+/// A violation of a property, with a run that shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StabilizationViolation {
+    /// The violated property.
+    pub property: Property,
+    /// Explanation in one sentence.
+    pub explanation: String,
+    /// Run that violates the property.
+    pub run: SystemRun,
+}
+
+impl StabilizationReport {
+    /// Restricts the report to these properties, in their order.
+    #[must_use]
+    pub fn only(mut self, properties: &[Property]) -> Self {
+        let judged = |property: &Property| {
+            self.properties.iter().copied().find(|(known, _)| known == property)
+        };
+        self.properties = properties.iter().filter_map(judged).collect();
+        self.violations.retain(|found| properties.contains(&found.property));
+        self
+    }
+
+    /// Returns the overall judgement: violated if any property is violated, or else `holds`.
+    pub fn judgement(&self) -> Judgement {
+        match self.violations.is_empty() {
+            true => Judgement::Holds,
+            false => Judgement::Violated,
+        }
+    }
+
+    /// Returns the judgement of a property.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the property was not judged.
+    pub fn of(&self, property: Property) -> Judgement {
+        let found = self.properties.iter().find(|(judged, _)| *judged == property);
+        found.unwrap_or_else(|| panic!("property {property} was not judged")).1
+    }
+
+    /// Returns the greatest number of moves as text.
+    fn moves_in_words(&self) -> String {
+        match self.moves {
+            Value::Exactly(moves) => moves.to_string(),
+            Value::AtLeast(moves) => format!("at least {moves}"),
+            Value::Unbounded => "unbounded".to_owned(),
+        }
+    }
+
+    fn head(&self) -> String {
+        let (states, legitimate) = (self.states, self.legitimate);
+        let schedules = match self.is_fair {
+            true => "all that are weakly fair, one step at a time",
+            false => "all of a central daemon: one machine moves at a time",
+        };
+        let mut text = format!("{}, {} machines\n", self.algorithm, self.size);
+        let mut row = |name: &str, value: &str| text.push_str(&format!("  {name:<24} {value}\n"));
+        row("start", &format!("any of {states} states; {legitimate} are legitimate"));
+        row("schedules", schedules);
+        text
+    }
+
+    fn search_size(&self) -> String {
+        let StabilizationReport { states, transitions, seconds, .. } = self;
+        format!("  {states} states, {transitions} transitions, {seconds:.1} s\n")
+    }
+
+    /// Returns the extremes of the moves as text, with a worst schedule.
+    pub fn measured(&self) -> String {
+        let mut text = self.head();
+        let moves = self.moves_in_words();
+        let mut row = |name: &str, value: &str| text.push_str(&format!("  {name:<24} {value}\n"));
+        row("measure", "moves until a legitimate state is reached");
+        row("maximum", &moves);
+        row("minimum", "0 (from a legitimate state)");
+        text.push_str(&self.search_size());
+        if let Some(worst) = &self.worst {
+            text.push_str(&format!("\nmaximum {moves}, in {} steps\n{worst}", worst.length()));
+        } else if let Some(found) = self.violations.iter().find(|it| it.is_of_convergence()) {
+            text.push_str(&format!("\n{found}"));
+        }
+        text
+    }
+
+    /// Returns the extremes of the moves, to be serialized.
+    pub fn extremes(&self) -> impl Serialize + '_ {
+        Extremes(self)
+    }
+}
+
+impl fmt::Display for StabilizationReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.head())?;
+        for (property, judgement) in &self.properties {
+            writeln!(f, "  {property:<24} {judgement}")?;
+        }
+        let bound = if self.moves == Value::Unbounded { "" } else { "at most " };
+        writeln!(f, "  {:<24} {bound}{}", "moves", self.moves_in_words())?;
+        f.write_str(&self.search_size())?;
+        for found in &self.violations {
+            write!(f, "\n{found}")?;
+        }
+        Ok(())
+    }
+}
+
+impl StabilizationViolation {
+    fn is_of_convergence(&self) -> bool {
+        self.property == Property::Convergence
+    }
+}
+
+impl fmt::Display for StabilizationViolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StabilizationViolation { property, explanation, run } = self;
+        let steps = match run.length() {
+            1 => "1 step".to_owned(),
+            steps => format!("{steps} steps"),
+        };
+        writeln!(f, "{property} violated in {steps}: {explanation}")?;
+        run.fmt(f)
+    }
+}
+
+struct Properties<'a>(&'a [(Property, Judgement)]);
+
+impl Serialize for Properties<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().copied())
+    }
+}
+
+impl Serialize for StabilizationViolation {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut fields = to.serialize_struct("StabilizationViolation", 4)?;
+        fields.serialize_field("property", &self.property)?;
+        fields.serialize_field("length", &self.run.length())?;
+        fields.serialize_field("start", &self.run.start())?;
+        fields.serialize_field("steps", &self.run.steps())?;
+        fields.end()
+    }
+}
+
+impl Serialize for StabilizationReport {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut fields = to.serialize_struct("StabilizationReport", 10)?;
+        fields.serialize_field("algorithm", &self.algorithm)?;
+        fields.serialize_field("n", &self.size)?;
+        fields.serialize_field("verdict", &self.judgement())?;
+        fields.serialize_field("properties", &Properties(&self.properties))?;
+        fields.serialize_field("states", &self.states)?;
+        fields.serialize_field("legitimate", &self.legitimate)?;
+        fields.serialize_field("transitions", &self.transitions)?;
+        fields.serialize_field("moves", &self.moves)?;
+        fields.serialize_field("counterexample", &self.violations.first())?;
+        fields.serialize_field("counterexamples", &self.violations)?;
+        fields.end()
+    }
+}
+
+/// The extremes of the moves, with the keys of a measurement.
+struct Extremes<'a>(&'a StabilizationReport);
+
+impl Serialize for Extremes<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Extremes(report) = self;
+        let maximum = Extreme { value: report.moves, run: report.worst.as_ref() };
+        let minimum = Extreme { value: Value::Exactly(0), run: None };
+        let mut fields = to.serialize_struct("Extremes", 8)?;
+        fields.serialize_field("algorithm", &report.algorithm)?;
+        fields.serialize_field("n", &report.size)?;
+        fields.serialize_field("measure", Measure::Moves.name())?;
+        fields.serialize_field("exact", &true)?;
+        fields.serialize_field("maximum", &maximum)?;
+        fields.serialize_field("minimum", &minimum)?;
+        fields.serialize_field("states", &report.states)?;
+        fields.serialize_field("transitions", &report.transitions)?;
+        fields.end()
+    }
+}
+
+struct Extreme<'a> {
+    value: Value,
+    run: Option<&'a SystemRun>,
+}
+
+impl Serialize for Extreme<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut fields = to.serialize_struct("Extreme", 4)?;
+        fields.serialize_field("value", &self.value)?;
+        fields.serialize_field("length", &self.run.map_or(0, SystemRun::length))?;
+        fields.serialize_field("start", &self.run.map(SystemRun::start))?;
+        fields.serialize_field("steps", &self.run.map(SystemRun::steps))?;
+        fields.end()
+    }
+}

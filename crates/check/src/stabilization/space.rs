@@ -1,0 +1,60 @@
+//! States of a system as numbers.
+
+use tenure_core::stabilization::{StabilizingSystem, SystemStep};
+
+use crate::stabilization::StabilizationError;
+
+/// All states of a system, numbered from 0: the values of the variables are the digits.
+pub(super) struct Space<'s> {
+    pub(super) system: &'s dyn StabilizingSystem,
+    domains: Vec<u8>,
+    /// Number of states.
+    pub(super) states: u32,
+}
+
+/// A step and the state after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Successor {
+    pub(super) step: SystemStep,
+    pub(super) to: u32,
+}
+
+impl<'s> Space<'s> {
+    /// Creates the space of a system with at most `max` states.
+    pub(super) fn of(
+        system: &'s dyn StabilizingSystem,
+        max: u64,
+    ) -> Result<Self, StabilizationError> {
+        let domains = system.domains();
+        let product = |states: u64, values: &u8| states.saturating_mul(u64::from(*values));
+        let states = domains.iter().fold(1, product);
+        let counted = u32::try_from(states).ok().filter(|_| states <= max);
+        let states = counted.ok_or(StabilizationError::TooManyStates { states, max })?;
+        Ok(Space { system, domains, states })
+    }
+
+    /// Returns the values of the variables in a state.
+    pub(super) fn decode(&self, mut state: u32) -> Vec<u8> {
+        let mut digit = |values: &u8| {
+            let base = u32::from(*values);
+            let value = state % base;
+            state /= base;
+            u8::try_from(value).expect("a value is below the number of values")
+        };
+        self.domains.iter().map(&mut digit).collect()
+    }
+
+    fn encode(&self, values: &[u8]) -> u32 {
+        let digits = values.iter().zip(&self.domains).rev();
+        digits.fold(0, |state, (value, base)| state * u32::from(*base) + u32::from(*value))
+    }
+
+    /// Returns the possible steps in a state.
+    pub(super) fn successors(&self, state: u32) -> Vec<Successor> {
+        let mut successors = Vec::new();
+        self.system.for_each_step(&self.decode(state), &mut |step, after| {
+            successors.push(Successor { step, to: self.encode(after) });
+        });
+        successors
+    }
+}

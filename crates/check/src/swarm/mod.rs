@@ -1,0 +1,41 @@
+//! Swarm search: independent depth-first searches with bitstate hashing, for state spaces beyond
+//! memory (Holzmann, Joshi, Groce, "Swarm verification techniques", IEEE TSE 2011).
+//!
+//! Each member of a swarm has its own order of steps and its own hash functions. It stores a few
+//! bits for each state, so it may omit states. Hence it proves nothing. A violation that it finds
+//! is a real run, which is replayed like that of any other search.
+
+pub(crate) mod report;
+mod run;
+mod search;
+mod table;
+
+/// Default of [`SwarmConfig::bytes`]: 256 MiB.
+const BYTES: u64 = 256 << 20;
+
+/// Default of [`SwarmConfig::depth_max`].
+const DEPTH: u32 = 10_000;
+
+/// Number of hash functions, and thus of bits for each state.
+const HASHES: u32 = 3;
+
+/// Configuration of one member of a swarm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SwarmConfig {
+    /// Number of this member, from 1. It selects the order of the steps and the hash functions.
+    pub member: u64,
+    /// Number of members, for reports.
+    pub members: u64,
+    /// Size of the bit table, in bytes.
+    pub bytes: u64,
+    /// Maximum number of steps of a run, including those in which only time passes.
+    pub depth_max: u32,
+}
+
+impl SwarmConfig {
+    /// Creates the default configuration of a member: a table of 256 MiB, and runs of at most
+    /// 10,000 steps.
+    pub const fn of(member: u64, members: u64) -> Self {
+        SwarmConfig { member, members, bytes: BYTES, depth_max: DEPTH }
+    }
+}

@@ -1,0 +1,79 @@
+//! Coverage of a swarm search.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// Coverage of one member of a swarm.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SwarmCoverage {
+    /// Number of this member, from 1.
+    pub member: u64,
+    /// Number of members.
+    pub members: u64,
+    /// Bits of the table.
+    pub bits: u64,
+    /// Bits of the table that are set at the end.
+    pub bits_set: u64,
+    /// Number of hash functions.
+    pub hashes: u32,
+    /// Expected number of reached states that the table mistook for visited ones.
+    pub expected_omissions: f64,
+    /// Probability that a reached state was omitted. The states behind it may be missing, too.
+    pub omission_probability: f64,
+    /// Number of states at the greatest depth, whose successors were not explored.
+    pub cut_states: u64,
+    /// Maximum number of steps of a run.
+    pub depth_max: u32,
+    /// True if the successors of every state found were explored. Otherwise the size of the rest
+    /// is not known.
+    pub is_exhausted: bool,
+}
+
+impl SwarmCoverage {
+    /// Returns an estimated upper bound on the share of the reachable states that this member
+    /// explored, from 0 to 1. `None` if it is not known, because the search ended early.
+    pub fn explored_share(&self) -> Option<f64> {
+        self.is_exhausted.then_some(1.0 - self.omission_probability)
+    }
+}
+
+/// Writes the coverage in lines for a report.
+impl fmt::Display for SwarmCoverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SwarmCoverage { bits, bits_set, hashes, .. } = self;
+        let fill = percent(*bits_set as f64 / *bits as f64);
+        writeln!(
+            f,
+            "  table: {} bytes, {hashes} hash functions, {fill} of the bits set",
+            bits / 8
+        )?;
+        writeln!(
+            f,
+            "  omitted by the table: about {:.1} states, a reached state with probability {:.0e}",
+            self.expected_omissions, self.omission_probability
+        )?;
+        match self.explored_share() {
+            Some(share) => writeln!(
+                f,
+                "  coverage: every state found was expanded; at most {:.2} % of the reachable \
+                 states",
+                share * 100.0
+            ),
+            None if self.cut_states > 0 => writeln!(
+                f,
+                "  coverage: not known; {} states at depth {} were not expanded",
+                self.cut_states, self.depth_max
+            ),
+            None => writeln!(f, "  coverage: not known; the search ended early"),
+        }
+    }
+}
+
+/// Formats a share. A share above 0 is never written as 0.
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        percent if percent > 0.0 && percent < 0.01 => "less than 0.01 %".to_owned(),
+        percent => format!("{percent:.2} %"),
+    }
+}

@@ -1,0 +1,258 @@
+//! Execution of a swarm search, from the configuration of a check to its report.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use tenure_core::Judgement;
+
+use super::report::SwarmCoverage;
+use super::search::{SwarmPanic, SwarmResult, SwarmSearch, SwarmViolation, ViolatedBits};
+use super::table::mix;
+use super::{HASHES, SwarmConfig};
+use crate::check::{Check, CheckKind, SelectedProperty};
+use crate::error::CheckError;
+use crate::explain::findings::FinishedSearch;
+use crate::explain::replay::RunPath;
+use crate::explore::Explored;
+use crate::explore::successors::Worker;
+use crate::explore::visited::StateId;
+use crate::limits::Watchdog;
+use crate::model::fingerprint::missed_state_probability;
+use crate::model::processes::Processes;
+use crate::report::{Counterexample, Report};
+use crate::users::user::Checkable;
+use crate::world::initial::initial_worlds;
+use crate::world::rules::Rules;
+
+/// Maximum number of searches for a shorter run to the same violation.
+const SHORTENINGS: u64 = 40;
+
+/// Bytes of the table for each state of a search for a shorter run.
+const BYTES_PER_STATE: u64 = 8;
+
+/// Least number of states of a search for a shorter run.
+const LEAST_STATES: u64 = 20_000;
+
+impl<P: Checkable> Check<P> {
+    /// Performs the search of one member of a swarm.
+    ///
+    /// Safety is judged in every state, and liveness only where a run can end: where no step is
+    /// possible that must be taken. No property is ever reported to hold.
+    pub(crate) fn swarmed(
+        &mut self,
+        swarm: SwarmConfig,
+        processes: &Processes<P>,
+        rules: Arc<Rules>,
+    ) -> Result<Report, CheckError> {
+        let mut first = initial_worlds(processes, &rules);
+        let mut worker = Worker::new(Arc::clone(&rules));
+        for (world, fingerprint) in &mut first {
+            *fingerprint = worker.begin_own(world, *fingerprint).0;
+        }
+        let rules = self.forced_steps(processes, rules, &first)?;
+        let flag = self.config.search.stop_flag.clone();
+        self.stop = self.stop.reset(flag);
+        let limits = self.config.search.limits;
+        let _watchdog = Watchdog::start(limits, &self.stop, Instant::now(), false);
+        let mut worker = Worker::new(Arc::clone(&rules));
+        let mut result = self.swarm_search(swarm, &rules, None).run(&mut worker, &first);
+        let ids = (0..first.len()).map(first_id);
+        let worlds = ids.zip(&first).map(|(id, (world, key))| (id, world.clone(), *key)).collect();
+        let explored =
+            Explored { exceeded: result.exceeded, ..Explored::of_initial_worlds(worlds) };
+        let finished = FinishedSearch { processes, rules: Arc::clone(&rules), explored };
+        if let Some(SwarmPanic { first, actions, handler, message }) = result.panicked.take() {
+            let path = RunPath { first: first_id(first), actions };
+            let run = finished.run_to_panic_after(&path, handler);
+            return Err(CheckError::Panicked { message, run });
+        }
+        let violated = result.violation.clone().map(|found| {
+            let states = result.states;
+            self.shortened(found, states, swarm, &rules, &mut worker, &first)
+        });
+        let mut report = self.swarm_report(swarm, &finished, &result);
+        for selected in &self.selected {
+            let violated = violated.as_ref().filter(|found| self.violates(selected, found, &rules));
+            let found = violated.map(|found| counterexample(&finished, selected, found));
+            let is_violated = found.is_some();
+            let judgement = if is_violated { Judgement::Violated } else { Judgement::Incomplete };
+            report.properties.push((selected.property, judgement));
+            report.counterexamples.extend(found);
+        }
+        Ok(report)
+    }
+
+    /// Returns a search for violations of all properties, or of one.
+    fn swarm_search(
+        &self,
+        swarm: SwarmConfig,
+        rules: &Rules,
+        only: Option<&SelectedProperty>,
+    ) -> SwarmSearch<'_> {
+        let (mut wanted, mut wanted_at_end) = (0, 0);
+        for selected in self.selected.iter().filter(|it| only.is_none_or(|only| only == *it)) {
+            wanted |= step_bits(selected.kind, rules);
+            wanted_at_end |= end_marks(selected.kind, rules);
+        }
+        SwarmSearch {
+            config: &self.config.search,
+            stop: self.stop.clone(),
+            bytes: swarm.bytes,
+            seed: mix(swarm.member),
+            depth_max: swarm.depth_max,
+            states_max: u64::MAX,
+            wanted,
+            wanted_at_end,
+        }
+    }
+
+    /// Returns a shorter run that violates the first property that `found` violates, if short
+    /// searches find one. Each of them visits at most a quarter of the states of the first search.
+    fn shortened(
+        &self,
+        mut found: SwarmViolation,
+        states: u64,
+        swarm: SwarmConfig,
+        rules: &Rules,
+        worker: &mut Worker,
+        first: &[(Vec<u32>, u64)],
+    ) -> SwarmViolation {
+        let selected = self.selected.iter().find(|it| self.violates(it, &found, rules));
+        let states_max = (states / 4).max(LEAST_STATES);
+        // After a failure only one step less is tried.
+        let mut has_failed = false;
+        for number in 1..=SHORTENINGS {
+            let length = found.actions.len() as u32;
+            if length <= 1 {
+                break;
+            }
+            let search = self.swarm_search(swarm, rules, selected);
+            let search = SwarmSearch {
+                seed: mix(search.seed ^ number),
+                bytes: search.bytes.min(states_max.saturating_mul(BYTES_PER_STATE)),
+                depth_max: length - 1 - if has_failed { 0 } else { length / 8 },
+                states_max,
+                ..search
+            };
+            let result = search.run(worker, first);
+            let shorter = result.violation.filter(|_| result.panicked.is_none());
+            let shorter = shorter.filter(|it| it.actions.len() < found.actions.len());
+            match shorter {
+                Some(shorter) => found = shorter,
+                None if has_failed => break,
+                None => has_failed = true,
+            }
+        }
+        found
+    }
+
+    fn violates(&self, selected: &SelectedProperty, found: &SwarmViolation, rules: &Rules) -> bool {
+        match found.kind {
+            ViolatedBits::Step(bits) => bits & step_bits(selected.kind, rules) != 0,
+            ViolatedBits::End(marks) => marks & end_marks(selected.kind, rules) != 0,
+        }
+    }
+
+    fn swarm_report(
+        &self,
+        swarm: SwarmConfig,
+        finished: &FinishedSearch<'_, P>,
+        result: &SwarmResult,
+    ) -> Report {
+        let hooks = &finished.processes.hooks;
+        let omitted = result.table.omissions();
+        let is_exhausted =
+            result.cut_states == 0 && result.limit.is_none() && result.violation.is_none();
+        let coverage = SwarmCoverage {
+            member: swarm.member,
+            members: swarm.members,
+            bits: result.table.bits(),
+            bits_set: result.table.bits_set(),
+            hashes: HASHES,
+            expected_omissions: omitted,
+            omission_probability: omitted / (omitted + result.states.max(1) as f64),
+            cut_states: result.cut_states,
+            depth_max: swarm.depth_max,
+            is_exhausted,
+        };
+        Report {
+            algorithm: self.config.name.clone(),
+            size: self.config.size,
+            properties: Vec::new(),
+            states: result.states,
+            transitions: result.transitions,
+            depth: result.depth,
+            reduced: hooks.shifts.is_some() || hooks.symmetry.is_some(),
+            seconds: 0.0,
+            counterexamples: Vec::new(),
+            bounds: self.bounds(&finished.explored),
+            has_terms: finished.processes.has_terms.load(Ordering::Relaxed),
+            limit: result.limit,
+            fairness: None,
+            missed: missed_state_probability(result.states),
+            bypass: None,
+            bytes: result.bytes_peak,
+            swarm: Some(coverage),
+        }
+    }
+}
+
+/// Returns the id of an initial world.
+fn first_id(index: usize) -> StateId {
+    StateId::new(0, index)
+}
+
+/// Returns the bits of the monitors and expressions that decide this property in every step.
+fn step_bits(kind: CheckKind, rules: &Rules) -> u32 {
+    match kind {
+        CheckKind::Always(index) | CheckKind::InTheEnd(index) => 1 << index,
+        CheckKind::OwnSafety(index) => 1 << (rules.layout.monitors + index),
+        CheckKind::Progress
+        | CheckKind::DeadlockFreedom
+        | CheckKind::StarvationFreedom
+        | CheckKind::OwnLiveness(_) => 0,
+    }
+}
+
+/// Returns the marks that violate this property at the end of a run.
+fn end_marks(kind: CheckKind, rules: &Rules) -> u32 {
+    let layout = rules.layout;
+    let waiting = || (0..layout.size).fold(0, |marks, at| marks | layout.waiting_mark(at));
+    let uninformed = || (0..layout.size).fold(0, |marks, at| marks | layout.uninformed_mark(at));
+    match kind {
+        CheckKind::Always(_) | CheckKind::OwnSafety(_) => 0,
+        CheckKind::InTheEnd(index) => layout.end_mark(index),
+        CheckKind::Progress => waiting() | uninformed(),
+        CheckKind::DeadlockFreedom | CheckKind::StarvationFreedom => waiting(),
+        CheckKind::OwnLiveness(index) => rules.own.as_ref().map_or(0, |own| {
+            let watched = &own.properties[index];
+            (0..watched.bindings.len()).fold(0, |marks, binding| marks | watched.mark(binding))
+        }),
+    }
+}
+
+/// Replays the run and returns it as a counterexample to the property.
+fn counterexample<P: Checkable>(
+    finished: &FinishedSearch<'_, P>,
+    selected: &SelectedProperty,
+    found: &SwarmViolation,
+) -> Counterexample {
+    let path = RunPath { first: first_id(found.first), actions: found.actions.clone() };
+    match (found.kind, selected.kind) {
+        (ViolatedBits::Step(_), CheckKind::OwnSafety(index)) => {
+            finished.own_step_violation(selected.property, index, &path)
+        }
+        (ViolatedBits::Step(_), CheckKind::Always(index) | CheckKind::InTheEnd(index)) => {
+            finished.step_violation(selected.property, index, &path)
+        }
+        (ViolatedBits::End(_), CheckKind::InTheEnd(index)) => {
+            finished.end_violation(selected.property, index, &path)
+        }
+        (ViolatedBits::End(marks), kind) => {
+            let marks = marks & end_marks(kind, &finished.rules);
+            finished.end_of_run(selected, marks, &path)
+        }
+        (ViolatedBits::Step(_), kind) => unreachable!("no step violates {kind:?}"),
+    }
+}

@@ -1,0 +1,314 @@
+//! Depth-first search with a table of bits.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+use super::HASHES;
+use super::table::{BitTable, mix};
+use crate::config::SearchConfig;
+use crate::explore::successors::{
+    DROPPED, ExceededBound, FAULT, StepResult, Successor, Worker, WorldRef,
+};
+use crate::explore::{annotate, panic_message};
+use crate::limits::{Limit, Progress, StopSignal};
+use crate::model::processes::NOT_FAIR;
+use crate::world::action::{Action, Cause};
+
+/// Number of expanded worlds between two checks of the limits that cost time.
+const CHECK_INTERVAL: u64 = 1 << 12;
+
+/// Parameters of one search.
+pub(super) struct SwarmSearch<'a> {
+    pub(super) config: &'a SearchConfig,
+    pub(super) stop: StopSignal,
+    /// Size of the table in bytes.
+    pub(super) bytes: u64,
+    /// Seed of the order of the steps and of the hash functions.
+    pub(super) seed: u64,
+    pub(super) depth_max: u32,
+    /// Number of states after which the search ends, besides the limit of the configuration.
+    pub(super) states_max: u64,
+    /// Bits of the monitors and of the expressions that steps must not violate.
+    pub(super) wanted: u32,
+    /// Marks that a world in which a run can end must not have.
+    pub(super) wanted_at_end: u32,
+}
+
+/// Violation that a search has found, and the run to it.
+#[derive(Clone, Debug)]
+pub(super) struct SwarmViolation {
+    /// Index of the initial world.
+    pub(super) first: usize,
+    pub(super) actions: Vec<Action>,
+    pub(super) kind: ViolatedBits,
+}
+
+/// Violated properties, as bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ViolatedBits {
+    /// The last step violates these monitors and expressions.
+    Step(u32),
+    /// The run can end in its last world, which has these marks.
+    End(u32),
+}
+
+/// Panic of a handler in the world at the end of a run.
+#[derive(Clone, Debug)]
+pub(super) struct SwarmPanic {
+    pub(super) first: usize,
+    pub(super) actions: Vec<Action>,
+    pub(super) handler: Option<(u32, Cause)>,
+    pub(super) message: String,
+}
+
+/// Result of a search.
+pub(super) struct SwarmResult {
+    pub(super) states: u64,
+    pub(super) transitions: u64,
+    /// Greatest number of steps of a run.
+    pub(super) depth: u32,
+    /// Number of worlds that were not expanded because of their depth.
+    pub(super) cut_states: u64,
+    /// True if a link was full, and true if a term exceeded its bound.
+    pub(super) exceeded: [bool; 2],
+    pub(super) limit: Option<Limit>,
+    /// True if the search ended at [`SwarmSearch::states_max`].
+    pub(super) is_short: bool,
+    pub(super) violation: Option<SwarmViolation>,
+    pub(super) panicked: Option<SwarmPanic>,
+    pub(super) table: BitTable,
+    pub(super) bytes_peak: usize,
+}
+
+/// A world on the current run.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    /// Step that led to the world.
+    action: Action,
+    fingerprint: u64,
+    /// Index of its first unexplored step in the list of steps.
+    first_step: usize,
+}
+
+/// State of a search.
+struct SwarmRun<'a> {
+    search: SwarmSearch<'a>,
+    worker: &'a mut Worker,
+    random: u64,
+    frames: Vec<Frame>,
+    /// Worlds of the frames.
+    worlds: Vec<u32>,
+    /// Unexplored steps of the frames.
+    steps: Vec<Action>,
+    /// Index of the initial world of the current run.
+    first: usize,
+    expanded: u64,
+    result: SwarmResult,
+    started: Instant,
+}
+
+impl<'a> SwarmSearch<'a> {
+    /// Searches from the initial worlds until the first violation, a limit, or the end.
+    pub(super) fn run(self, worker: &'a mut Worker, first: &[(Vec<u32>, u64)]) -> SwarmResult {
+        let table = BitTable::new(self.bytes, HASHES, self.seed);
+        let result = SwarmResult {
+            states: 0,
+            transitions: 0,
+            depth: 0,
+            cut_states: 0,
+            exceeded: [false; 2],
+            limit: None,
+            is_short: false,
+            violation: None,
+            panicked: None,
+            table,
+            bytes_peak: 0,
+        };
+        let random = mix(self.seed);
+        let mut run = SwarmRun {
+            search: self,
+            worker,
+            random,
+            frames: Vec::new(),
+            worlds: Vec::new(),
+            steps: Vec::new(),
+            first: 0,
+            expanded: 0,
+            result,
+            started: Instant::now(),
+        };
+        // State left inconsistent by a panic is read only for the run to it.
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| run.explore(first))) {
+            run.result.panicked = Some(SwarmPanic {
+                first: run.first,
+                actions: run.actions(),
+                handler: run.worker.cache.last_handler,
+                message: panic_message(payload.as_ref()),
+            });
+        }
+        run.result.bytes_peak = run.result.bytes_peak.max(run.bytes());
+        run.result
+    }
+}
+
+impl SwarmRun<'_> {
+    fn explore(&mut self, first: &[(Vec<u32>, u64)]) {
+        for (index, (world, fingerprint)) in first.iter().enumerate() {
+            self.first = index;
+            self.worker.cache.last_handler = None;
+            self.result.transitions += 1;
+            let violated = self.worker.violated_at_first(world) & self.search.wanted;
+            if violated != 0 {
+                self.found(None, ViolatedBits::Step(violated));
+            } else if self.insert_first(world, *fingerprint) {
+                self.worlds.extend_from_slice(world);
+                self.expand(Action(0), *fingerprint);
+                self.descend();
+            }
+            if self.is_ended() {
+                return;
+            }
+        }
+    }
+
+    /// Inserts an initial world into the table. Returns true if it was new.
+    fn insert_first(&mut self, world: &[u32], fingerprint: u64) -> bool {
+        let key = self.worker.key(world, fingerprint);
+        let is_new = self.result.table.insert(key);
+        self.result.states += u64::from(is_new);
+        is_new
+    }
+
+    /// Explores the steps of the frames, the last frame first.
+    fn descend(&mut self) {
+        let stride = self.worker.rules.layout.stride();
+        while let Some(frame) = self.frames.last().copied() {
+            if self.is_ended() {
+                return;
+            }
+            if self.steps.len() == frame.first_step {
+                self.frames.pop();
+                self.worlds.truncate(self.frames.len() * stride);
+                continue;
+            }
+            let action = self.steps.pop().expect("a frame has unexplored steps");
+            let begin = self.worlds.len();
+            self.worlds.extend_from_within(begin - stride..);
+            let world = &mut self.worlds[begin..];
+            let stepped = self.worker.advance(world, frame.fingerprint, action);
+            let StepResult { key, fingerprint, .. } = stepped.expect("the step was possible");
+            if !self.result.table.insert(key) {
+                self.worlds.truncate(begin);
+                continue;
+            }
+            self.result.states += 1;
+            self.result.depth = self.result.depth.max(self.frames.len() as u32);
+            if self.frames.len() >= self.search.depth_max as usize {
+                self.result.cut_states += 1;
+                self.worlds.truncate(begin);
+                continue;
+            }
+            self.expand(action, fingerprint);
+        }
+    }
+
+    /// Adds a frame for the last world, with its steps in random order.
+    fn expand(&mut self, action: Action, fingerprint: u64) {
+        let first_step = self.steps.len();
+        self.frames.push(Frame { action, fingerprint, first_step });
+        self.check_limits();
+        let stride = self.worker.rules.layout.stride();
+        let world = &self.worlds[self.worlds.len() - stride..];
+        let (result, steps, wanted) = (&mut self.result, &mut self.steps, self.search.wanted);
+        let (mut violation, mut must_continue) = (None, false);
+        let mut visit = |successor: Successor<'_>| {
+            result.transitions += 1;
+            let (outcome, label) = (successor.result, successor.label);
+            must_continue |= label != FAULT && label & !DROPPED != NOT_FAIR;
+            if outcome.violated & wanted != 0 && violation.is_none() {
+                violation = Some((successor.action, outcome.violated & wanted));
+            }
+            if let Some(bound) = outcome.exceeded {
+                result.exceeded[usize::from(bound == ExceededBound::Term)] = true;
+                return;
+            }
+            result.exceeded[0] |= outcome.dropped;
+            if !result.table.contains(outcome.key) {
+                steps.push(successor.action);
+            }
+        };
+        let seed = WorldRef { world, fingerprint };
+        self.worker.cache.last_handler = None;
+        self.worker.successors(seed, &mut visit);
+        self.worker.time_steps(seed, &mut visit);
+        result.exceeded[0] |= std::mem::take(&mut self.worker.has_blocked_duplicate);
+        if let Some((action, violated)) = violation {
+            return self.found(Some(action), ViolatedBits::Step(violated));
+        }
+        if !must_continue && self.search.wanted_at_end != 0 {
+            let world = &self.worlds[self.worlds.len() - stride..];
+            let marks = annotate(self.worker, world, None).marks & self.search.wanted_at_end;
+            if marks != 0 {
+                return self.found(None, ViolatedBits::End(marks));
+            }
+        }
+        self.shuffle(first_step);
+    }
+
+    fn shuffle(&mut self, first_step: usize) {
+        let steps = &mut self.steps[first_step..];
+        for place in (1..steps.len()).rev() {
+            self.random = mix(self.random);
+            let other = (u128::from(self.random) * (place as u128 + 1)) >> u64::BITS;
+            steps.swap(place, other as usize);
+        }
+    }
+
+    /// Records a violation: by this step after the current run, or at the end of the run.
+    fn found(&mut self, last: Option<Action>, kind: ViolatedBits) {
+        let mut actions = self.actions();
+        actions.extend(last);
+        self.result.violation = Some(SwarmViolation { first: self.first, actions, kind });
+    }
+
+    /// Returns the steps of the current run.
+    fn actions(&self) -> Vec<Action> {
+        self.frames.iter().skip(1).map(|frame| frame.action).collect()
+    }
+
+    fn is_ended(&self) -> bool {
+        let SwarmResult { violation, limit, is_short, .. } = &self.result;
+        violation.is_some() || limit.is_some() || *is_short
+    }
+
+    fn check_limits(&mut self) {
+        self.expanded += 1;
+        let (states, limits) = (self.result.states, self.search.config.limits);
+        self.result.is_short = states >= self.search.states_max;
+        if limits.states.is_some_and(|most| states >= most) {
+            self.result.limit = Some(Limit::States);
+        } else if self.search.stop.ends_search() {
+            self.result.limit = self.search.stop.limit();
+        }
+        if !self.expanded.is_multiple_of(CHECK_INTERVAL) {
+            return;
+        }
+        let bytes = self.bytes();
+        self.result.bytes_peak = self.result.bytes_peak.max(bytes);
+        let memory = limits.bytes.is_some_and(|most| bytes as u64 >= most);
+        self.result.limit = self.result.limit.or(memory.then_some(Limit::Memory));
+        if let Some(report) = &self.search.config.on_progress {
+            let (depth, waiting) = (self.frames.len() as u32, self.steps.len() as u64);
+            report(&Progress { states, depth, waiting, bytes, elapsed: self.started.elapsed() });
+        }
+    }
+
+    /// Returns the memory of the table, the current run and the caches, in bytes.
+    fn bytes(&self) -> usize {
+        let rules = &self.worker.rules;
+        let run = self.frames.capacity() * size_of::<Frame>()
+            + (self.worlds.capacity() + self.steps.capacity()) * size_of::<u32>();
+        let caches = self.worker.cache.bytes() + rules.model.bytes() + rules.network.bytes();
+        (self.result.table.bits() / u64::from(u8::BITS)) as usize + run + caches
+    }
+}

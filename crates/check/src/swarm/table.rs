@@ -1,0 +1,122 @@
+//! Table of visited worlds with a few bits for each: bitstate hashing, a Bloom filter.
+
+/// A bit array with several hash functions. A world counts as visited if all its bits are set, so
+/// it can be mistaken for a visited one, and the search then omits it.
+#[derive(Clone, Debug)]
+pub(super) struct BitTable {
+    words: Vec<u64>,
+    hashes: u32,
+    /// Seed of the hash functions, so that different members of a swarm omit different worlds.
+    seed: u64,
+    bits_set: u64,
+    /// Expected number of new worlds that were mistaken for visited ones.
+    omissions: f64,
+}
+
+impl BitTable {
+    /// Creates an empty table of `bytes` bytes, rounded down to words, at least one.
+    pub(super) fn new(bytes: u64, hashes: u32, seed: u64) -> Self {
+        let words = usize::try_from(bytes / u64::from(u64::BITS / u8::BITS)).unwrap_or(usize::MAX);
+        BitTable { words: vec![0; words.max(1)], hashes, seed, bits_set: 0, omissions: 0.0 }
+    }
+
+    pub(super) fn bits(&self) -> u64 {
+        self.words.len() as u64 * u64::from(u64::BITS)
+    }
+
+    pub(super) fn bits_set(&self) -> u64 {
+        self.bits_set
+    }
+
+    pub(super) fn omissions(&self) -> f64 {
+        self.omissions
+    }
+
+    /// Returns the probability that a new world is mistaken for a visited one now.
+    fn match_probability(&self) -> f64 {
+        let fill = self.bits_set as f64 / self.bits() as f64;
+        fill.powi(self.hashes as i32)
+    }
+
+    /// Inserts the world with this key. Returns true if it was new.
+    ///
+    /// Each insertion of a new world stands for 1 / (1 − p) new worlds that reached the table,
+    /// where p is the probability of a match at that moment.
+    pub(super) fn insert(&mut self, key: u64) -> bool {
+        let matched = self.match_probability();
+        let mut is_new = false;
+        for (word, mask) in places(key, self.seed, self.hashes, self.bits()) {
+            if self.words[word] & mask == 0 {
+                self.words[word] |= mask;
+                self.bits_set += 1;
+                is_new = true;
+            }
+        }
+        if is_new {
+            self.omissions += matched / (1.0 - matched);
+        }
+        is_new
+    }
+
+    /// Returns true if the world with this key counts as visited.
+    pub(super) fn contains(&self, key: u64) -> bool {
+        let mut places = places(key, self.seed, self.hashes, self.bits());
+        places.all(|(word, mask)| self.words[word] & mask != 0)
+    }
+}
+
+/// Returns the word and the mask of each bit of a key: double hashing.
+fn places(key: u64, seed: u64, hashes: u32, bits: u64) -> impl Iterator<Item = (usize, u64)> {
+    let first = mix(key ^ mix(seed));
+    let step = mix(first ^ key) | 1;
+    (0..u64::from(hashes)).map(move |number| {
+        let hash = first.wrapping_add(number.wrapping_mul(step));
+        let bit = ((u128::from(hash) * u128::from(bits)) >> u64::BITS) as u64;
+        ((bit / u64::from(u64::BITS)) as usize, 1 << (bit % u64::from(u64::BITS)))
+    })
+}
+
+/// Mixes the bits of a number: the finalizer of SplitMix64.
+pub(super) fn mix(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let number = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    number ^ (number >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_table_omits_nothing() {
+        let mut table = BitTable::new(1 << 20, 3, 7);
+        let new = (0..10_000).filter(|key| table.insert(mix(*key))).count();
+        assert_eq!(new, 10_000);
+        assert!((0..10_000).all(|key| table.contains(mix(key)) && !table.insert(mix(key))));
+        assert!(table.omissions() < 1.0, "{}", table.omissions());
+        assert!(table.bits_set() > 29_000 && table.bits_set() <= 30_000, "{}", table.bits_set());
+    }
+
+    /// The estimate is compared with the true number of omissions, in tables that are too small.
+    #[test]
+    fn estimate_agrees_with_true_omissions() {
+        for (bytes, seed) in [(8 << 10, 1), (8 << 10, 2), (16 << 10, 3), (4 << 10, 4)] {
+            let mut table = BitTable::new(bytes, 3, seed);
+            let omitted = (0..20_000).filter(|key| !table.insert(mix(*key))).count() as f64;
+            let ratio = table.omissions() / omitted;
+            assert!((0.9..1.1).contains(&ratio), "{bytes} bytes: {ratio} of {omitted}");
+        }
+    }
+
+    #[test]
+    fn seeds_omit_different_worlds() {
+        let omitted = |seed| {
+            let mut table = BitTable::new(8 << 10, 3, seed);
+            (0..20_000).filter(|key| !table.insert(mix(*key))).collect::<Vec<u64>>()
+        };
+        let (one, other) = (omitted(1), omitted(2));
+        let both = one.iter().filter(|key| other.binary_search(key).is_ok()).count();
+        assert!(both * 2 < one.len(), "{both} of {} and {}", one.len(), other.len());
+    }
+}

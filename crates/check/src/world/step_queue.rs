@@ -1,0 +1,111 @@
+//! Steps that take time: their effects leave the process when they end.
+
+use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
+
+use tenure_core::{ProcessId, Protocol};
+
+use crate::reduce::shifts::Shifts;
+use crate::reduce::symmetry::{Renaming, Symmetry};
+use crate::world::local::ArmedTimer;
+
+/// A step that has not ended. The process has handled the input, but the effects have not left.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct UnfinishedStep<P: Protocol> {
+    /// Number of units of synchronous time until the step may end, once it is the first one.
+    pub(crate) min_duration: u32,
+    /// Number of units of synchronous time until the step must end, once it is the first one.
+    pub(crate) max_duration: u32,
+    /// Messages that leave at the end, in order.
+    pub(crate) messages: Vec<(ProcessId, P::Message)>,
+    /// Timers that start at the end, sorted by name.
+    pub(crate) timers: Vec<ArmedTimer<P::Timer>>,
+    /// Causal past of the process when it handled the input. The messages carry it.
+    pub(crate) past: Vec<u32>,
+}
+
+/// Steps of one process that have not ended, in order. Only the first one is in progress.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StepQueue<P: Protocol>(VecDeque<UnfinishedStep<P>>);
+
+impl<P: Protocol> Default for StepQueue<P> {
+    fn default() -> Self {
+        StepQueue(VecDeque::new())
+    }
+}
+
+impl<P: Protocol> Hash for StepQueue<P> {
+    /// Adds nothing for an empty queue. So a search in which steps take no time has the same
+    /// fingerprints as one without this queue.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.iter().for_each(|step| step.hash(state));
+    }
+}
+
+impl<P: Protocol> StepQueue<P> {
+    /// Returns the step in progress, if any.
+    pub(crate) fn first(&self) -> Option<&UnfinishedStep<P>> {
+        self.0.front()
+    }
+
+    pub(crate) fn push(&mut self, step: UnfinishedStep<P>) {
+        self.0.push_back(step);
+    }
+
+    /// Removes the step in progress and returns it. The next one begins.
+    pub(crate) fn pop(&mut self) -> Option<UnfinishedStep<P>> {
+        self.0.pop_front()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Prevents a timer from starting at the end of a step.
+    pub(crate) fn disarm(&mut self, timer: &P::Timer) {
+        for step in &mut self.0 {
+            step.timers.retain(|other| other.timer != *timer);
+        }
+    }
+
+    /// Lets a unit of time pass.
+    pub(crate) fn age(&mut self) {
+        let Some(first) = self.0.front_mut() else { return };
+        first.min_duration = first.min_duration.saturating_sub(1);
+        first.max_duration =
+            first.max_duration.checked_sub(1).expect("time does not pass while a step must end");
+    }
+
+    /// Returns the smallest timestamp in the messages, if any.
+    pub(crate) fn smallest(&self, shifts: Shifts<P>, config: &P::Config) -> Option<u64> {
+        let messages = self.0.iter().flat_map(|step| &step.messages);
+        messages.filter_map(|(_, sent)| (shifts.smallest_message_timestamp)(config, sent)).min()
+    }
+
+    /// Decreases all timestamps in the messages by `by`.
+    pub(crate) fn shift(&mut self, shifts: Shifts<P>, config: &P::Config, by: u64) {
+        let messages = self.0.iter_mut().flat_map(|step| &mut step.messages);
+        messages.for_each(|(_, sent)| (shifts.shift_message)(config, sent, by));
+    }
+
+    /// Returns the steps under other names.
+    pub(crate) fn renamed(&self, symmetry: &Symmetry<P>, names: &Renaming) -> Self {
+        let renamed = self.0.iter().map(|step| {
+            let mut timers: Vec<ArmedTimer<P::Timer>> = step.timers.clone();
+            for armed in &mut timers {
+                armed.timer = (symmetry.renamed_timer)(&armed.timer, names);
+            }
+            timers.sort_by(|one, other| one.timer.cmp(&other.timer));
+            let message = |(to, sent): &(ProcessId, P::Message)| {
+                (names.of(*to), (symmetry.renamed_message)(sent, names))
+            };
+            UnfinishedStep {
+                messages: step.messages.iter().map(message).collect(),
+                timers,
+                past: names.of_list(&step.past),
+                ..*step
+            }
+        });
+        StepQueue(renamed.collect())
+    }
+}

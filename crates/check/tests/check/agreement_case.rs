@@ -1,0 +1,138 @@
+//! Explorations of an agreement algorithm by its name in the catalogue, so that the checker is
+//! compiled once for all of them.
+
+use tenure_algorithms::catalogue::{self, Parameters, Visitor};
+use tenure_check::{Check, Entries, Extreme, Measure, Report, Value};
+use tenure_core::monitors::AgreementMonitor;
+use tenure_core::{Agreement, Algorithm, Election, Monitor, Mutex, Order, Property};
+
+/// An agreement algorithm. Its users issue this many commands, or perform this many rounds, by
+/// process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AgreementCase<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) times: &'a [u32],
+    pub(crate) variants: &'a [&'a str],
+    pub(crate) order: Order,
+    pub(crate) duplicates: u32,
+}
+
+/// Bound on the messages of a link, which no case reaches.
+const MAX_IN_FLIGHT: usize = 16;
+
+/// Purpose of an exploration.
+#[derive(Clone, Copy, Debug)]
+enum Purpose {
+    /// Counts states, with progress as the only property.
+    States,
+    /// Judges what the card promises, and progress.
+    Promises,
+    /// Judges one property, up to the first violation.
+    Property(Property),
+    /// Measures the least and the greatest number of messages.
+    Messages,
+}
+
+enum Outcome {
+    Report(Box<Report>),
+    Extremes(u64, u64),
+}
+
+impl AgreementCase<'_> {
+    /// Returns the numbers of states and of steps. Asserts progress.
+    pub(crate) fn states(&self) -> (u64, u64) {
+        let report = self.report(Purpose::States);
+        report.assert_holds();
+        (report.states, report.transitions)
+    }
+
+    /// Judges what the card promises.
+    pub(crate) fn judged(&self) -> Report {
+        self.report(Purpose::Promises)
+    }
+
+    /// Returns the length of the shortest run that violates a property.
+    pub(crate) fn steps_to_violation(&self, property: Property) -> usize {
+        let report = self.report(Purpose::Property(property));
+        let found = report.counterexample(property.name());
+        found.unwrap_or_else(|| panic!("{self:?}: {report}")).length()
+    }
+
+    /// Returns the least and the greatest number of messages.
+    pub(crate) fn messages(&self) -> (u64, u64) {
+        match self.explore(Purpose::Messages) {
+            Outcome::Extremes(least, greatest) => (least, greatest),
+            Outcome::Report(_) => unreachable!("a measurement was requested"),
+        }
+    }
+
+    fn report(&self, purpose: Purpose) -> Report {
+        match self.explore(purpose) {
+            Outcome::Report(report) => *report,
+            Outcome::Extremes(..) => unreachable!("no measurement was requested"),
+        }
+    }
+
+    fn explore(&self, purpose: Purpose) -> Outcome {
+        let size = self.times.len() as u32;
+        let variants = self.variants.iter().map(ToString::to_string).collect();
+        let parameters = Parameters { variants, ..Parameters::plain(size) };
+        let explored = catalogue::visit(self.name, &parameters, Explore { case: *self, purpose });
+        explored.unwrap_or_else(|error| panic!("{self:?}: {error}"))
+    }
+}
+
+struct Explore<'a> {
+    case: AgreementCase<'a>,
+    purpose: Purpose,
+}
+
+impl Visitor for Explore<'_> {
+    type Output = Outcome;
+
+    fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Outcome {
+        unreachable!("{} is no lock", self.case.name)
+    }
+
+    fn election<P: Election + Algorithm>(self, _: P::Config) -> Outcome {
+        unreachable!("{} is no election", self.case.name)
+    }
+
+    fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Outcome {
+        let size = self.case.times.len() as u32;
+        let card = P::card(&config, size);
+        let entries: Vec<Entries> = self.case.times.iter().copied().map(Entries::AtMost).collect();
+        let mut check = Check::<P>::with(size, config)
+            .configure(|config| config.service = card.service)
+            .channel(self.case.order)
+            .in_flight(MAX_IN_FLIGHT)
+            .entries(entries)
+            .duplicating(self.case.duplicates);
+        let judges = |property: Property| match self.purpose {
+            Purpose::Promises => card.promises.contains(&property),
+            Purpose::Property(one) => one == property,
+            Purpose::States | Purpose::Messages => false,
+        };
+        for monitor in AgreementMonitor::all(card.service, size, &[]) {
+            check = match judges(monitor.property()) {
+                true if monitor.is_judged_at_end() => check.always_and_at_end(monitor),
+                true => check.always(monitor),
+                false => check,
+            };
+        }
+        match self.purpose {
+            Purpose::Property(one) if one != Property::Progress => {}
+            Purpose::States | Purpose::Promises | Purpose::Property(_) => check = check.progress(),
+            Purpose::Messages => {
+                let report = check.measure(Measure::Messages).expect("a measurement");
+                assert!(report.is_whole, "{report:?}");
+                let value = |extreme: Option<Extreme>| match extreme.map(|it| it.value) {
+                    Some(Value::Exactly(messages)) => u64::from(messages),
+                    other => panic!("{other:?}"),
+                };
+                return Outcome::Extremes(value(report.minimum), value(report.maximum));
+            }
+        }
+        Outcome::Report(Box::new(check.run()))
+    }
+}

@@ -1,0 +1,96 @@
+//! The Byzantine generals: every behaviour of the liars, compared with the independent model of
+//! `tests/independent/generals.rs`.
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::byzantine::OralMessages;
+use tenure_algorithms::byzantine::oral_messages::{Config, Switch};
+use tenure_check::{GeneralsConfig, Judgement, Limits, Report, check_generals};
+
+use crate::independent::searches::generals::{Rule, Verdicts, messages, verdicts};
+
+fn check(size: u32, liars: u32, variant: Option<Switch>) -> Report {
+    let variants = variant.into_iter().fold(Variants::none(), Variants::with);
+    let config = GeneralsConfig::new("byzantine-generals", size, liars);
+    check_generals::<OralMessages>(&config, &Config { liars, variants })
+}
+
+fn judged(report: &Report) -> Verdicts {
+    let holds = |property| report.of(property) == Judgement::Holds;
+    Verdicts { agreement: holds("agreement"), validity: holds("validity") }
+}
+
+#[test]
+fn judgements_agree_with_the_independent_model() {
+    for (size, liars) in [(3, 0), (3, 1), (4, 0), (4, 1), (5, 1)] {
+        let theirs = verdicts(size as usize, liars as usize, Rule::Majority);
+        assert_eq!(judged(&check(size, liars, None)), theirs, "{size} generals, {liars} liars");
+    }
+    for (variant, rule) in
+        [(Switch::ObeysDirectly, Rule::Direct), (Switch::LeavesItselfOut, Rule::Reports)]
+    {
+        let ours = judged(&check(4, 1, Some(variant)));
+        assert_eq!(ours, verdicts(4, 1, rule), "{variant:?}");
+        // Negative control: the right rule has other verdicts.
+        assert_ne!(ours, judged(&check(4, 1, None)), "{variant:?}");
+    }
+}
+
+#[test]
+fn more_than_three_generals_for_each_liar_are_needed() {
+    let both = Verdicts { agreement: true, validity: true };
+    // By sets of outcomes: two liars send too many combinations to enumerate them.
+    let by_sets = |n, m| verdicts(n, m, Rule::Majority) == both;
+    assert_eq!([3, 4].map(|n| by_sets(n, 1)), [false, true]);
+    assert_eq!([5, 6, 7].map(|n| by_sets(n, 2)), [false, false, true]);
+}
+
+#[test]
+fn one_lie_of_three_generals_misleads_the_loyal_lieutenant() {
+    let report = check(3, 1, None);
+    let found = report.counterexample("validity").expect("IC2 is violated");
+    assert_eq!(
+        found.steps(),
+        [
+            "P1 proposes 1",
+            "P2 receives attack from P1",
+            "P3 receives attack from P1",
+            "P3 receives false-retreat from P2",
+            "P2 receives attack from P3",
+        ]
+    );
+    assert_eq!(
+        found.explanation,
+        "IC2, the loyal commander orders attack (1): P3 obeys retreat (0) after one lie of P2"
+    );
+    let drawn = found.diagram();
+    assert!(drawn.contains("false-retreat") && drawn.contains("is a liar"), "{drawn}");
+}
+
+#[test]
+fn lying_commander_divides_lieutenants_that_obey_directly() {
+    let report = check(4, 1, Some(Switch::ObeysDirectly));
+    let found = report.counterexample("agreement").expect("IC1 is violated");
+    assert_eq!(found.steps()[..2], ["P1 proposes 0", "P1 proposes 1"], "it orders both");
+    let expected = "IC1: P4 obeys attack (1), P2 obeys retreat (0), P3 obeys attack (1) after one \
+                    lie of P1";
+    assert_eq!(found.explanation, expected);
+}
+
+#[test]
+fn runs_have_as_many_messages_as_the_card_states() {
+    for (size, liars) in [(3, 0), (3, 1), (4, 1), (5, 1), (7, 2), (10, 3)] {
+        let card = OralMessages::card(size, liars);
+        assert_eq!(card.count, messages(size.into(), liars.into()), "{size}, {liars}");
+    }
+    // A run has one step for each message, and one for the order.
+    assert_eq!(u64::from(check(4, 1, None).depth), OralMessages::card(4, 1).count + 1);
+}
+
+#[test]
+fn searches_stop_at_their_limits() {
+    let mut config = GeneralsConfig::new("byzantine-generals", 4, 1);
+    config.limits = Limits { states: Some(20), ..config.limits };
+    let right = Config { liars: 1, variants: Variants::none() };
+    let report = check_generals::<OralMessages>(&config, &right);
+    assert_eq!(report.of("agreement"), Judgement::Incomplete);
+}

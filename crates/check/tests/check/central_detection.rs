@@ -1,0 +1,68 @@
+//! Central deadlock detection: every schedule of two and three processes, compared with the
+//! independent model of `tests/independent`, and the protocols that find phantom deadlocks.
+
+use tenure_check::Judgement;
+use tenure_core::{Order, Property};
+
+use crate::agreement_case::AgreementCase;
+use crate::independent::searches::central_detection::sites;
+use crate::independent::searches::search::Delivery::Fifo;
+use crate::independent::searches::search::{count, extremes};
+
+fn case<'a>(times: &'a [u32], variants: &'a [&'a str]) -> AgreementCase<'a> {
+    AgreementCase { name: "central-detection", times, variants, order: Order::Fifo, duplicates: 0 }
+}
+
+/// Compares states and steps with the model.
+fn compare(rounds: &[u32]) {
+    assert_eq!(case(rounds, &[]).states(), count(sites(rounds), Fifo), "{rounds:?}");
+}
+
+#[test]
+fn states_match_independent_model() {
+    compare(&[1, 1]);
+    compare(&[2, 1]);
+    compare(&[1, 0, 1]);
+}
+
+/// Takes some seconds: `cargo test -p tenure-check --test check -- --ignored two_of_three`.
+#[test]
+#[ignore = "takes some seconds"]
+fn states_of_two_of_three_match_independent_model() {
+    compare(&[1, 1, 0]);
+    compare(&[2, 2]);
+}
+
+#[test]
+fn message_extremes_match_independent_model() {
+    for rounds in [&[1, 1][..], &[2, 1]] {
+        assert_eq!(case(rounds, &[]).messages(), extremes(sites(rounds), Fifo), "{rounds:?}");
+    }
+}
+
+#[test]
+fn numbered_tables_show_no_phantom() {
+    for variants in [&[][..], &["double-collection"]] {
+        case(&[2, 1], variants).judged().assert_holds();
+    }
+    case(&[1, 1, 0], &[]).judged().assert_holds();
+}
+
+/// The lengths are those of the shortest runs, which `tenure check` draws.
+#[test]
+fn late_reports_show_a_phantom() {
+    let reports = case(&[1, 1, 0], &["reports"]);
+    assert_eq!(reports.steps_to_violation(Property::NoPhantom), 17);
+}
+
+#[test]
+fn deadlock_persists_without_detection() {
+    let report = case(&[1, 1], &["no-detection"]).judged();
+    assert_eq!(report.of("progress"), Judgement::Violated, "{report}");
+    assert_eq!(report.of("no-phantom"), Judgement::Holds, "{report}");
+}
+
+#[test]
+fn duplicates_are_harmless() {
+    AgreementCase { duplicates: 1, ..case(&[1, 1], &[]) }.judged().assert_holds();
+}

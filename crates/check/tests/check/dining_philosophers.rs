@@ -1,0 +1,135 @@
+//! Dining philosophers: every schedule on small graphs, the least and greatest numbers of messages,
+//! and mistakes. They are compared with the independent model of `tests/independent`.
+
+use std::sync::Arc;
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::mutex::dining_philosophers::{Config, Switch};
+use tenure_algorithms::mutex::{DiningPhilosophers, dining_philosophers};
+use tenure_check::{Entries, Judgement, Measure, Report, Value};
+use tenure_core::monitors::{LocalMutualExclusion, MutualExclusion};
+use tenure_core::{Graph, ProcessId};
+
+use crate::by_service::{ServiceCheck, with};
+use crate::independent::searches::dining;
+use crate::independent::searches::graphs::{self, classes, connected};
+use crate::independent::searches::search::Delivery::Unordered;
+use crate::independent::searches::search::{count, extremes};
+
+pub(crate) fn graph(lists: &graphs::Graph) -> Graph {
+    let of = |(one, others): (usize, &Vec<usize>)| {
+        let larger: Vec<usize> = others.iter().copied().filter(|it| *it > one).collect();
+        larger.into_iter().map(move |other| (ProcessId::at(one), ProcessId::at(other), 1))
+    };
+    Graph::new(lists.len() as u32, lists.iter().enumerate().flat_map(of)).expect("a graph")
+}
+
+/// Returns a check of the philosophers on a graph, whose users enter this often.
+fn check(lists: &graphs::Graph, entries: &[u32]) -> ServiceCheck<DiningPhilosophers> {
+    let entries: Vec<Entries> = entries.iter().copied().map(Entries::AtMost).collect();
+    with::<DiningPhilosophers>(lists.len() as u32, Config::of(graph(lists))).entries(entries)
+}
+
+/// Returns the least and the greatest number of messages.
+fn messages(lists: &graphs::Graph, entries: &[u32]) -> (u64, u64) {
+    let report = check(lists, entries).measure(Measure::Messages).expect("a measurement");
+    assert!(report.is_whole, "{report:?}");
+    let value = |extreme: Option<tenure_check::Extreme>| match extreme.map(|it| it.value) {
+        Some(Value::Exactly(messages)) => u64::from(messages),
+        other => panic!("{other:?}"),
+    };
+    (value(report.minimum), value(report.maximum))
+}
+
+/// Checks the promises in every schedule, and compares states, steps and messages with the model.
+fn compare(lists: &graphs::Graph, entries: &[u32]) -> (u64, u64) {
+    let context = format!("{lists:?}, entries {entries:?}");
+    let local = LocalMutualExclusion::of(Arc::new(graph(lists)));
+    let report = check(lists, entries).always(local).starvation_free().run();
+    report.assert_holds();
+    let sites = dining::sites(lists, entries);
+    let states = (report.states, report.transitions);
+    assert_eq!(states, count(sites.clone(), Unordered), "{context}");
+    let found = messages(lists, entries);
+    assert_eq!(found, extremes(sites, Unordered), "{context}");
+    found
+}
+
+/// Returns the upper bound: twice the degree for each entry.
+fn most(lists: &graphs::Graph, entries: &[u32]) -> u64 {
+    let each = lists.iter().zip(entries);
+    each.map(|(neighbours, times)| 2 * neighbours.len() as u64 * u64::from(*times)).sum()
+}
+
+#[test]
+fn matches_independent_model() {
+    let two_each = connected(2).into_iter().map(|graph| (graph, vec![2; 2]));
+    let one_each = [connected(2), connected(3)].concat().into_iter();
+    let one_each = one_each.map(|graph| (vec![1; graph.len()], graph)).map(|(it, of)| (of, it));
+    for (graph, entries) in two_each.chain(one_each) {
+        let (least, greatest) = compare(&graph, &entries);
+        assert!(least <= greatest && greatest <= most(&graph, &entries), "{graph:?}");
+    }
+}
+
+/// All 28 classes of graphs of two to five vertices and of one vertex alone, with the first and the
+/// last process hungry: of each pair of neighbours only these compete.
+#[test]
+fn two_hungry_match_independent_model_on_all_graphs_up_to_five() {
+    for graph in (1..=5).flat_map(classes) {
+        let mut entries = vec![0; graph.len()];
+        entries[0] = 1;
+        entries[graph.len() - 1] = 1;
+        let (_, greatest) = compare(&graph, &entries);
+        assert!(greatest <= most(&graph, &entries), "{graph:?}");
+    }
+}
+
+/// Takes some seconds: `cargo test -p tenure-check --test check -- --ignored all_hungry`.
+#[test]
+#[ignore = "takes some seconds"]
+fn all_hungry_match_independent_model_on_all_graphs_of_four() {
+    for graph in classes(4) {
+        let (_, greatest) = compare(&graph, &[1; 4]);
+        assert!(greatest <= most(&graph, &[1; 4]), "{graph:?}");
+    }
+}
+
+#[test]
+fn processes_at_a_distance_are_inside_together() {
+    let line = vec![vec![1], vec![0, 2], vec![1]];
+    let report = check(&line, &[1, 0, 1]).always(MutualExclusion::new()).run();
+    assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "{report}");
+    // On a triangle all are neighbours.
+    let triangle = vec![vec![1, 2], vec![0, 2], vec![0, 1]];
+    check(&triangle, &[1; 3]).always(MutualExclusion::new()).run().assert_holds();
+}
+
+/// Explores a ring with one mistake.
+fn mistaken(size: u32, switch: Switch) -> Report {
+    let ring = Graph::ring(size);
+    let local = LocalMutualExclusion::of(Arc::new(ring.clone()));
+    let variants = Variants::none().with(switch);
+    let config = dining_philosophers::Config { variants, ..Config::of(ring) };
+    let check = with::<DiningPhilosophers>(size, config).always(local);
+    check.deadlock_free().starvation_free().run()
+}
+
+#[test]
+fn detects_mistakes() {
+    let (unsafe_, stuck, starved) =
+        ("local-mutual-exclusion", "deadlock-freedom", "starvation-freedom");
+    for (switch, size, property) in [
+        (Switch::CyclicStart, 3, stuck),
+        (Switch::KeepsDirty, 3, stuck),
+        (Switch::YieldsClean, 3, starved),
+        (Switch::StaysClean, 2, starved),
+        (Switch::YieldsInside, 2, unsafe_),
+        (Switch::DropsRequest, 2, starved),
+    ] {
+        let report = mistaken(size, switch);
+        assert_eq!(report.of(property), Judgement::Violated, "{switch:?}: {report}");
+        let is_safe = report.of(unsafe_) == Judgement::Holds;
+        assert_eq!(is_safe, property != unsafe_, "{switch:?}: {report}");
+    }
+}

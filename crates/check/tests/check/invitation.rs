@@ -1,0 +1,105 @@
+//! The invitation election: groups that exist side by side and merge, in every schedule. The states
+//! are compared with the independent model of `tests/independent`.
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::election::Invitation;
+use tenure_algorithms::election::invitation::{Config, Switch};
+use tenure_check::{Judgement, Report};
+use tenure_core::monitors::{Agreement, FreshTerms, OneLeader, OneLeaderPerGroup, Scope};
+use tenure_core::{ProcessId, TICKS_PER_UNIT};
+
+use crate::by_service::{ServiceCheck, with};
+use crate::independent::searches::invitation::sites;
+use crate::independent::searches::search::Delivery::{Fifo, Unordered};
+use crate::independent::searches::search::{Delivery, count_within};
+
+fn invitation(size: u32, mistakes: &[Switch]) -> ServiceCheck<Invitation> {
+    let variants = mistakes.iter().fold(Variants::none(), |all, switch| all.with(*switch));
+    let config = Config { variants, ..Config::plain(size, TICKS_PER_UNIT) };
+    with::<Invitation>(size, config).detecting()
+}
+
+/// Adds the properties that the card promises.
+fn promised(check: ServiceCheck<Invitation>) -> ServiceCheck<Invitation> {
+    let check = check.always_and_at_end(Agreement::new()).progress();
+    check.always_and_at_end(OneLeaderPerGroup::new()).always(FreshTerms::new())
+}
+
+/// Returns a check of two processes, of which the first starts.
+fn two(mistakes: &[Switch]) -> ServiceCheck<Invitation> {
+    promised(invitation(2, mistakes).initiators([ProcessId(0)]).in_flight(1))
+}
+
+fn violates(report: &Report, property: &str) {
+    assert_eq!(report.of(property), Judgement::Violated, "{property}: {report}");
+}
+
+/// A scope: the size of the group, the number of processes that start, the highest number of a
+/// group, the maximum of messages on a link, and the order of delivery.
+type Case = (u32, usize, u64, usize, Delivery);
+
+/// Compares the states and the steps of the checker with the independent model.
+fn compare((size, starters, most, in_flight, order): Case) {
+    let starters: Vec<usize> = (0..starters).collect();
+    let check = invitation(size, &[]).in_flight(in_flight).term_max(most).progress();
+    let check = check.initiators(starters.iter().copied().map(ProcessId::at));
+    let check = check.configure(|config| config.model.single_election = true);
+    let report = if order == Fifo { check.fifo() } else { check }.run();
+    let theirs = count_within(sites(size as usize, &starters, most), order, in_flight);
+    let case = format!("{size}, numbers up to {most}, {in_flight} on a link, {order:?}");
+    assert_eq!((report.states, report.transitions), theirs, "{case}");
+}
+
+#[test]
+fn matches_independent_state_counts() {
+    for case in [(2, 2, 2, 2, Unordered), (2, 1, 2, 2, Fifo), (3, 1, 1, 1, Unordered)] {
+        compare(case);
+    }
+}
+
+#[test]
+#[ignore = "takes a minute: cargo test -p tenure-check --test check -- --ignored invitation"]
+fn larger_scopes_match_independent_state_counts() {
+    for case in [(2, 2, 3, 2, Unordered), (2, 1, 3, 3, Fifo), (3, 1, 2, 1, Unordered)] {
+        compare(case);
+    }
+}
+
+#[test]
+fn groups_merge_in_every_schedule() {
+    two(&[]).in_flight(2).term_max(3).run().assert_holds();
+    two(&[]).in_flight(2).term_max(2).losing(1).run().assert_holds();
+    two(&[]).in_flight(2).term_max(2).duplicating(1).run().assert_holds();
+}
+
+#[test]
+fn restarted_leader_is_found_in_every_schedule() {
+    two(&[]).term_max(3).crashing(1).recovering(1).run().assert_holds();
+}
+
+/// A wrong suspicion parts the group, and it merges again.
+#[test]
+fn wrong_suspicion_does_no_harm() {
+    two(&[]).term_max(3).suspecting_falsely(1).run().assert_holds();
+}
+
+/// Each side has a leader, for ever: no agreement, but one leader per group.
+#[test]
+fn sides_of_a_partition_have_one_leader_each() {
+    let check = || invitation(2, &[]).initiators([ProcessId(0)]).in_flight(2).term_max(2);
+    let cut = || check().partitioning([ProcessId(0)]);
+    cut().always_and_at_end(OneLeaderPerGroup::new()).run().assert_holds();
+    violates(&cut().always_and_at_end(Agreement::new()).run(), "agreement");
+    // Two leaders at the same time are normal: each process first leads a group of its own.
+    violates(&check().always(OneLeader::new(Scope::Overall)).run(), "one-leader-at-a-time");
+}
+
+#[test]
+fn each_mistake_is_found() {
+    violates(&two(&[Switch::NoMerge]).term_max(2).run(), "agreement");
+    violates(&two(&[Switch::FollowsEarly]).term_max(2).run(), "one-leader-per-group");
+    violates(&two(&[Switch::AnyInvitation]).term_max(2).run(), "agreement");
+    let restarted = |mistake| two(&[mistake]).term_max(3).crashing(1).recovering(1).run();
+    violates(&restarted(Switch::ForgottenNumber), "fresh-terms");
+    violates(&restarted(Switch::StaysBehind), "agreement");
+}

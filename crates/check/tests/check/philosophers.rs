@@ -1,0 +1,188 @@
+//! Drinking philosophers and group mutual exclusion: every schedule of small groups, the least and
+//! greatest numbers of messages, and mistakes. They are compared with the independent models of
+//! `tests/independent`.
+
+use std::sync::Arc;
+
+use tenure_algorithms::catalogue::{self, Parameters, Visitor};
+use tenure_check::{Check, Entries, Judgement, Measure, MeasureReport, Report, Value};
+use tenure_core::monitors::AgreementMonitor;
+use tenure_core::{Agreement, Algorithm, Election, Graph, Mutex, Property};
+
+use crate::dining_philosophers::graph;
+use crate::independent::searches;
+use crate::independent::searches::graphs::{self, classes, connected};
+use crate::independent::searches::search::Delivery::{self, Fifo, Unordered};
+use crate::independent::searches::search::{Process, count, extremes};
+
+const DRINKING: &str = "drinking-philosophers";
+const CONGENIAL: &str = "congenial-philosophers";
+
+/// An algorithm whose users request this many sessions.
+#[derive(Clone, Debug)]
+struct Case<'a> {
+    name: &'static str,
+    sessions: &'a [u32],
+    /// Graph of the conflicts; `None` for a ring.
+    graph: Option<Graph>,
+    variant: Option<&'static str>,
+    duplicates: u32,
+    order: Delivery,
+}
+
+/// Result of an exploration.
+enum Outcome {
+    Checked(Box<Report>),
+    Measured(Box<MeasureReport>),
+}
+
+impl<'a> Case<'a> {
+    fn new(name: &'static str, sessions: &'a [u32]) -> Self {
+        Case { name, sessions, graph: None, variant: None, duplicates: 0, order: Unordered }
+    }
+
+    fn explore(&self, measures: bool) -> Outcome {
+        let parameters = Parameters {
+            graph: self.graph.clone().map(Arc::new),
+            variants: self.variant.iter().map(ToString::to_string).collect(),
+            ..Parameters::plain(self.sessions.len() as u32)
+        };
+        let explored = catalogue::visit(self.name, &parameters, Explore { case: self, measures });
+        explored.unwrap_or_else(|error| panic!("{self:?}: {error}"))
+    }
+
+    /// Checks the promises of the card in every schedule.
+    fn report(&self) -> Report {
+        match self.explore(false) {
+            Outcome::Checked(report) => *report,
+            Outcome::Measured(_) => unreachable!("no measurement was requested"),
+        }
+    }
+
+    /// Returns the least and the greatest number of messages.
+    fn messages(&self) -> (u64, u64) {
+        let Outcome::Measured(report) = self.explore(true) else {
+            unreachable!("a measurement was requested")
+        };
+        assert!(report.is_whole, "{report:?}");
+        let value = |extreme: Option<tenure_check::Extreme>| match extreme.map(|it| it.value) {
+            Some(Value::Exactly(messages)) => u64::from(messages),
+            other => panic!("{other:?}"),
+        };
+        (value(report.minimum), value(report.maximum))
+    }
+
+    /// Checks the promises, and compares states and steps with the model.
+    fn compare_states<S: Process>(&self, sites: Vec<S>) {
+        let report = self.report();
+        report.assert_holds();
+        let states = (report.states, report.transitions);
+        assert_eq!(states, count(sites, self.order), "{self:?}");
+    }
+
+    /// Compares the extreme numbers of messages with the model, and returns them.
+    fn compare_messages<S: Process>(&self, sites: Vec<S>) -> (u64, u64) {
+        let found = self.messages();
+        assert_eq!(found, extremes(sites, self.order), "{self:?}");
+        found
+    }
+}
+
+struct Explore<'a> {
+    case: &'a Case<'a>,
+    measures: bool,
+}
+
+impl Visitor for Explore<'_> {
+    type Output = Outcome;
+
+    fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Outcome {
+        unreachable!("there are no locks among these algorithms")
+    }
+
+    fn election<P: Election + Algorithm>(self, _: P::Config) -> Outcome {
+        unreachable!("there are no elections among these algorithms")
+    }
+
+    fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Outcome {
+        let size = self.case.sessions.len() as u32;
+        let service = P::card(&config, size).service;
+        let entries: Vec<Entries> =
+            self.case.sessions.iter().copied().map(Entries::AtMost).collect();
+        let check = Check::<P>::with(size, config).entries(entries);
+        let check = check.duplicating(self.case.duplicates);
+        let check = check.configure(|config| config.service = service);
+        let check = if self.case.order == Fifo { check.fifo() } else { check };
+        if self.measures {
+            let report = check.measure(Measure::Messages).expect("a measurement");
+            return Outcome::Measured(Box::new(report));
+        }
+        let monitor = AgreementMonitor::of(service, Property::SessionExclusion, size, &[]);
+        let check = check.always(monitor.expect("the service has it"));
+        Outcome::Checked(Box::new(check.progress().run()))
+    }
+}
+
+/// Links that reorder: while a fork is in transit, a bottle can go to and fro any number of times.
+/// So the messages are compared on FIFO links.
+fn compare_drinking(lists: &graphs::Graph, sessions: &[u32]) {
+    let sites = || searches::drinking::sites(lists, sessions);
+    let unordered = Case { graph: Some(graph(lists)), ..Case::new(DRINKING, sessions) };
+    unordered.compare_states(sites());
+    let fifo = Case { order: Fifo, ..unordered };
+    fifo.compare_states(sites());
+    let (_, greatest) = fifo.compare_messages(sites());
+    let each = lists.iter().zip(sessions);
+    let most: u64 = each.map(|(peers, times)| 4 * peers.len() as u64 * u64::from(*times)).sum();
+    assert!(greatest <= most, "{fifo:?}: {greatest}");
+}
+
+#[test]
+fn drinking_matches_independent_model() {
+    compare_drinking(&connected(2)[0], &[2, 2]);
+    for graph in classes(3) {
+        compare_drinking(&graph, &[1, 1, 1]);
+    }
+    for graph in classes(4) {
+        compare_drinking(&graph, &[1, 0, 0, 1]);
+    }
+}
+
+#[test]
+fn congenial_matches_independent_model_and_costs_2n_minus_2() {
+    for sessions in [&[1, 1][..], &[2, 2], &[1, 1, 1], &[1, 0, 1, 0]] {
+        let sites = || searches::congenial::sites(sessions);
+        let case = Case::new(CONGENIAL, sessions);
+        case.compare_states(sites());
+        let times = u64::from(sessions.iter().sum::<u32>());
+        let cost = 2 * times * (sessions.len() as u64 - 1);
+        assert_eq!(case.compare_messages(sites()), (cost, cost), "{case:?}");
+    }
+}
+
+#[test]
+fn congenial_tolerates_duplicates() {
+    let case = Case { duplicates: 2, ..Case::new(CONGENIAL, &[2, 1]) };
+    case.report().assert_holds();
+}
+
+/// Each mistake violates its property, and the plain algorithm holds in the same scope.
+#[test]
+fn detects_mistakes() {
+    let (unsafe_, stuck) = ("session-exclusion", "progress");
+    for (name, variant, sessions, property) in [
+        (DRINKING, "keeps-needed", &[1, 2, 1][..], stuck),
+        (DRINKING, "yields-needed", &[1, 1, 1], stuck),
+        (DRINKING, "yields-inside", &[1, 1], unsafe_),
+        (DRINKING, "drops-request", &[1, 1], stuck),
+        (CONGENIAL, "replies-inside", &[1, 1], unsafe_),
+        (CONGENIAL, "no-priority", &[1, 1], unsafe_),
+        (CONGENIAL, "frozen-clock", &[1, 1], unsafe_),
+        (CONGENIAL, "drops-deferred", &[1, 1, 1], stuck),
+    ] {
+        let report = Case { variant: Some(variant), ..Case::new(name, sessions) }.report();
+        assert_eq!(report.of(property), Judgement::Violated, "{name} {variant}: {report}");
+    }
+    let plain = Case { variant: Some("one-at-a-time"), ..Case::new(CONGENIAL, &[1, 1, 1]) };
+    plain.report().assert_holds();
+}

@@ -1,0 +1,164 @@
+//! LeLann and Peterson, compared with the independent models of `tests/independent`: states, steps,
+//! and the least and greatest numbers of messages, on all rings of up to five processes.
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::catalogue::Member;
+use tenure_algorithms::election::{
+    DolevKlaweRodeh, LeLann, Peterson, dolev_klawe_rodeh, lelann, peterson,
+};
+use tenure_check::{Check, Checkable, Judgement, Measure, Value};
+use tenure_core::monitors::{Agreement, Validity};
+use tenure_core::{Algorithm, ProcessId};
+
+use crate::by_service::{ServiceCheck, with};
+use crate::elections::ranks;
+use crate::independent::searches::graphs::permutations;
+use crate::independent::searches::search::Delivery::Fifo;
+use crate::independent::searches::search::{Process, count, count_with_ends, extremes};
+use crate::independent::searches::{lelann as lists, peterson as loops};
+
+/// Returns all rings of `size` processes, as ranks in ring order.
+fn rings(size: usize) -> Vec<Vec<u32>> {
+    let rank = |place: &usize| u32::try_from(*place + 1).expect("a small ring");
+    permutations(size).iter().map(|ring| ring.iter().map(rank).collect()).collect()
+}
+
+/// Returns a check in which the users of `initiators` start one election each.
+fn started<P: Member<All: Checkable>>(
+    ids: &[u32],
+    initiators: &[usize],
+    config: P::Config,
+) -> ServiceCheck<P> {
+    let initiators = initiators.iter().copied().map(ProcessId::at);
+    let size = u32::try_from(ids.len()).expect("a small ring");
+    let check = with::<P>(size, config).fifo().in_flight(16).initiators(initiators);
+    check.configure(|config| config.model.single_election = true).progress()
+}
+
+/// Returns the least and the greatest number of messages over all schedules.
+fn messages<P: Algorithm + Checkable>(check: Check<P>) -> (u64, u64) {
+    let report = check.measure(Measure::Messages).expect("a measurement");
+    assert!(report.is_whole, "{report}");
+    let value = |extreme: Option<tenure_check::Extreme>| match extreme.map(|it| it.value) {
+        Some(Value::Exactly(messages)) => u64::from(messages),
+        other => panic!("{other:?}"),
+    };
+    (value(report.minimum), value(report.maximum))
+}
+
+/// Compares one ring, with its states unless it is large. Returns the number of messages, which is
+/// the same in all schedules.
+fn compare<P: Member<All: Checkable + Algorithm>, S: Process>(
+    ids: &[u32],
+    initiators: &[usize],
+    config: &P::Config,
+    sites: &[S],
+) -> u64 {
+    let check = || started::<P>(ids, initiators, config.clone());
+    if ids.len() < 4 {
+        let report = check().run();
+        report.assert_holds();
+        assert_eq!((report.states, report.transitions), count(sites.to_vec(), Fifo), "{ids:?}");
+    }
+    let (least, greatest) = messages(check());
+    assert_eq!((least, greatest), extremes(sites.to_vec(), Fifo), "{ids:?}");
+    assert_eq!(least, greatest, "{ids:?}");
+    least
+}
+
+/// All users start on rings of two and three, and one on rings of four and five.
+fn initiators(size: usize) -> Vec<usize> {
+    (0..if size < 4 { size } else { 1 }).collect()
+}
+
+#[test]
+fn lelann_matches_independent_model() {
+    for size in 2..=5 {
+        for ids in rings(size) {
+            let starters = initiators(size);
+            let config = lelann::Config::of(ranks(&ids), Variants::none());
+            let sites = lists::sites(&ids, &starters);
+            let found = compare::<LeLann, _>(&ids, &starters, &config, &sites);
+            assert_eq!(found, (size * size) as u64, "{ids:?}");
+        }
+    }
+}
+
+#[test]
+fn every_process_lists_all_in_the_model() {
+    let all = vec![1, 2, 3];
+    for ids in rings(3) {
+        count_with_ends(lists::sites(&ids, &[0, 1, 2]), Fifo, |sites| {
+            assert!(sites.iter().all(|site| site.decided().as_ref() == Some(&all)), "{ids:?}");
+        });
+    }
+}
+
+/// The least and the greatest number of messages on rings of 2 to 5 processes.
+const PETERSON: [(u64, u64); 4] = [(7, 7), (11, 11), (15, 20), (19, 26)];
+
+#[test]
+fn peterson_matches_independent_model() {
+    for (size, expected) in (2..=5).zip(PETERSON) {
+        let mut found = Vec::new();
+        for ids in rings(size) {
+            let starters = initiators(size);
+            let config = peterson::Config::of(ranks(&ids), Variants::none());
+            let sites = loops::sites(&ids, &starters);
+            found.push(compare::<Peterson, _>(&ids, &starters, &config, &sites));
+        }
+        let extremes = (*found.iter().min().unwrap(), *found.iter().max().unwrap());
+        assert_eq!(extremes, expected, "rings of {size}");
+    }
+}
+
+#[test]
+fn peterson_needs_fewer_messages_than_its_twin() {
+    for ids in [2, 3, 4].into_iter().flat_map(rings) {
+        let config = peterson::Config::of(ranks(&ids), Variants::none());
+        let ours = messages(started::<Peterson>(&ids, &[0], config));
+        let config = dolev_klawe_rodeh::Config::of(ranks(&ids));
+        let twin = messages(started::<DolevKlaweRodeh>(&ids, &[0], config));
+        assert!(ours < twin, "{ids:?}: {ours:?} and {twin:?}");
+    }
+}
+
+/// Judges whether the largest rank leads, and whether the smallest does.
+fn choices(ids: &[u32], variants: Variants<lelann::Switch>) -> [Judgement; 2] {
+    let check = || {
+        let config = lelann::Config::of(ranks(ids), variants);
+        with::<LeLann>(3, config).fifo().always_and_at_end(Agreement::new()).progress()
+    };
+    let validity = || Validity::new(ranks(ids).to_vec());
+    let largest = check().always_and_at_end(validity()).run();
+    let smallest = check().always_and_at_end(validity().of_smallest(true)).run();
+    [largest.of("validity"), smallest.of("smallest-leads")]
+}
+
+#[test]
+fn lelann_elects_largest_or_smallest_in_every_schedule() {
+    let smallest = Variants::none().with(lelann::Switch::Smallest);
+    for ids in rings(3) {
+        let [holds, violated] = [Judgement::Holds, Judgement::Violated];
+        assert_eq!(choices(&ids, Variants::none()), [holds, violated], "{ids:?}");
+        assert_eq!(choices(&ids, smallest), [violated, holds], "{ids:?}");
+    }
+}
+
+#[test]
+fn peterson_elects_largest_with_a_duplicate() {
+    for ids in rings(3) {
+        let config = peterson::Config::of(ranks(&ids), Variants::none());
+        let check = with::<Peterson>(3, config).fifo().duplicating(1).initiators([ProcessId(0)]);
+        let check = check.always_and_at_end(Agreement::new()).progress();
+        check.always_and_at_end(Validity::new(ranks(&ids).to_vec())).run().assert_holds();
+    }
+}
+
+#[test]
+fn peterson_with_strict_comparison_waits_forever() {
+    let variants = Variants::none().with(peterson::Switch::Strict);
+    let config = peterson::Config::of(ranks(&[1, 2, 3]), variants);
+    let report = started::<Peterson>(&[1, 2, 3], &[0], config).run();
+    assert_eq!(report.of("progress"), Judgement::Violated, "{report}");
+}

@@ -1,0 +1,213 @@
+//! Locks in shared memory: every interleaving, compared with the independent model of
+//! `tests/independent/shared_memory.rs`, and the shortest run to each mistake.
+
+use tenure_algorithms::shared_memory::{
+    Bakery, PetersonLock, TestAndSet, bakery, peterson_lock, test_and_set,
+};
+use tenure_algorithms::{Switch, Variants};
+use tenure_check::{
+    Entries, Fairness, Judgement, Limits, Report, SharedMemoryConfig, ViolationKind,
+    check_shared_memory,
+};
+use tenure_core::Property;
+use tenure_core::shared_memory::SharedMemoryLock;
+
+use crate::independent::searches::shared_memory::{Findings, MOST, Program, Ties, findings};
+
+const ALL: [Property; 5] = [
+    Property::MutualExclusion,
+    Property::DeadlockFreedom,
+    Property::StarvationFreedom,
+    Property::Order,
+    Property::Bypass(Some(1)),
+];
+
+/// Highest ticket in these tests.
+const TICKETS: u32 = 3;
+
+const PETERSON: Program = Program::Peterson { turn_first: false, turn: true, flag: true };
+const BAKERY: Program =
+    Program::Bakery { choosing: true, ties: Ties::ByName, tickets: TICKETS as u8 };
+
+fn config(size: u32, properties: &[Property]) -> SharedMemoryConfig {
+    let mut config = SharedMemoryConfig::new("lock", size, properties.to_vec());
+    config.bound = Some(("number", TICKETS));
+    config
+}
+
+/// Checks all properties of a lock with one variant or none, and measures its bypass.
+fn check<L, S>(size: u32, variant: Option<S>) -> Report
+where
+    L: SharedMemoryLock<Config = Variants<S>>,
+    S: Switch,
+{
+    let properties = [&ALL[..], &[Property::Bypass(None)]].concat();
+    let variants = variant.into_iter().fold(Variants::none(), Variants::with);
+    check_shared_memory::<L>(&config(size, &properties), &variants)
+}
+
+/// Compares a report with the findings of the independent model.
+fn assert_agrees(report: &Report, program: Program) {
+    let theirs = findings(program, report.size as usize);
+    let collision = report.counterexample("mutual-exclusion").map(|found| found.length());
+    let is_violated = |property| report.of(property) == Judgement::Violated;
+    let bypass = report.bypass.as_ref().expect("it was measured").max;
+    let ours = Findings {
+        states: report.states,
+        transitions: report.transitions,
+        collision,
+        deadlock: is_violated("deadlock-freedom"),
+        starvation: is_violated("starvation-freedom"),
+        bypass: Some(bypass).filter(|most| *most <= MOST),
+    };
+    assert_eq!(ours, theirs, "{program:?}, {} processes", report.size);
+}
+
+#[test]
+fn right_locks_agree_with_the_independent_model() {
+    for size in 2..=3 {
+        assert_agrees(&check::<PetersonLock, _>(size, None), PETERSON);
+        let spinlock = Program::Spinlock { atomic: true };
+        assert_agrees(&check::<TestAndSet, _>(size, None), spinlock);
+    }
+    assert_agrees(&check::<Bakery, _>(2, None), BAKERY);
+}
+
+#[test]
+#[ignore = "takes some seconds: 9775 states, each pair of processes apart"]
+fn bakery_of_three_agrees_with_the_independent_model() {
+    assert_agrees(&check::<Bakery, _>(3, None), BAKERY);
+}
+
+#[test]
+fn wrong_locks_agree_with_the_independent_model() {
+    use bakery::Switch as B;
+    use peterson_lock::Switch as P;
+    let peterson = |turn_first, turn, flag| Program::Peterson { turn_first, turn, flag };
+    assert_agrees(&check::<PetersonLock, _>(2, Some(P::TurnFirst)), peterson(true, true, true));
+    assert_agrees(&check::<PetersonLock, _>(2, Some(P::NoTurn)), peterson(false, false, true));
+    assert_agrees(&check::<PetersonLock, _>(2, Some(P::NoQ)), peterson(false, true, false));
+    let bakery = |choosing, ties| Program::Bakery { choosing, ties, tickets: TICKETS as u8 };
+    assert_agrees(&check::<Bakery, _>(2, Some(B::NoChoosing)), bakery(false, Ties::ByName));
+    assert_agrees(&check::<Bakery, _>(2, Some(B::TiesEnter)), bakery(true, Ties::Enter));
+    assert_agrees(&check::<Bakery, _>(2, Some(B::TiesWait)), bakery(true, Ties::Wait));
+    let split = check::<TestAndSet, _>(2, Some(test_and_set::Switch::Split));
+    assert_agrees(&split, Program::Spinlock { atomic: false });
+    // Negative control: the model of another rule has other numbers.
+    assert_ne!(split.states, findings(Program::Spinlock { atomic: true }, 2).states);
+}
+
+#[test]
+fn promises_of_the_cards_hold() {
+    let report = check::<PetersonLock, _>(2, None);
+    report.assert_holds();
+    assert_eq!(report.bypass.expect("it was measured").max, 1);
+    check::<Bakery, _>(2, None).assert_holds();
+    let report = check::<TestAndSet, _>(2, None);
+    let verdicts = ALL.map(|property| report.of(property.name()));
+    use Judgement::{Holds, Violated};
+    assert_eq!(verdicts, [Holds, Holds, Violated, Violated, Violated]);
+}
+
+#[test]
+fn three_processes_bypass_each_other_without_bound_but_starve_none() {
+    let report = check::<PetersonLock, _>(3, None);
+    let verdicts = ALL.map(|property| report.of(property.name()));
+    use Judgement::{Holds, Violated};
+    assert_eq!(verdicts, [Holds, Holds, Holds, Violated, Violated]);
+    let bypass = report.bypass.expect("it was measured");
+    assert!(bypass.at_least && bypass.max == 16);
+}
+
+/// Returns the shortest counterexample to a property as text.
+fn story<L, S>(variant: Option<S>, property: &str) -> (ViolationKind, Vec<String>, Option<usize>)
+where
+    L: SharedMemoryLock<Config = Variants<S>>,
+    S: Switch,
+{
+    let report = check::<L, S>(2, variant);
+    let found = report.counterexample(property).unwrap_or_else(|| panic!("{property} holds"));
+    (found.kind, found.steps(), found.run.repeats_from)
+}
+
+#[test]
+fn shortest_run_with_turn_before_flag() {
+    let wrong = Some(peterson_lock::Switch::TurnFirst);
+    let (kind, steps, _) = story::<PetersonLock, _>(wrong, "mutual-exclusion");
+    assert_eq!(kind, ViolationKind::Step);
+    assert_eq!(
+        steps,
+        [
+            "P1 asks to enter",
+            "P1 writes TURN[1] := 1",
+            "P2 asks to enter",
+            "P2 writes TURN[1] := 2",
+            "P2 writes Q[2] := 1",
+            "P2 reads Q[1] = 0",
+            "P1 writes Q[1] := 1",
+            "P1 reads Q[2] = 1",
+            "P1 reads TURN[1] = 2",
+        ]
+    );
+}
+
+#[test]
+fn shortest_starvation_at_the_spinlock() {
+    let (kind, steps, repeats_from) =
+        story::<TestAndSet, test_and_set::Switch>(None, "starvation-freedom");
+    assert_eq!((kind, repeats_from), (ViolationKind::Starvation, Some(1)));
+    assert_eq!(steps[0], "P1 asks to enter");
+    let (asks, tests) = (&steps[1..3], "P1 tests and sets lock = 1".to_owned());
+    assert_eq!(asks, ["P2 asks to enter", "P2 tests and sets lock = 0"]);
+    assert!(steps.len() == 6 && steps.contains(&tests), "{steps:?}");
+}
+
+#[test]
+fn deadlock_differs_from_livelock() {
+    use peterson_lock::Switch;
+    let (kind, steps, _) = story::<PetersonLock, _>(Some(Switch::NoTurn), "deadlock-freedom");
+    assert_eq!(kind, ViolationKind::Deadlock, "{steps:?}");
+    let (kind, steps, _) = story::<PetersonLock, _>(Some(Switch::NoQ), "deadlock-freedom");
+    assert_eq!(kind, ViolationKind::Livelock, "P2 could release P1: {steps:?}");
+}
+
+#[test]
+fn counterexample_is_drawn_and_judged_as_a_trace() {
+    let report = check::<TestAndSet, _>(2, Some(test_and_set::Switch::Split));
+    let found = report.counterexample("mutual-exclusion").expect("both enter");
+    let drawn = found.diagram();
+    assert!(drawn.contains("lock = 0") && drawn.contains("lock := 1"), "{drawn}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("split.ndjson");
+    found.save(&path).expect("a trace");
+    let trace = std::fs::read_to_string(&path).expect("a trace");
+    let access = r#""kind":"memory","data":{"operation":"read","register":"lock","value":0}"#;
+    assert!(trace.contains(access), "{trace}");
+}
+
+#[test]
+fn finite_requests_cannot_starve_and_have_fewer_states() {
+    let mut once = config(2, &[Property::StarvationFreedom]);
+    once.entries = vec![Entries::AtMost(1); 2];
+    let report = check_shared_memory::<TestAndSet>(&once, &Variants::none());
+    report.assert_holds();
+    // Without fairness a run may stop while a process waits.
+    once.fairness = Fairness::None;
+    let report = check_shared_memory::<TestAndSet>(&once, &Variants::none());
+    assert_eq!(report.counterexample("starvation-freedom").map(|it| it.length()), Some(1));
+}
+
+#[test]
+fn bounds_and_limits_are_reported() {
+    let report = check::<Bakery, _>(2, None);
+    assert_eq!(report.bounds.ticket_max, Some(TICKETS.into()));
+    assert!(report.to_string().contains("holds within tickets up to 3"), "{report}");
+    // Two entries of one process need no ticket above 1, so the bound cuts nothing.
+    let mut alone = config(2, &ALL);
+    alone.entries = vec![Entries::AtMost(2), Entries::AtMost(0)];
+    assert_eq!(check_shared_memory::<Bakery>(&alone, &Variants::none()).bounds.ticket_max, None);
+    let mut short = config(2, &[Property::MutualExclusion]);
+    short.limits = Limits { states: Some(50), ..short.limits };
+    let report = check_shared_memory::<PetersonLock>(&short, &Variants::none());
+    assert_eq!(report.of("mutual-exclusion"), Judgement::Incomplete);
+}

@@ -1,0 +1,147 @@
+//! Swarm searches: they visit all states if the table has room, omit as many as they estimate if it
+//! has not, find the mistakes that an exhaustive search finds, and never report that a property
+//! holds.
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::election::{Bully, bully};
+use tenure_algorithms::mutex::{Maekawa, RicartAgrawala, maekawa, ricart_agrawala};
+use tenure_check::{Check, Judgement, Limit, Report, SwarmConfig, ViolationKind};
+use tenure_core::TICKS_PER_UNIT;
+use tenure_core::monitors::{Agreement, MutualExclusion};
+use tenure_core::quorum::Kind;
+
+use crate::by_service::{ServiceCheck, of, with};
+use crate::panics::PanicOnGreeting;
+use crate::textbook::{Mistake, Textbook};
+
+/// Returns a member with a table of this size.
+fn member(number: u64, bytes: u64) -> SwarmConfig {
+    SwarmConfig { bytes, ..SwarmConfig::of(number, 8) }
+}
+
+fn locks(size: u32) -> ServiceCheck<RicartAgrawala> {
+    of::<RicartAgrawala>(size).entries(2).always(MutualExclusion::new()).starvation_free()
+}
+
+#[test]
+fn member_with_enough_memory_visits_every_state_and_proves_nothing() {
+    let exhaustive = locks(2).run();
+    exhaustive.assert_holds();
+    for number in 1..=4 {
+        let report = locks(2).swarm(member(number, 1 << 20)).run();
+        assert_eq!(report.states, exhaustive.states, "member {number}");
+        assert_eq!(report.transitions, exhaustive.transitions);
+        assert_eq!(report.judgement(), Judgement::Incomplete, "{report}");
+        assert!(!report.holds() && report.counterexamples.is_empty());
+        let coverage = report.swarm.expect("a swarm search reports its coverage");
+        assert!(coverage.is_exhausted && coverage.explored_share() > Some(0.999), "{report}");
+        let text = report.to_string();
+        assert!(text.contains("no violation found in"), "{text}");
+        assert!(!text.contains("holds"), "{text}");
+    }
+}
+
+#[test]
+fn crashes_timers_and_synchronous_time_lead_to_the_same_states() {
+    let check = || {
+        let config = bully::Config::plain(2, TICKS_PER_UNIT);
+        with::<Bully>(2, config).synchronous(0..=1).crashing(1).detecting().term_max(2)
+    };
+    let exhaustive = check().always(Agreement::new()).run();
+    let report = check().always(Agreement::new()).swarm(member(3, 1 << 20)).run();
+    assert_eq!((report.states, report.transitions), (exhaustive.states, exhaustive.transitions));
+}
+
+/// A table that is too small omits states. The states behind an omitted state are missing, too, so
+/// the estimate is a lower bound, and the coverage an upper bound.
+#[test]
+fn estimated_omissions_are_a_lower_bound() {
+    let check = || of::<RicartAgrawala>(3).entries([2, 1, 1]).always(MutualExclusion::new());
+    let all = check().run().states as f64;
+    let mut explored = Vec::new();
+    for (number, states_per_byte) in [(1, 1.5), (2, 1.5), (3, 0.5)] {
+        let report = check().swarm(member(number, (all / states_per_byte) as u64)).run();
+        let coverage = report.swarm.expect("a swarm search reports its coverage");
+        let (missing, estimated) = (all - report.states as f64, coverage.expected_omissions);
+        assert!(missing > 1.0, "{missing} of {all} states are missing");
+        assert!(estimated < 1.3 * missing + 20.0, "{estimated} for {missing} of {all}");
+        assert!(estimated > missing / 8.0, "{estimated} for {missing} of {all}");
+        assert!(coverage.explored_share().is_some_and(|most| most < 1.0), "{report}");
+        explored.push(report.states);
+    }
+    assert_ne!(explored[0], explored[1], "different members omit different states");
+    assert!(explored[2] > explored[0], "a larger table omits fewer states");
+}
+
+/// Each mistake, found by an exhaustive search and by every member of a swarm.
+#[test]
+fn every_member_finds_mistakes_of_locks() {
+    let textbook = |mistake| {
+        let check = Check::<Textbook>::with(2, mistake).entries(2);
+        check.always(MutualExclusion::new()).starvation_free()
+    };
+    for mistake in [Mistake::NoTieBreakReply, Mistake::IdsAsStamps, Mistake::NoClockOnRequest] {
+        let shortest = textbook(mistake).run();
+        let shortest = shortest.counterexample("mutual-exclusion").expect("a mistake").length();
+        for number in 1..=8 {
+            let report = textbook(mistake).swarm(member(number, 1 << 18)).run();
+            let found = report.shortest().unwrap_or_else(|| panic!("{mistake:?} {report}"));
+            if found.property.name() == "mutual-exclusion" {
+                assert!(found.length() >= shortest, "{mistake:?} by {number}: {report}");
+                assert!(found.length() <= shortest + 4, "{mistake:?} by {number}: {report}");
+                assert_eq!(found.kind, ViolationKind::Step);
+            }
+        }
+    }
+    let check = |variants: &[ricart_agrawala::Switch]| {
+        let variants = variants.iter().fold(Variants::none(), |all, one| all.with(*one));
+        let check = with::<RicartAgrawala>(3, ricart_agrawala::Config { variants });
+        check.always(MutualExclusion::new())
+    };
+    let mistake = ricart_agrawala::Switch::ClockOnlyStrict;
+    for number in 1..=4 {
+        let report = check(&[mistake]).swarm(member(number, 1 << 18)).run();
+        assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "{report}");
+        // Negative control: without the mistake the same search finds nothing.
+        let report = check(&[]).swarm(member(number, 1 << 18)).max_states(10_000).run();
+        assert_eq!(report.judgement(), Judgement::Incomplete, "{report}");
+    }
+}
+
+#[test]
+fn deadlock_is_found_where_a_run_ends() {
+    let check = |switches: &[maekawa::Switch]| {
+        let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
+        let config = maekawa::Config::of(Kind::Pairs, 3).expect("pairs exist");
+        let config = maekawa::Config { variants, ..config };
+        with::<Maekawa>(3, config).fifo().deadlock_free().swarm(member(2, 1 << 20)).run()
+    };
+    let report = check(&[maekawa::Switch::Basic]);
+    let found = report.counterexample("deadlock-freedom").unwrap_or_else(|| panic!("{report}"));
+    assert_eq!(found.kind, ViolationKind::End);
+    assert!(found.explanation.contains("wait, and the run can end here"), "{report}");
+    let correct = check(&[]);
+    assert_eq!(correct.of("deadlock-freedom"), Judgement::Incomplete, "{correct}");
+}
+
+#[test]
+fn limits_and_depth_leave_the_coverage_unknown() {
+    let report = locks(3).swarm(member(1, 1 << 20)).max_states(1_000).run();
+    assert_eq!((report.limit, report.states), (Some(Limit::States), 1_000), "{report}");
+    let shallow = SwarmConfig { depth_max: 5, ..member(1, 1 << 20) };
+    let cut: Report = locks(3).swarm(shallow).run();
+    assert_eq!(cut.depth, 5, "{cut}");
+    for report in [report, cut] {
+        let coverage = report.swarm.expect("a swarm search reports its coverage");
+        assert_eq!(coverage.explored_share(), None, "{report}");
+        assert!(report.to_string().contains("coverage: not known"), "{report}");
+    }
+}
+
+#[test]
+fn handler_panic_reports_the_run() {
+    let check = Check::<PanicOnGreeting>::with(3, ()).entries(2).always(MutualExclusion::new());
+    let error = check.swarm(member(1, 1 << 20)).try_run().expect_err("a handler panics");
+    assert!(error.to_string().contains("greets a process that is inside"), "{error}");
+    assert!(error.to_string().contains("receives hello"), "{error}");
+}

@@ -1,0 +1,207 @@
+//! Known bounds on latency, steps and drift: the least safe timeouts, and timeouts derived from the
+//! bounds. Independent searches in whole units of time confirm verdicts and lengths.
+
+use tenure_algorithms::catalogue::{Configured, Parameters};
+use tenure_algorithms::detector::Heartbeat;
+use tenure_algorithms::detector::heartbeat::Config as HeartbeatConfig;
+use tenure_algorithms::election::{Bully, bully};
+use tenure_algorithms::mutex::{Lease, lease};
+use tenure_check::{Check, Checkable, Judgement, Measure, Report};
+use tenure_core::monitors::{Agreement, MutualExclusion, OneLeader, Scope};
+use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
+
+use crate::by_service::{ServiceCheck, with};
+use crate::detectors::accurate;
+use crate::independent::searches::timed::Bounds;
+use crate::independent::searches::timed_bully::two_leaders;
+use crate::independent::searches::timed_heartbeat::false_suspicion;
+
+/// Bounds with and without variation, steps and drift.
+fn all_bounds() -> impl Iterator<Item = Bounds> {
+    let latencies = [(0, 1), (1, 1), (1, 2)];
+    let steps = [(0, 0), (0, 1), (1, 1)];
+    latencies.into_iter().flat_map(move |latency| {
+        let drifts = steps.into_iter().flat_map(|step| [(step, 0), (step, 20)]);
+        drifts.map(move |(step, drift)| Bounds { latency, step, drift })
+    })
+}
+
+/// Makes time synchronous within these bounds.
+fn within<P: Checkable>(check: Check<P>, bounds: Bounds) -> Check<P> {
+    let Bounds { latency, step, drift } = bounds;
+    let check = check.synchronous(latency.0..=latency.1).stepping(step.0..=step.1);
+    check.drifting(drift * 10_000)
+}
+
+/// Returns the length of the counterexample. `None` if the only property of the check holds.
+fn length(report: &Report) -> Option<usize> {
+    let found = report.counterexamples.first().map(|found| found.length());
+    assert!(found.is_some() || report.holds() && report.bounds.in_flight.is_none(), "{report}");
+    found
+}
+
+/// Returns a check of the bully with these timeouts. The processes below `initiators` start an
+/// election, with numbers up to 1.
+fn bully_with(size: u32, config: bully::Config, initiators: u32) -> ServiceCheck<Bully> {
+    let check = with::<Bully>(size, config).initiators((0..initiators).map(ProcessId));
+    check.always(OneLeader::new(Scope::Overall)).term_max(1)
+}
+
+fn bully_timeouts(size: u32, [answer, coordinator]: [u32; 2]) -> bully::Config {
+    let [answer, coordinator] = [answer, coordinator].map(|units| Delay::units(units.into()));
+    bully::Config { answer, coordinator, ..bully::Config::plain(size, TICKS_PER_UNIT) }
+}
+
+/// Returns the least T at which two processes never lead at the same time. T1 is long.
+fn least_safe_answer(size: u32, initiators: u32, bounds: Bounds) -> u32 {
+    let all: Vec<usize> = (0..initiators as usize).collect();
+    for answer in 1.. {
+        let timeouts = [answer, 40 * answer];
+        let check = bully_with(size, bully_timeouts(size, timeouts), initiators);
+        let ours = length(&within(check, bounds).run());
+        assert_eq!(
+            ours,
+            two_leaders(size as usize, &all, timeouts, bounds, 1),
+            "T = {answer}: {size} processes, {bounds:?}"
+        );
+        if ours.is_none() {
+            return answer;
+        }
+    }
+    unreachable!("there is a safe timeout")
+}
+
+/// A question, a step and an answer take at most 2 L + S, and the fastest clock must show less than
+/// T then.
+fn safe_answer(bounds: Bounds) -> u32 {
+    let longest = 2 * bounds.latency.1 + bounds.step.1;
+    let mut safe = (1..).filter(|answer| answer * 100 > longest * (100 + bounds.drift));
+    safe.next().expect("there is a safe timeout")
+}
+
+#[test]
+fn least_safe_answer_timeout_matches_independent_search() {
+    for bounds in all_bounds() {
+        assert_eq!(least_safe_answer(2, 1, bounds), safe_answer(bounds), "{bounds:?}");
+        assert_eq!(least_safe_answer(2, 2, bounds), safe_answer(bounds), "{bounds:?}");
+    }
+}
+
+#[test]
+fn least_safe_answer_timeout_is_the_same_for_three() {
+    for bounds in all_bounds().filter(|bounds| bounds.latency.1 == 1) {
+        assert_eq!(least_safe_answer(3, 1, bounds), safe_answer(bounds), "{bounds:?}");
+    }
+}
+
+/// Returns the configuration that follows from the bounds.
+fn derived<C: Configured>(size: u32, bounds: Bounds) -> C {
+    let Bounds { latency, step, drift } = bounds;
+    let [latency, step] = [latency.1, step.1].map(|units| u64::from(units) * TICKS_PER_UNIT);
+    let parameters = Parameters { rounds: 1, ..Parameters::plain(size) };
+    C::configured(&parameters.bounded(latency, step, drift * 10_000)).expect("a configuration")
+}
+
+#[test]
+fn derived_timeouts_of_bully_are_safe() {
+    for bounds in all_bounds() {
+        assert_eq!(length(&within(bully_with(2, derived(2, bounds), 2), bounds).run()), None);
+    }
+    let bounds = Bounds { latency: (0, 1), step: (0, 1), drift: 20 };
+    assert_eq!(length(&within(bully_with(3, derived(3, bounds), 1), bounds).run()), None);
+    let crashing = with::<Bully>(2, derived(2, bounds)).detecting().crashing(1).term_max(1);
+    let crashing = crashing.always_and_at_end(Agreement::new()).progress();
+    within(crashing, bounds).run().assert_holds();
+}
+
+/// Control: timeouts derived from smaller bounds are too short.
+#[test]
+fn timeouts_for_smaller_bounds_are_unsafe() {
+    let [steady, slow] = [(0, 0), (1, 4)].map(|step| Bounds { latency: (0, 1), step, drift: 0 });
+    assert!(length(&within(bully_with(2, derived(2, steady), 1), slow).run()).is_some());
+    let drifting = Bounds { drift: 40, ..steady };
+    assert!(length(&within(bully_with(2, derived(2, steady), 1), drifting).run()).is_some());
+    assert_eq!(length(&within(bully_with(2, derived(2, steady), 1), steady).run()), None);
+}
+
+fn heartbeats(period: u32, timeout: u32) -> Check<Heartbeat> {
+    let timeout = Delay::units(timeout.into()).max;
+    let period = Delay::units(period.into());
+    Check::with(2, HeartbeatConfig { period, timeout, increment: 0, longest: timeout })
+}
+
+/// Returns the least timeout at which a detector never suspects a live process.
+fn least_accurate_timeout(period: u32, bounds: Bounds) -> u32 {
+    for timeout in period + 1.. {
+        let ours = length(&accurate(within(heartbeats(period, timeout), bounds)));
+        let theirs = false_suspicion(period, timeout, bounds);
+        assert_eq!(ours, theirs, "period {period}, timeout {timeout}, {bounds:?}");
+        if ours.is_none() {
+            return timeout;
+        }
+    }
+    unreachable!("there is an accurate timeout")
+}
+
+/// Without drift, two heartbeats arrive at most a period, the variation of the latency, and that of
+/// two steps apart: the heartbeat's own step, and one that delays it.
+#[test]
+fn least_accurate_timeout_matches_independent_search() {
+    for bounds in all_bounds() {
+        let least = least_accurate_timeout(3, bounds);
+        let Bounds { latency, step, drift } = bounds;
+        let apart = 3 + (latency.1 - latency.0) + 2 * (step.1 - step.0);
+        assert!(drift > 0 || least == apart + 1, "{bounds:?}: {least}");
+        assert!(least > apart, "{bounds:?}: {least}");
+    }
+}
+
+/// Without bounds, no timeout is safe.
+#[test]
+fn no_timeout_is_safe_in_asynchronous_time() {
+    for timeout in [4, 4_000] {
+        assert_eq!(length(&accurate(heartbeats(3, timeout).in_flight(1))), Some(1));
+        let check = bully_with(2, bully_timeouts(2, [timeout, 40 * timeout]), 2);
+        assert_eq!(length(&check.run()), Some(3));
+    }
+}
+
+/// The timeouts of a lease follow from the bound on drift. The control ignores it.
+#[test]
+fn derived_timeouts_of_lease_are_safe() {
+    let lease = |config: lease::Config, step, drift| {
+        let check = with::<Lease>(2, config).always(MutualExclusion::new());
+        let bounds = Bounds { latency: (0, 0), step, drift };
+        within(check.partitioning([ProcessId(1)]), bounds).run()
+    };
+    let bounds = Bounds { latency: (0, 1), step: (0, 0), drift: 0 };
+    for (step, drift) in [((0, 0), 20), ((1, 1), 10)] {
+        lease(derived(2, Bounds { drift, ..bounds }), step, drift).assert_holds();
+    }
+    let ignored = lease(derived(2, bounds), (0, 0), 20);
+    assert_eq!(ignored.of("mutual-exclusion"), Judgement::Violated, "{ignored}");
+}
+
+/// The end of a step sends its messages, so totals do not depend on the duration of steps.
+#[test]
+fn measures_count_messages_at_the_end_of_steps() {
+    let measured = |step| {
+        let bounds = Bounds { latency: (0, 1), step, drift: 0 };
+        let check = within(with::<Bully>(2, derived(2, bounds)), bounds).initiators([ProcessId(0)]);
+        let report = check.measure(Measure::Messages).expect("a measure");
+        report.exact_minimum().zip(report.exact_maximum())
+    };
+    assert_eq!(measured((0, 0)), Some((3, 3)));
+    assert_eq!(measured((0, 2)), Some((3, 3)));
+}
+
+/// The description of a counterexample shows the end of each step.
+#[test]
+fn counterexample_shows_the_ends_of_steps() {
+    let bounds = Bounds { latency: (1, 1), step: (1, 1), drift: 0 };
+    let report = within(bully_with(2, bully_timeouts(2, [3, 99]), 1), bounds).run();
+    assert_eq!(report.of("one-leader-at-a-time"), Judgement::Violated, "{report}");
+    let shown = report.to_string();
+    assert!(shown.contains("(end of a step of P1)"), "{shown}");
+    assert_eq!(length(&report), Some(3), "ends of steps are not counted: {shown}");
+}

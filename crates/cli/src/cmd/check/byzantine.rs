@@ -1,0 +1,53 @@
+//! `tenure check byzantine-generals`.
+
+use tenure_check::{GeneralsConfig, Report};
+use tenure_core::Property;
+use tenure_core::byzantine::GeneralsCard;
+use tenure_instances::byzantine;
+
+use super::options::{DEFAULT_CHECK_SIZE, Options};
+use super::own_model::{properties, reject_unsupported};
+use super::shared_memory::limits;
+use crate::cmd::failure::Failure;
+use crate::cmd::interrupt;
+
+/// The paper's IC1 and IC2.
+const PROPERTIES: [Property; 2] = [Property::Agreement, Property::Validity];
+
+/// Default number of liars.
+const DEFAULT_LIARS: u32 = 1;
+
+/// Largest group: the search has a branch for each combination of lies.
+const MAX_SIZE: u32 = 8;
+
+/// Returns the card of the algorithm, if the options name one among generals.
+pub(super) fn card(options: &Options) -> Option<GeneralsCard> {
+    let size = options.group.n.unwrap_or(DEFAULT_CHECK_SIZE);
+    byzantine::card(&options.algorithm, size, options.liars.unwrap_or(DEFAULT_LIARS))
+}
+
+/// Explores every behaviour of the liars.
+pub(super) fn search(options: &Options, card: &GeneralsCard) -> Result<Report, Failure> {
+    let support = |supported: &mut Options| {
+        supported.liars = options.liars;
+        supported.group.beyond_assumptions = options.group.beyond_assumptions;
+    };
+    reject_unsupported(options, support, "it has generals of whom some lie, and no other faults")?;
+    let (size, liars) = (options.group.size()?, options.liars.unwrap_or(DEFAULT_LIARS));
+    if !(2..=MAX_SIZE).contains(&size) {
+        let message = format!("invalid group size {size} for {}: -n is 2 to {MAX_SIZE}", card.name);
+        return Err(Failure::usage(message));
+    }
+    if size < card.least_generals && !options.group.beyond_assumptions {
+        return Err(Failure::usage(format!(
+            "{} assumes n > 3m, at least {} generals for m = {liars}: raise -n, or add \
+             --beyond-assumptions",
+            card.name, card.least_generals
+        )));
+    }
+    let mut config = GeneralsConfig::new(card.name, size, liars);
+    config.properties = properties(options, &PROPERTIES, &PROPERTIES)?;
+    config.limits = limits(options);
+    config.stop_flag = Some(interrupt::flag());
+    byzantine::check(&config, &options.group.variant).map_err(Failure::usage)
+}

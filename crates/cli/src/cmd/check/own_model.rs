@@ -1,0 +1,84 @@
+//! `tenure check` of algorithms with a model of their own: locks in shared memory, and generals of
+//! whom some lie. They have no messages of the catalogue's kind, so only the checker runs them.
+
+use tenure_check::Report;
+
+use super::options::Options;
+use super::{byzantine, replay_command, shared_memory};
+use crate::cmd::failure::Failure;
+use tenure_core::Property;
+
+/// Returns true if the options name such an algorithm.
+pub(super) fn applies_to(options: &Options) -> bool {
+    shared_memory::card(options).is_some() || byzantine::card(options).is_some()
+}
+
+/// Runs the search of such an algorithm and writes the counterexample of `--trace`. Returns `None`
+/// for any other algorithm.
+pub(super) fn search(options: &Options) -> Option<Result<Report, Failure>> {
+    let report = match (shared_memory::card(options), byzantine::card(options)) {
+        (Some(card), _) => shared_memory::search(options, &card),
+        (None, Some(card)) => byzantine::search(options, &card),
+        (None, None) => return None,
+    };
+    Some(report.and_then(|report| save_counterexample(options, &report).map(|()| report)))
+}
+
+/// Rejects the first given option that has no meaning for the algorithm. `support` copies the
+/// options of its model; those that every model has are copied here.
+pub(super) fn reject_unsupported(
+    options: &Options,
+    support: impl FnOnce(&mut Options),
+    why: &str,
+) -> Result<(), Failure> {
+    let mut supported = Options::of(&options.algorithm)?;
+    supported.group.n = options.group.n;
+    supported.group.variant.clone_from(&options.group.variant);
+    supported.property.clone_from(&options.property);
+    supported.max_states = options.max_states;
+    supported.max_memory = options.max_memory;
+    supported.max_time = options.max_time;
+    supported.trace.clone_from(&options.trace);
+    supported.format = options.format;
+    support(&mut supported);
+    let Some(option) = options.first_difference(&supported) else { return Ok(()) };
+    let name = &options.algorithm;
+    Err(Failure::usage(format!("--{option} does not apply to {name}: {why}")))
+}
+
+/// Returns the properties of `--property`, or those that the card promises.
+pub(super) fn properties(
+    options: &Options,
+    promised: &[Property],
+    known: &[Property],
+) -> Result<Vec<Property>, Failure> {
+    if options.property.is_empty() {
+        return Ok(promised.to_vec());
+    }
+    let is_known = |property: &Property| known.iter().any(|it| it.name() == property.name());
+    match options.property.iter().find(|property| !is_known(property)) {
+        None => Ok(options.property.clone()),
+        Some(unknown) => {
+            let names: Vec<&str> = known.iter().map(|property| property.name()).collect();
+            Err(Failure::usage(format!(
+                "--property {unknown} does not apply to {}: expected {}",
+                options.algorithm,
+                names.join(", ")
+            )))
+        }
+    }
+}
+
+/// Writes the shortest counterexample to the file of `--trace`, if both exist.
+fn save_counterexample(options: &Options, report: &Report) -> Result<(), Failure> {
+    let (Some(path), Some(found)) = (&options.trace, report.shortest()) else { return Ok(()) };
+    let mut found = found.clone();
+    let header = &mut found.trace.header;
+    header.options = options.group.option_words()?;
+    header.most_bypass = match found.property {
+        Property::Bypass(most) => most,
+        _ => None,
+    };
+    header.replay = Some(replay_command(std::env::args().skip(1)));
+    found.save(path).map_err(Failure::environment)
+}

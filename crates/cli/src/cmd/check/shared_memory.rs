@@ -1,0 +1,95 @@
+//! `tenure check` of a lock in shared memory.
+
+use std::num::NonZeroU64;
+
+use tenure_check::{Entries, EntryLimits, Limits, Report, SharedMemoryConfig};
+use tenure_core::Property;
+use tenure_core::shared_memory::SharedMemoryCard;
+use tenure_instances::shared_memory;
+
+use super::options::{DEFAULT_CHECK_SIZE, Options};
+use super::own_model::{properties, reject_unsupported};
+use crate::cmd::failure::Failure;
+use crate::cmd::interrupt;
+
+/// Default bound on tickets.
+const DEFAULT_TICKET_MAX: u32 = 4;
+
+/// Properties that the search can judge.
+const PROPERTIES: [Property; 5] = [
+    Property::MutualExclusion,
+    Property::DeadlockFreedom,
+    Property::StarvationFreedom,
+    Property::Order,
+    Property::Bypass(None),
+];
+
+/// Largest bound on bypass. The search counts each number of entries apart.
+const MAX_BYPASS: u32 = 64;
+
+/// Largest group: a larger one has more states than fit into the memory of ordinary machines.
+const MAX_SIZE: u32 = 8;
+
+/// Returns the card of the lock, if the options name a lock in shared memory.
+pub(super) fn card(options: &Options) -> Option<SharedMemoryCard> {
+    shared_memory::card(&options.algorithm, options.group.n.unwrap_or(DEFAULT_CHECK_SIZE))
+}
+
+/// Explores every interleaving of the lock.
+pub(super) fn search(options: &Options, card: &SharedMemoryCard) -> Result<Report, Failure> {
+    let config = config(options, card)?;
+    shared_memory::check(&config, &options.group.variant).map_err(Failure::usage)
+}
+
+fn config(options: &Options, card: &SharedMemoryCard) -> Result<SharedMemoryConfig, Failure> {
+    let support = |supported: &mut Options| {
+        supported.group.entries.clone_from(&options.group.entries);
+        supported.fairness = options.fairness;
+        supported.ticket_max = options.ticket_max;
+    };
+    reject_unsupported(options, support, "it is a lock in shared memory, without messages")?;
+    let size = options.group.size()?;
+    if !(2..=MAX_SIZE).contains(&size) {
+        return Err(Failure::usage(format!(
+            "invalid group size {size} for {}: -n is 2 to {MAX_SIZE}",
+            card.name
+        )));
+    }
+    if options.ticket_max.is_some() && card.unbounded.is_none() {
+        let message = format!("--ticket-max does not apply to {}: it has no tickets", card.name);
+        return Err(Failure::usage(message));
+    }
+    let judged = properties(options, &card.promises, &PROPERTIES)?;
+    let is_too_large =
+        |it: &&Property| matches!(it, Property::Bypass(Some(most)) if *most > MAX_BYPASS);
+    if let Some(property) = judged.iter().find(is_too_large) {
+        return Err(Failure::usage(format!(
+            "invalid bound in --property {property} for {}: expected at most {MAX_BYPASS}",
+            card.name
+        )));
+    }
+    let mut config = SharedMemoryConfig::new(card.name, size, judged);
+    if options.group.entries.is_some() {
+        config.entries = match options.entries(size) {
+            EntryLimits::Same(each) => vec![each; size as usize],
+            EntryLimits::PerProcess(entries) => entries,
+        };
+    }
+    let is_endless = config.entries.contains(&Entries::Unbounded);
+    let bounded = card.unbounded.filter(|_| is_endless || options.ticket_max.is_some());
+    config.bound = bounded.map(|name| (name, options.ticket_max.unwrap_or(DEFAULT_TICKET_MAX)));
+    config.fairness = options.fairness.into();
+    config.limits = limits(options);
+    config.stop_flag = Some(interrupt::flag());
+    Ok(config)
+}
+
+/// Returns the limits of a search.
+pub(super) fn limits(options: &Options) -> Limits {
+    Limits {
+        states: options.max_states.map(NonZeroU64::get),
+        bytes: options.max_memory,
+        time: options.max_time.and_then(|limit| limit.0),
+        memory_reader: None,
+    }
+}

@@ -1,0 +1,121 @@
+//! `tenure check --from any`: self-stabilization, from every state.
+
+use std::num::NonZeroU64;
+
+use clap::ValueEnum;
+use serde_json::Value;
+use tenure_algorithms::stabilization::{self, NAMES, SystemConfig, SystemError};
+use tenure_check::{
+    Judgement, Measure, MeasureConfig, StabilizationConfig, StabilizationReport,
+    check_stabilization,
+};
+use tenure_core::Property;
+
+use super::options::{DEFAULT_CHECK_SIZE, Options};
+use crate::cmd::failure::{Failure, Status};
+use crate::cmd::output::{Format, print, print_json, wrap_lines};
+
+/// Default bound on states: they take about 400 MB.
+const DEFAULT_MAX_STATES: u64 = 20_000_000;
+
+/// Properties that are judged, by default all.
+const PROPERTIES: [Property; 2] = [Property::Closure, Property::Convergence];
+
+/// States in which a check starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FromOption {
+    /// Every state of machines that read the states of their neighbours in one atomic step
+    Any,
+    /// Every state of processes that exchange messages, with any message on each link
+    AnyWithMessages,
+}
+
+/// Returns true if the check starts in every state: on request, or because the algorithm has no
+/// other start.
+pub(super) fn is_selected(options: &Options) -> bool {
+    let is_machines = NAMES.contains(&&*options.algorithm);
+    options.from.is_some()
+        || is_machines && tenure_instances::names().all(|it| it != options.algorithm)
+}
+
+/// Checks the system and prints the report.
+pub(super) fn run(options: &Options) -> Result<Status, Failure> {
+    let report = checked(options)?;
+    let is_measured = !options.measure.is_empty();
+    match options.format {
+        Format::Text if is_measured => print(&wrap_lines(&report.measured()))?,
+        Format::Text => print(&wrap_lines(&report.to_string()))?,
+        Format::Json if is_measured => print_json(&[report.extremes()])?,
+        Format::Json => print_json(&report)?,
+    }
+    Ok(match report.judgement() {
+        Judgement::Violated => Status::Violated,
+        Judgement::Holds | Judgement::Incomplete => Status::Success,
+    })
+}
+
+/// Returns the JSON output of the check or of the measurement.
+pub(super) fn data(options: &Options) -> Result<Value, Failure> {
+    let report = checked(options)?;
+    let value = match options.measure.is_empty() {
+        true => serde_json::to_value(&report),
+        false => serde_json::to_value(report.extremes()),
+    };
+    value.map_err(Failure::environment)
+}
+
+/// Checks the selected system.
+fn checked(options: &Options) -> Result<StabilizationReport, Failure> {
+    reject_unsupported(options)?;
+    let config = SystemConfig {
+        size: options.group.n.unwrap_or(DEFAULT_CHECK_SIZE),
+        states: options.states,
+        has_messages: options.from == Some(FromOption::AnyWithMessages),
+        variants: options.group.variant.clone(),
+    };
+    let name = &options.algorithm;
+    let system = stabilization::system(name, &config).map_err(|error| match error {
+        SystemError::Name => Failure::usage(format!("--from does not apply to {name}: {error}")),
+        error => Failure::usage(error),
+    })?;
+    let max_states = options.max_states.map_or(DEFAULT_MAX_STATES, NonZeroU64::get);
+    let config = StabilizationConfig { name: name.clone(), max_states };
+    let checked = check_stabilization(&*system, &config);
+    let report = checked.map_err(|error| {
+        Failure::usage(format!("{error}; lower -n or --states, or raise --max-states"))
+    })?;
+    let is_selected = |it: &Property| options.property.is_empty() || options.property.contains(it);
+    let properties: Vec<Property> = PROPERTIES.into_iter().filter(is_selected).collect();
+    Ok(report.only(&properties))
+}
+
+/// Rejects measures, properties and other options that have no meaning here, by the first one.
+fn reject_unsupported(options: &Options) -> Result<(), Failure> {
+    let name = &options.algorithm;
+    let is_moves = |it: &&MeasureConfig| it.measure != Measure::Moves;
+    if let Some(other) = options.measure.iter().find(is_moves) {
+        let measure = other.measure.name();
+        let message = format!("--measure {measure} does not apply to --from any: expected moves");
+        return Err(Failure::usage(message));
+    }
+    if let Some(other) = options.property.iter().find(|it| !PROPERTIES.contains(it)) {
+        let names = PROPERTIES.map(Property::name).join(", ");
+        let message = format!("--property {other} does not apply to {name}: expected {names}");
+        return Err(Failure::usage(message));
+    }
+    let mut supported = Options::of(name)?;
+    supported.group.n = options.group.n;
+    supported.group.variant.clone_from(&options.group.variant);
+    supported.property.clone_from(&options.property);
+    supported.measure.clone_from(&options.measure);
+    (supported.from, supported.states) = (options.from, options.states);
+    supported.max_states = options.max_states;
+    supported.format = options.format;
+    match options.first_difference(&supported) {
+        None => Ok(()),
+        Some(option) => {
+            let message = format!("--{option} does not apply to {name} from any state");
+            Err(Failure::usage(message))
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! A heartbeat failure detector in every schedule, with known bounds and without.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tenure_algorithms::detector::{Heartbeat, heartbeat};
+use tenure_check::{Check, CheckError, Counterexample};
+use tenure_core::Delay;
+use tenure_core::monitors::{StrongAccuracy, StrongCompleteness};
+
+/// Number of processes.
+const SIZE: u32 = 2;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// Interval between heartbeats, in units.
+    period: u32,
+    /// Time without a heartbeat after which a process is suspected, in units.
+    timeout: u32,
+    /// Least and greatest latency of a message, in units. Without it, time is asynchronous.
+    latency: Option<[u32; 2]>,
+    /// Least and greatest duration of a step, in units.
+    #[serde(default)]
+    step: [u32; 2],
+    /// Greatest deviation of the rate of a clock, in percent.
+    #[serde(default)]
+    drift: u32,
+}
+
+/// Explores every schedule of two processes that monitor each other, of which one may crash.
+/// Returns whether the detector is accurate and complete, and the length of the shortest run to a
+/// false suspicion.
+pub(super) fn check(with: Arguments) -> Result<Value, CheckError> {
+    let timeout = Delay::units(with.timeout.into()).max;
+    let detector = heartbeat::Config {
+        period: Delay::units(with.period.into()),
+        timeout,
+        increment: 0,
+        longest: timeout,
+    };
+    let check = Check::<Heartbeat>::with(SIZE, detector).crashing(1);
+    let check = match with.latency {
+        Some([least, most]) => {
+            let check = check.synchronous(least..=most).stepping(with.step[0]..=with.step[1]);
+            check.drifting(with.drift * 10_000)
+        }
+        // Heartbeats accumulate unless messages may be lost.
+        None => check.losing(1).in_flight(1),
+    };
+    let check = check.always(StrongAccuracy::new());
+    let report = check.always_and_at_end(StrongCompleteness::new(SIZE)).try_run()?;
+    Ok(json!({
+        "accuracy": report.of("accuracy"),
+        "completeness": report.of("completeness"),
+        "steps": report.counterexample("accuracy").map(Counterexample::length),
+        "states": report.states,
+    }))
+}

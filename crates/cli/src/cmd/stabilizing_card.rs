@@ -1,0 +1,96 @@
+//! Cards of the self-stabilizing systems, for `tenure list`.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+use tenure_algorithms::stabilization::{self, NAMES};
+use tenure_core::Variant;
+use tenure_core::stabilization::StabilizingCard;
+
+use super::output::{width, wrapped};
+
+/// Column at which the text of a card begins, in characters.
+const INDENT: usize = 13;
+
+/// A system in the JSON output.
+#[derive(Debug, Serialize)]
+pub(crate) struct SystemEntry<'a> {
+    name: &'a str,
+    service: &'static str,
+    title: &'a str,
+    paper: &'a str,
+    states: &'a str,
+    variants: &'a [Variant],
+}
+
+/// Returns the card of a system that only the checker runs, or `None` for another name.
+pub(crate) fn card(name: &str) -> Option<StabilizingCard> {
+    let is_algorithm = tenure_instances::names().any(|known| known == name);
+    stabilization::card(name).filter(|_| !is_algorithm)
+}
+
+/// Formats the card of the system with the same name as an algorithm; empty if there is none.
+pub(crate) fn appendix(algorithm: &str) -> String {
+    stabilization::card(algorithm)
+        .map_or_else(String::new, |card| format!("\n{}", full_card(&card)))
+}
+
+/// Returns the JSON output for a card.
+pub(crate) fn entry_of(card: &StabilizingCard) -> SystemEntry<'_> {
+    let StabilizingCard { name, title, paper, states, variants } = card;
+    SystemEntry { name, service: "stabilization", title, paper, states, variants }
+}
+
+/// Formats the names and titles of all systems.
+pub(crate) fn table() -> String {
+    let mut text = "Self-stabilizing systems, for `tenure check NAME --from any`:\n".to_owned();
+    for card in NAMES.into_iter().filter_map(stabilization::card) {
+        writeln!(text, "  {:<28} {}", card.name, card.title).expect("writing to a string succeeds");
+    }
+    text
+}
+
+/// Formats a card with all its claims.
+pub(crate) fn full_card(card: &StabilizingCard) -> String {
+    let head = format!("{}: {}", card.name, card.title);
+    let mut text = wrapped(&head, width() - 2).join("\n  ") + "\n";
+    let mut row = |name: &str, message: &str| {
+        let mut name = name;
+        for line in wrapped(message, width() - INDENT) {
+            let width = INDENT - 2;
+            writeln!(text, "  {name:<width$}{line}").expect("writing to a string succeeds");
+            name = "";
+        }
+    };
+    row("paper", card.paper);
+    row("from any", "with `tenure check --from any` it starts in every state");
+    row("machines", "read the states of their neighbours and write their own in one atomic step");
+    row("states", card.states);
+    row("schedules", "all of a central daemon: one machine moves at a time");
+    row("promises", "closure, convergence");
+    for shown in &card.variants {
+        let Variant { name: variant, description, sound, verdict, .. } = shown;
+        let warning = if *sound { "" } else { " (deliberate mistake)" };
+        row("variant", &format!("{variant}{warning}, {verdict}"));
+        row("", &format!("  {description}"));
+        if let Some(command) = shown.command(card.name) {
+            row("", &format!("  tenure {command}"));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn card_names_its_mistakes_with_their_commands() {
+        let text = full_card(&card("dijkstra-four-state").expect("it is a system"));
+        assert!(text.contains("bottom-ignores-up (deliberate mistake), D-4"), "{text}");
+        let command = "tenure check dijkstra-four-state --variant bottom-ignores-up";
+        assert!(text.contains(command), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        assert_eq!(card("dijkstra-ring"), None, "it is an algorithm with messages");
+    }
+}

@@ -1,0 +1,144 @@
+//! Monitor of a spanning tree.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::graph::Graph;
+use crate::monitor::{Monitor, Observation, Violation};
+use crate::process::ProcessId;
+use crate::process_set::ProcessSet;
+use crate::property::Property;
+use crate::service::spanning_tree::{Command, Event};
+use crate::shared_config::SharedConfig;
+
+/// The edges that all processes name are those of the minimum spanning tree. Equal weights are
+/// compared by the ends of their edges, so this tree is unique.
+///
+/// Without a graph the monitor judges only that both ends of an edge name it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MinimumTree {
+    /// Neighbours of each process in the minimum spanning tree; empty if the graph is not known.
+    tree: SharedConfig<Vec<ProcessSet>>,
+    /// Neighbours that processes have named.
+    named: Vec<(ProcessId, Vec<ProcessId>)>,
+}
+
+impl MinimumTree {
+    /// Creates the monitor before the first event, for an unknown graph.
+    pub fn new() -> Self {
+        MinimumTree { tree: SharedConfig::new(Vec::new()), named: Vec::new() }
+    }
+
+    /// Creates the monitor before the first event, for a connected graph.
+    pub fn of(graph: &Graph) -> Self {
+        MinimumTree { tree: SharedConfig::new(minimum_tree(graph)), ..MinimumTree::new() }
+    }
+}
+
+impl Default for MinimumTree {
+    fn default() -> Self {
+        MinimumTree::new()
+    }
+}
+
+/// Returns the neighbours of each process in the minimum spanning tree, by Kruskal's algorithm.
+fn minimum_tree(graph: &Graph) -> Vec<ProcessSet> {
+    let mut edges: Vec<_> = graph.edges().collect();
+    edges.sort_by_key(|(one, other, weight)| (*weight, *one.min(other), *one.max(other)));
+    let size = graph.vertices() as usize;
+    let (mut tree, mut parts) = (vec![ProcessSet::new(); size], (0..size).collect::<Vec<usize>>());
+    for (one, other, _) in edges {
+        let (part, merged) = (parts[one.index()], parts[other.index()]);
+        if part != merged {
+            tree[one.index()].insert(other);
+            tree[other.index()].insert(one);
+            parts.iter_mut().filter(|it| **it == merged).for_each(|it| *it = part);
+        }
+    }
+    tree
+}
+
+fn names(processes: impl Iterator<Item = ProcessId>) -> String {
+    let names: Vec<String> = processes.map(|process| format!("{process}")).collect();
+    if names.is_empty() { "none".into() } else { names.join(" ") }
+}
+
+impl Monitor<Command, Event> for MinimumTree {
+    fn property(&self) -> Property {
+        Property::MinimumSpanningTree
+    }
+
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observation<'_, Command, Event>,
+    ) -> Result<(), Violation> {
+        let Observation::Event(Event::Built { neighbours }) = seen else { return Ok(()) };
+        if let Some(expected) = self.tree.get(at.index()) {
+            let named: ProcessSet = neighbours.iter().copied().collect();
+            if named != *expected {
+                let (named, expected) = (names(named.iter()), names(expected.iter()));
+                let message = format!(
+                    "{at} names edges to {named}, and the minimum spanning tree has {expected}"
+                );
+                return Err(Violation { at, message });
+            }
+        }
+        let differs = |(peer, theirs): &&(ProcessId, Vec<ProcessId>)| {
+            theirs.contains(&at) != neighbours.contains(peer)
+        };
+        if let Some((peer, _)) = self.named.iter().find(differs) {
+            let message = format!("only one of {at} and {peer} names the edge between them");
+            return Err(Violation { at, message });
+        }
+        let place = self.named.partition_point(|(known, _)| *known < at);
+        self.named.insert(place, (at, neighbours.clone()));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(mut monitor: MinimumTree, named: &[(u32, &[u32])]) -> bool {
+        named.iter().all(|(at, neighbours)| {
+            let neighbours = neighbours.iter().copied().map(ProcessId).collect();
+            let event = Event::Built { neighbours };
+            monitor.observe(ProcessId(*at), Observation::Event(&event)).is_ok()
+        })
+    }
+
+    /// A square with a diagonal. Its minimum spanning tree is the path P1 – P2 – P4 – P3.
+    fn square() -> MinimumTree {
+        let graph: Graph = "1-2:1,2-3:4,3-4:2,4-1:4,2-4:3".parse().expect("a graph");
+        MinimumTree::of(&graph)
+    }
+
+    #[test]
+    fn detects_wrong_trees() {
+        let right: [(u32, &[u32]); 4] = [(2, &[3]), (0, &[1]), (1, &[0, 3]), (3, &[1, 2])];
+        assert!(judged(square(), &right));
+        assert!(!judged(square(), &[(0, &[1, 3])]), "a heavier edge");
+        assert!(!judged(square(), &[(1, &[0])]), "an edge is missing");
+        let other: [(u32, &[u32]); 2] = [(0, &[1]), (1, &[0, 2])];
+        assert!(!judged(square(), &other), "another spanning tree");
+    }
+
+    #[test]
+    fn equal_weights_are_compared_by_their_ends() {
+        let graph: Graph = "2-3:1,1-3:1,1-2:1".parse().expect("a graph");
+        let tree = minimum_tree(&graph);
+        let neighbours = |at: usize| tree[at].iter().collect::<Vec<_>>();
+        assert_eq!(neighbours(0), [ProcessId(1), ProcessId(2)]);
+        assert_eq!(neighbours(2), [ProcessId(0)]);
+    }
+
+    #[test]
+    fn both_ends_name_an_edge_of_an_unknown_graph() {
+        assert!(judged(MinimumTree::new(), &[(0, &[1]), (1, &[0])]));
+        assert!(!judged(MinimumTree::new(), &[(0, &[1]), (1, &[])]));
+    }
+}

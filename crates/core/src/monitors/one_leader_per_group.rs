@@ -1,0 +1,108 @@
+use alloc::collections::BTreeMap;
+use alloc::format;
+
+use crate::monitor::{ElectionObservation, Monitor, Observation, Violation};
+use crate::process::ProcessId;
+use crate::property::Property;
+use crate::service::{Term, election};
+
+/// Each process follows a leader that leads its group. A group is named by its term: a number and
+/// the leader.
+///
+/// At every moment: no process follows a leader that has not yet taken the lead of that group. At
+/// the end: the leader of each live process is live, and believes that it leads the same group.
+/// Groups with different leaders may exist side by side.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct OneLeaderPerGroup {
+    /// Group that each live process believes in.
+    beliefs: BTreeMap<ProcessId, Term>,
+    /// Highest number of a group that each process has led.
+    led: BTreeMap<ProcessId, u64>,
+}
+
+impl OneLeaderPerGroup {
+    /// Creates the monitor before the first election.
+    pub fn new() -> Self {
+        OneLeaderPerGroup::default()
+    }
+}
+
+impl Monitor<election::Command, election::Event> for OneLeaderPerGroup {
+    fn property(&self) -> Property {
+        Property::OneLeaderPerGroup
+    }
+
+    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> Result<(), Violation> {
+        match seen {
+            Observation::Event(election::Event::Elected { leader, term }) => {
+                self.beliefs.insert(at, *term);
+                if *leader == at {
+                    let led = self.led.entry(at).or_default();
+                    *led = term.number.max(*led);
+                }
+                if self.led.get(leader).is_none_or(|led| *led < term.number) {
+                    let message = format!("{at} follows {leader}, which does not lead {term} yet");
+                    return Err(Violation { at, message });
+                }
+            }
+            Observation::Event(election::Event::Deposed { .. }) | Observation::Crashed => {
+                self.beliefs.remove(&at);
+            }
+            Observation::Command { .. } | Observation::Recovered | Observation::Sent { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn at_end(&self) -> Result<(), Violation> {
+        let left = |(_, term): &(&ProcessId, &Term)| self.beliefs.get(&term.leader) != Some(*term);
+        let Some((at, term)) = self.beliefs.iter().find(left) else { return Ok(()) };
+        let (at, leader) = (*at, term.leader);
+        let message = format!("in the end {at} follows {leader}, which does not lead {term}");
+        Err(Violation { at, message })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: ProcessId = ProcessId(0);
+    const SECOND: ProcessId = ProcessId(1);
+
+    fn elected(number: u64, leader: ProcessId) -> election::Event {
+        election::Event::Elected { leader, term: Term { number, leader } }
+    }
+
+    #[test]
+    fn accepts_groups_side_by_side() {
+        let mut monitor = OneLeaderPerGroup::new();
+        for process in [FIRST, SECOND] {
+            monitor.observe(process, Observation::Event(&elected(1, process))).unwrap();
+        }
+        assert_eq!(monitor.at_end(), Ok(()));
+        monitor.observe(FIRST, Observation::Event(&elected(1, SECOND))).unwrap();
+        assert_eq!(monitor.at_end(), Ok(()));
+    }
+
+    #[test]
+    fn rejects_follower_before_its_leader() {
+        let mut monitor = OneLeaderPerGroup::new();
+        monitor.observe(FIRST, Observation::Event(&elected(1, FIRST))).unwrap();
+        let early = monitor.observe(SECOND, Observation::Event(&elected(2, FIRST)));
+        assert!(early.unwrap_err().message.contains("does not lead"));
+    }
+
+    #[test]
+    fn rejects_group_without_its_leader_in_the_end() {
+        let mut monitor = OneLeaderPerGroup::new();
+        monitor.observe(FIRST, Observation::Event(&elected(1, FIRST))).unwrap();
+        monitor.observe(SECOND, Observation::Event(&elected(1, FIRST))).unwrap();
+        monitor.observe(FIRST, Observation::Event(&elected(2, FIRST))).unwrap();
+        assert_eq!(monitor.at_end().unwrap_err().at, SECOND);
+        let mut crashed = OneLeaderPerGroup::new();
+        crashed.observe(FIRST, Observation::Event(&elected(1, FIRST))).unwrap();
+        crashed.observe(SECOND, Observation::Event(&elected(1, FIRST))).unwrap();
+        crashed.observe(FIRST, Observation::Crashed).unwrap();
+        assert_eq!(crashed.at_end().unwrap_err().at, SECOND);
+    }
+}

@@ -1,0 +1,224 @@
+//! Monitors of exclusive resources.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+
+use crate::monitor::{Monitor, Observation, Violation};
+use crate::process::ProcessId;
+use crate::property::Property;
+use crate::service::resources::{Command, Event, Resource};
+
+/// Never two processes hold one resource. A process that crashes still holds its resources.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct OneHolder(Allocation);
+
+/// A process is aborted only while it is part of a deadlock: a cycle of processes, each of which
+/// waits for a resource that the next one holds.
+///
+/// Such a cycle ends only when a process of it is aborted. So a process that was deadlocked when it
+/// was chosen still is when it learns of this, unless another process of the cycle was aborted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct NoPhantom(Allocation);
+
+/// Resources that processes hold, and those for which they wait, as their users know.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Allocation {
+    held: BTreeMap<Resource, BTreeSet<ProcessId>>,
+    awaited: BTreeMap<ProcessId, Resource>,
+}
+
+impl Allocation {
+    fn observe(&mut self, at: ProcessId, seen: &Observation<'_, Command, Event>) {
+        match seen {
+            Observation::Command { command: Command::Acquire { resource }, .. } => {
+                self.awaited.insert(at, *resource);
+            }
+            Observation::Command { command: Command::Release { resource }, .. }
+            | Observation::Event(Event::Released { resource }) => self.release(at, *resource),
+            Observation::Event(Event::Acquired { resource }) => {
+                self.awaited.remove(&at);
+                self.held.entry(*resource).or_default().insert(at);
+            }
+            Observation::Event(Event::Aborted) => {
+                self.awaited.remove(&at);
+                self.held.retain(|_, by| {
+                    by.remove(&at);
+                    !by.is_empty()
+                });
+            }
+            Observation::Crashed | Observation::Recovered | Observation::Sent { .. } => {}
+        }
+    }
+
+    fn release(&mut self, at: ProcessId, resource: Resource) {
+        if let Some(by) = self.held.get_mut(&resource) {
+            by.remove(&at);
+            if by.is_empty() {
+                self.held.remove(&resource);
+            }
+        }
+    }
+
+    /// Returns the process that holds the resource for which `at` waits, with that resource.
+    fn blocker(&self, at: ProcessId) -> Option<(Resource, ProcessId)> {
+        let resource = self.awaited.get(&at)?;
+        Some((*resource, *self.held.get(resource)?.first()?))
+    }
+
+    /// Returns true if `at` waits for itself, through other processes.
+    fn is_deadlocked(&self, at: ProcessId) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut last = at;
+        while let Some((_, next)) = self.blocker(last) {
+            if next == at {
+                return true;
+            }
+            if !seen.insert(next) {
+                return false;
+            }
+            last = next;
+        }
+        false
+    }
+}
+
+impl OneHolder {
+    /// Creates the monitor before the first request.
+    pub fn new() -> Self {
+        OneHolder::default()
+    }
+}
+
+impl Monitor<Command, Event> for OneHolder {
+    fn property(&self) -> Property {
+        Property::OneHolder
+    }
+
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observation<'_, Command, Event>,
+    ) -> Result<(), Violation> {
+        if let Observation::Event(Event::Acquired { resource }) = seen
+            && let Some(holder) = self.0.held.get(resource).and_then(|by| by.first())
+        {
+            let message = format!("{at} acquires {resource}, which {holder} holds");
+            return Err(Violation { at, message });
+        }
+        self.0.observe(at, &seen);
+        Ok(())
+    }
+}
+
+impl NoPhantom {
+    /// Creates the monitor before the first request.
+    pub fn new() -> Self {
+        NoPhantom::default()
+    }
+}
+
+impl Monitor<Command, Event> for NoPhantom {
+    fn property(&self) -> Property {
+        Property::NoPhantom
+    }
+
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observation<'_, Command, Event>,
+    ) -> Result<(), Violation> {
+        if seen == Observation::Event(&Event::Aborted) && !self.0.is_deadlocked(at) {
+            let message = match (self.0.awaited.get(&at), self.0.blocker(at)) {
+                (None, _) => format!("{at} is aborted, but waits for nothing"),
+                (Some(resource), None) => {
+                    format!("{at} is aborted, but no process holds {resource}, which it awaits")
+                }
+                (Some(_), Some((resource, holder))) => {
+                    format!(
+                        "{at} is aborted, but {holder}, holding {resource}, does not wait for it"
+                    )
+                }
+            };
+            return Err(Violation { at, message });
+        }
+        self.0.observe(at, &seen);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Copy)]
+    enum Step {
+        Command(Command),
+        Event(Event),
+    }
+
+    fn requests(resource: u64) -> Step {
+        Step::Command(Command::Acquire { resource: Resource(resource) })
+    }
+
+    fn releases(resource: u64) -> Step {
+        Step::Command(Command::Release { resource: Resource(resource) })
+    }
+
+    fn acquires(resource: u64) -> Step {
+        Step::Event(Event::Acquired { resource: Resource(resource) })
+    }
+
+    const ABORTED: Step = Step::Event(Event::Aborted);
+
+    fn holds(mut monitor: impl Monitor<Command, Event>, steps: &[(u32, Step)]) -> bool {
+        let mut judged = steps.iter().map(|(at, step)| {
+            let seen = match step {
+                Step::Command(command) => Observation::Command { command, clock: None },
+                Step::Event(event) => Observation::Event(event),
+            };
+            monitor.observe(ProcessId(*at), seen)
+        });
+        judged.all(|it| it.is_ok())
+    }
+
+    /// P1 holds R1 and P2 holds R2; each waits for the resource of the other.
+    const DEADLOCK: [(u32, Step); 6] = [
+        (0, Step::Command(Command::Acquire { resource: Resource(1) })),
+        (0, Step::Event(Event::Acquired { resource: Resource(1) })),
+        (1, Step::Command(Command::Acquire { resource: Resource(2) })),
+        (1, Step::Event(Event::Acquired { resource: Resource(2) })),
+        (0, Step::Command(Command::Acquire { resource: Resource(2) })),
+        (1, Step::Command(Command::Acquire { resource: Resource(1) })),
+    ];
+
+    #[test]
+    fn abort_needs_a_deadlock() {
+        for (more, is_right) in [
+            (&[(1, ABORTED)][..], true),
+            (&[(0, ABORTED)], true),
+            (&[(1, ABORTED), (0, ABORTED)], false),
+            (&[(2, ABORTED)], false),
+            (&[(2, requests(1)), (2, ABORTED)], false),
+            (&[(1, ABORTED), (0, acquires(2)), (1, requests(2)), (1, ABORTED)], false),
+        ] {
+            assert_eq!(holds(NoPhantom::new(), &[&DEADLOCK, more].concat()), is_right);
+        }
+        assert!(!holds(NoPhantom::new(), &[(0, requests(1)), (0, ABORTED)]));
+    }
+
+    #[test]
+    fn a_released_resource_closes_no_cycle() {
+        let more = [(0, acquires(2)), (0, releases(1)), (0, requests(3)), (1, ABORTED)];
+        assert!(!holds(NoPhantom::new(), &[&DEADLOCK[..], &more].concat()));
+    }
+
+    #[test]
+    fn two_holders_are_detected() {
+        let first = [(0, requests(1)), (0, acquires(1)), (1, requests(1))];
+        let then = |more: &[(u32, Step)]| holds(OneHolder::new(), &[&first, more].concat());
+        assert!(!then(&[(1, acquires(1))]));
+        assert!(then(&[(0, releases(1)), (1, acquires(1))]));
+        assert!(then(&[(0, ABORTED), (1, acquires(1))]));
+        assert!(!then(&[(1, releases(1)), (1, acquires(1))]));
+    }
+}

@@ -1,0 +1,111 @@
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::monitor::{Monitor, Observation, Violation};
+use crate::process::ProcessId;
+use crate::process_set::ProcessSet;
+use crate::property::Property;
+use crate::protocol::Verdict;
+use crate::service::detector::{Command, Event};
+
+/// Strong accuracy of a failure detector: no process is suspected before it crashes.
+///
+/// T. D. Chandra, S. Toueg, JACM 43(2), 1996. With [`StrongCompleteness`] it makes a detector
+/// perfect.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct StrongAccuracy {
+    down: ProcessSet,
+}
+
+impl StrongAccuracy {
+    /// Creates the monitor before the first crash.
+    pub fn new() -> Self {
+        StrongAccuracy::default()
+    }
+}
+
+impl Monitor<Command, Event> for StrongAccuracy {
+    fn property(&self) -> Property {
+        Property::Custom("accuracy")
+    }
+
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observation<'_, Command, Event>,
+    ) -> Result<(), Violation> {
+        match seen {
+            Observation::Event(Event { peer, verdict: Verdict::Suspect })
+                if !self.down.contains(*peer) =>
+            {
+                return Err(Violation {
+                    at,
+                    message: format!("{at} suspects {peer}, which is up"),
+                });
+            }
+            Observation::Crashed => drop(self.down.insert(at)),
+            Observation::Recovered => drop(self.down.remove(at)),
+            Observation::Event(_) | Observation::Command { .. } | Observation::Sent { .. } => {}
+        }
+        Ok(())
+    }
+}
+
+/// Strong completeness of a failure detector: in the end, every live process suspects every crashed
+/// one.
+///
+/// T. D. Chandra, S. Toueg, JACM 43(2), 1996.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct StrongCompleteness {
+    /// The processes that a process suspects, by process.
+    suspected: Vec<ProcessSet>,
+    down: ProcessSet,
+}
+
+impl StrongCompleteness {
+    /// Creates the monitor of a group of `size` processes, before the first crash.
+    pub fn new(size: u32) -> Self {
+        StrongCompleteness {
+            suspected: vec![ProcessSet::new(); size as usize],
+            down: ProcessSet::new(),
+        }
+    }
+}
+
+impl Monitor<Command, Event> for StrongCompleteness {
+    fn property(&self) -> Property {
+        Property::Custom("completeness")
+    }
+
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observation<'_, Command, Event>,
+    ) -> Result<(), Violation> {
+        let suspected = &mut self.suspected[at.index()];
+        match seen {
+            Observation::Event(Event { peer, verdict }) => match verdict {
+                Verdict::Suspect => drop(suspected.insert(*peer)),
+                Verdict::Trust => drop(suspected.remove(*peer)),
+            },
+            Observation::Crashed => {
+                suspected.clear();
+                self.down.insert(at);
+            }
+            Observation::Recovered => drop(self.down.remove(at)),
+            Observation::Command { .. } | Observation::Sent { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn at_end(&self) -> Result<(), Violation> {
+        for (place, suspected) in self.suspected.iter().enumerate() {
+            let at = ProcessId::at(place);
+            if !self.down.contains(at) && !self.down.is_subset(suspected) {
+                return Err(Violation { at, message: format!("{at} trusts a crashed process") });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,219 @@
+//! Exclusive use of several resources: a process requests one after the other, and may lose all of
+//! them to end a deadlock.
+
+use core::fmt;
+
+use super::agreement::{ServiceUser, UserConfig, UserState};
+use crate::process::ProcessId;
+
+/// Number of a resource, from 1. Printed as `R1`, `R2` and so on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Resource(pub u64);
+
+impl fmt::Display for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "R{}", self.0)
+    }
+}
+
+impl fmt::Debug for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Command of the local user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Command {
+    /// Request a resource. Allowed if this process waits for none and does not hold this one.
+    Acquire {
+        /// The requested resource.
+        resource: Resource,
+    },
+    /// Release a resource. Allowed if this process waits for none. Has no effect but its event if
+    /// this process does not hold the resource.
+    Release {
+        /// The released resource.
+        resource: Resource,
+    },
+}
+
+/// Event for the local user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Event {
+    /// This process holds the resource that it requested.
+    Acquired {
+        /// The acquired resource.
+        resource: Resource,
+    },
+    /// This process has released the resource.
+    Released {
+        /// The released resource.
+        resource: Resource,
+    },
+    /// This process is the victim of a deadlock. It holds no resource and waits for none.
+    Aborted,
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Command::Acquire { resource } => write!(f, "requests {resource}"),
+            Command::Release { resource } => write!(f, "releases {resource}"),
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Acquired { resource } => write!(f, "acquires {resource}"),
+            Event::Released { resource } => write!(f, "has released {resource}"),
+            Event::Aborted => f.write_str("is aborted"),
+        }
+    }
+}
+
+/// A user that keeps one resource and meanwhile uses the next two, one after the other.
+///
+/// There are as many resources as processes, but at least three. The user at process *i* acquires
+/// resource *i*, acquires and releases the next one, acquires the one after that, and releases
+/// both. A user that is aborted starts again.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct User {
+    at: ProcessId,
+    /// Number of resources.
+    resources: u32,
+    /// Number of commands that the user has issued in this round.
+    step: u8,
+    /// Number of rounds that the user has not completed.
+    remaining: u32,
+    is_waiting: bool,
+}
+
+impl User {
+    /// Returns the resource at a distance from the first one of this user.
+    fn resource(&self, distance: u32) -> Resource {
+        let index = (u64::from(self.at.0) + u64::from(distance)) % u64::from(self.resources);
+        Resource(index + 1)
+    }
+}
+
+impl ServiceUser for User {
+    type Command = Command;
+    type Event = Event;
+
+    fn new(config: &UserConfig) -> Self {
+        let resources = config.size.max(3);
+        User { at: config.at, resources, step: 0, remaining: config.times, is_waiting: false }
+    }
+
+    fn next_command(&self) -> Option<Command> {
+        if self.is_waiting || self.remaining == 0 {
+            return None;
+        }
+        let acquire = |distance| Command::Acquire { resource: self.resource(distance) };
+        let release = |distance| Command::Release { resource: self.resource(distance) };
+        Some(match self.step {
+            0 => acquire(0),
+            1 => acquire(1),
+            2 => release(1),
+            3 => acquire(2),
+            4 => release(2),
+            _ => release(0),
+        })
+    }
+
+    /// An acquisition is the unit of costs.
+    fn is_counted(command: &Command) -> bool {
+        matches!(command, Command::Acquire { .. })
+    }
+
+    /// A user that holds a resource must continue, because others may wait for it.
+    fn is_obliged(&self) -> bool {
+        self.step > 0 && !self.is_waiting
+    }
+
+    /// A user holds its second and its third resource for a while.
+    fn is_holding(&self) -> bool {
+        !self.is_waiting && matches!(self.step, 2 | 4)
+    }
+
+    fn must_wait(&self) -> bool {
+        self.is_waiting
+    }
+
+    fn on_command(&mut self, _: &Command) {
+        self.is_waiting = true;
+        self.step += 1;
+        if self.step == 6 {
+            self.step = 0;
+            self.remaining = self.remaining.saturating_sub(1);
+        }
+    }
+
+    fn on_event(&mut self, event: &Event) {
+        self.is_waiting = false;
+        if *event == Event::Aborted {
+            self.step = 0;
+        }
+    }
+
+    fn on_crash(&mut self) {
+        (self.step, self.remaining, self.is_waiting) = (0, 0, false);
+    }
+
+    fn state(&self) -> UserState {
+        if self.is_waiting { UserState::Waiting } else { UserState::Idle }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::card::Service;
+
+    fn user(at: u32, times: u32) -> User {
+        let service = Service::Resources;
+        User::new(&UserConfig { service, at: ProcessId(at), size: 2, times })
+    }
+
+    #[test]
+    fn user_borrows_two_resources_while_it_keeps_one() {
+        let mut user = user(1, 1);
+        let mut issued = Vec::new();
+        while let Some(command) = user.next_command() {
+            issued.push(command.to_string());
+            user.on_command(&command);
+            assert_eq!((user.next_command(), user.state()), (None, UserState::Waiting));
+            user.on_event(&match command {
+                Command::Acquire { resource } => Event::Acquired { resource },
+                Command::Release { resource } => Event::Released { resource },
+            });
+        }
+        let expected = ["requests R2", "requests R3", "releases R3", "requests R1"];
+        assert_eq!(issued[..4], expected);
+        assert_eq!(issued[4..], ["releases R1", "releases R2"]);
+    }
+
+    #[test]
+    fn aborted_user_starts_again() {
+        let mut user = user(0, 1);
+        let first = user.next_command().expect("it requests");
+        for resource in [1, 2].map(Resource) {
+            assert_eq!(user.next_command(), Some(Command::Acquire { resource }));
+            user.on_command(&Command::Acquire { resource });
+            user.on_event(&Event::Acquired { resource });
+        }
+        assert!(user.is_obliged());
+        user.on_event(&Event::Aborted);
+        assert_eq!(user.next_command(), Some(first));
+        assert!(!user.is_obliged());
+    }
+}

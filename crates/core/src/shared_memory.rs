@@ -1,0 +1,135 @@
+//! Contract of locks in shared memory, whose processes communicate by registers and not by
+//! messages.
+//!
+//! A lock is a pure state machine, as a [`Protocol`](crate::Protocol) is. Its value is the local
+//! state of one process: the program counter and the local variables. One call of
+//! [`SharedMemoryLock::step`] executes one instruction with one access to a register. Accesses are
+//! atomic, and accesses of different processes interleave in any order.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::card::Variant;
+use crate::process::{Group, ProcessId};
+use crate::property::Property;
+
+/// A shared variable, or one element of a shared array. Its initial value is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Register {
+    /// Name of the variable or array, as in the paper.
+    pub name: &'static str,
+    /// Index in the array, from 1; 0 for a variable.
+    pub index: u32,
+}
+
+impl Register {
+    /// Returns a shared variable.
+    pub const fn variable(name: &'static str) -> Self {
+        Register { name, index: 0 }
+    }
+
+    /// Returns the element of a shared array with this index, from 1.
+    pub const fn element(name: &'static str, index: u32) -> Self {
+        Register { name, index }
+    }
+
+    /// Returns the element of a shared array that belongs to a process.
+    pub const fn of(name: &'static str, process: ProcessId) -> Self {
+        Register { name, index: process.number() }
+    }
+}
+
+impl fmt::Display for Register {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.index {
+            0 => f.write_str(self.name),
+            index => write!(f, "{}[{index}]", self.name),
+        }
+    }
+}
+
+/// Atomic operations on the shared registers.
+pub trait SharedMemory {
+    /// Returns the value of a register.
+    fn read(&mut self, register: Register) -> u32;
+
+    /// Writes the value of a register.
+    fn write(&mut self, register: Register, value: u32);
+
+    /// Writes 1 to a register and returns its previous value, as one atomic operation.
+    fn test_and_set(&mut self, register: Register) -> u32;
+}
+
+/// Section of the code that a process executes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Section {
+    /// The process has no request.
+    Remainder,
+    /// The process has a request and executes instructions that take a bounded number of steps.
+    /// Processes are served in the order in which they leave the doorway, if the lock is first
+    /// come, first served.
+    Doorway,
+    /// The process has left the doorway and waits for the critical section.
+    Waiting,
+    /// The process is inside the critical section.
+    Inside,
+    /// The process has left the critical section and executes the rest of its exit protocol.
+    Exit,
+}
+
+impl Section {
+    /// Returns true if the process has a request that is not served yet.
+    pub const fn is_trying(self) -> bool {
+        matches!(self, Section::Doorway | Section::Waiting)
+    }
+}
+
+/// One process of a lock in shared memory.
+pub trait SharedMemoryLock: Clone + fmt::Debug + Eq + core::hash::Hash {
+    /// Configuration, which is the same for all processes.
+    type Config;
+
+    /// Creates a process in its remainder section.
+    ///
+    /// # Panics
+    ///
+    /// If the lock does not support the size of the group.
+    fn boot(group: Group, config: &Self::Config) -> Self;
+
+    /// Returns the section of the next instruction.
+    fn section(&self) -> Section;
+
+    /// Issues a request in the remainder section. Accesses no register.
+    fn enter(&mut self);
+
+    /// Leaves the critical section. Accesses no register.
+    fn exit(&mut self);
+
+    /// Executes the next instruction, with exactly one access to `memory`. The process must be
+    /// neither in the remainder section nor in the critical section.
+    fn step(&mut self, memory: &mut impl SharedMemory);
+}
+
+/// The claims of a lock in shared memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct SharedMemoryCard {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// Title in one line.
+    pub title: &'static str,
+    /// Source: author, title, year.
+    pub paper: &'static str,
+    /// Shared registers and their values.
+    pub registers: &'static str,
+    /// Number of accesses of an entry and its exit without contention, in a formula of N.
+    pub accesses: &'static str,
+    /// The same number for the group size of the card.
+    pub uncontended: u32,
+    /// Name of an array whose values grow without bound; `None` if all values are bounded.
+    pub unbounded: Option<&'static str>,
+    /// Promised properties for the group size of the card.
+    pub promises: Vec<Property>,
+    /// Variants that the lock declares.
+    pub variants: Vec<Variant>,
+}

@@ -1,0 +1,28 @@
+//! Agreement among generals of whom some lie, by name. Only the checker runs it.
+
+use tenure_algorithms::byzantine::OralMessages;
+use tenure_algorithms::byzantine::oral_messages::Config;
+use tenure_algorithms::{UnknownVariant, Variants};
+use tenure_check::{GeneralsConfig, Report, check_generals};
+use tenure_core::byzantine::GeneralsCard;
+
+/// Returns the names of all algorithms among generals.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    [OralMessages::NAME].into_iter()
+}
+
+/// Returns the card of an algorithm for `size` generals of whom `liars` lie, or `None` for an
+/// unknown name.
+pub fn card(name: &str, size: u32, liars: u32) -> Option<GeneralsCard> {
+    (name == OralMessages::NAME).then(|| OralMessages::card(size, liars))
+}
+
+/// Checks the oral messages algorithm with these variants.
+///
+/// # Errors
+///
+/// Returns an error for the first variant that the algorithm does not declare.
+pub fn check(config: &GeneralsConfig, variants: &[String]) -> Result<Report, UnknownVariant> {
+    let variants = Variants::named(variants.iter().map(String::as_str))?;
+    Ok(check_generals::<OralMessages>(config, &Config { liars: config.liars, variants }))
+}

@@ -1,0 +1,48 @@
+//! Locks in shared memory, by their names. Only the checker runs them.
+
+use tenure_algorithms::shared_memory::{Bakery, NAMES, PetersonLock, TestAndSet};
+use tenure_algorithms::{Switch, UnknownVariant, Variants};
+use tenure_check::{Report, SharedMemoryConfig, check_shared_memory};
+use tenure_core::shared_memory::{SharedMemoryCard, SharedMemoryLock};
+
+/// Returns the names of all locks in shared memory.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    NAMES.into_iter()
+}
+
+/// Returns the card of a lock for a group of `size` processes, or `None` for an unknown name.
+pub fn card(name: &str, size: u32) -> Option<SharedMemoryCard> {
+    Some(match name {
+        PetersonLock::NAME => PetersonLock::card(size),
+        Bakery::NAME => Bakery::card(size),
+        TestAndSet::NAME => TestAndSet::card(),
+        _ => return None,
+    })
+}
+
+/// Checks the lock whose name the configuration has, with these variants.
+///
+/// # Errors
+///
+/// Returns an error for the first variant that the lock does not declare.
+///
+/// # Panics
+///
+/// If the name is unknown.
+pub fn check(config: &SharedMemoryConfig, variants: &[String]) -> Result<Report, UnknownVariant> {
+    match &*config.name {
+        PetersonLock::NAME => checked::<PetersonLock, _>(config, variants),
+        Bakery::NAME => checked::<Bakery, _>(config, variants),
+        TestAndSet::NAME => checked::<TestAndSet, _>(config, variants),
+        name => panic!("unknown lock in shared memory: {name}"),
+    }
+}
+
+fn checked<L, S>(config: &SharedMemoryConfig, names: &[String]) -> Result<Report, UnknownVariant>
+where
+    L: SharedMemoryLock<Config = Variants<S>>,
+    S: Switch,
+{
+    let variants = Variants::named(names.iter().map(String::as_str))?;
+    Ok(check_shared_memory::<L>(config, &variants))
+}

@@ -1,0 +1,44 @@
+//! Sending of the messages of a step, which a crash may cut short.
+
+use tenure_core::{ProcessId, Protocol};
+use tenure_trace::Recorded;
+
+use crate::engine::delivery::post;
+use crate::engine::world::World;
+
+impl<P: Protocol> World<'_, P>
+where
+    P: Recorded,
+{
+    /// Sends the messages of a step of `at`. Returns true if the process crashes in the middle of
+    /// it.
+    #[inline]
+    pub(super) fn send_messages(&mut self, at: ProcessId, departs: u64) -> bool {
+        let (core, in_flight) = (&mut self.core, &mut self.in_flight);
+        let may_crash = core.has_faults && !self.batch.messages.is_empty();
+        let crash = if may_crash { core.faults.on_send(at) } else { None };
+        if crash.is_some() {
+            core.router.cut_short(true);
+        }
+        for (to, message) in self.batch.messages.drain(..) {
+            post(core, in_flight, departs, at, to, message);
+        }
+        let in_flight = in_flight.len() as u64;
+        core.metrics.max_in_flight = core.metrics.max_in_flight.max(in_flight);
+        if let Some(fault) = crash {
+            self.crash_while_sending(at, fault);
+        }
+        crash.is_some()
+    }
+
+    /// Crashes a process that has sent some of the messages of its step. No timer of the step
+    /// starts.
+    #[cold]
+    fn crash_while_sending(&mut self, at: ProcessId, fault: u32) {
+        self.core.router.cut_short(false);
+        self.batch.timers.clear();
+        self.core.next_user = None;
+        let crashed = self.core.crash(at, Some(fault));
+        self.perform_action(crashed);
+    }
+}

@@ -1,0 +1,102 @@
+//! K. M. Chandy, J. Misra, *The drinking philosophers problem*, ACM TOPLAS 6(4), 1984: each edge
+//! has a fork and a request token. The guarded actions of the paper run until none is enabled.
+//!
+//! Two additions make the actions independent of the order of messages: a process does not repeat
+//! a request with a token that overtook its fork, and a token without the fork waits for it.
+
+use super::graphs::Graph;
+use super::search::{Outbox, Process, Step};
+use super::user::User;
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Site {
+    me: usize,
+    requests: u32,
+    user: User,
+    edges: Vec<Edge>,
+}
+
+/// One end of an edge.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Edge {
+    peer: usize,
+    fork: bool,
+    dirty: bool,
+    token: bool,
+    /// True if this process has requested the fork and not received it.
+    asked: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Message {
+    Fork,
+    Token,
+}
+
+/// Creates the processes of a graph, whose users enter this often. The smaller end of an edge has
+/// the fork, dirty, and the other end has the token.
+pub(crate) fn sites(graph: &Graph, requests: &[u32]) -> Vec<Site> {
+    let edge = |me: usize, peer: usize| Edge {
+        peer,
+        fork: me < peer,
+        dirty: me < peer,
+        token: me > peer,
+        asked: false,
+    };
+    let site = |(me, neighbours): (usize, &Vec<usize>)| Site {
+        me,
+        requests: requests[me],
+        user: User::Outside,
+        edges: neighbours.iter().map(|peer| edge(me, *peer)).collect(),
+    };
+    graph.iter().enumerate().map(site).collect()
+}
+
+impl Process for Site {
+    type Message = Message;
+
+    fn enabled(&self) -> Option<Step> {
+        self.user.enabled(self.requests)
+    }
+
+    fn execute(&mut self, step: Step) -> Outbox<Message> {
+        if step == Step::Exit {
+            self.user = User::Outside;
+        } else {
+            self.requests -= 1;
+            self.user = User::Waiting;
+        }
+        self.act()
+    }
+
+    fn receive(&mut self, from: usize, message: Message) -> Outbox<Message> {
+        let edge = self.edges.iter_mut().find(|edge| edge.peer == from).expect("a neighbour");
+        match message {
+            Message::Token => edge.token = true,
+            Message::Fork => (edge.fork, edge.dirty, edge.asked) = (true, false, false),
+        }
+        self.act()
+    }
+}
+
+impl Site {
+    /// Executes the enabled actions: release a dirty fork (R2), request a fork (R1), eat (D2).
+    fn act(&mut self) -> Outbox<Message> {
+        let mut sent = Vec::new();
+        for edge in &mut self.edges {
+            if self.user != User::Inside && edge.fork && edge.dirty && edge.token {
+                (edge.fork, edge.dirty) = (false, false);
+                sent.push((edge.peer, Message::Fork));
+            }
+            if self.user == User::Waiting && !edge.fork && edge.token && !edge.asked {
+                (edge.token, edge.asked) = (false, true);
+                sent.push((edge.peer, Message::Token));
+            }
+        }
+        if self.user == User::Waiting && self.edges.iter().all(|edge| edge.fork) {
+            self.user = User::Inside;
+            self.edges.iter_mut().for_each(|edge| edge.dirty = true);
+        }
+        sent
+    }
+}

@@ -1,0 +1,364 @@
+//! Locks in shared memory as numbered lines of their papers' programs, and a search of its own.
+//!
+//! G. L. Peterson, *Myths about the mutual exclusion problem*, IPL 12(3), 1981; L. Lamport, *A new
+//! solution of Dijkstra's concurrent programming problem*, CACM 17(8), 1974; the spinlock of
+//! textbooks. A step is a request, an access to one register, or an exit.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+/// A lock, with the mistakes that the comparison needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Program {
+    /// `turn_first` swaps the two writes; `turn` and `flag` tell which part of the wait is kept.
+    Peterson { turn_first: bool, turn: bool, flag: bool },
+    /// `choosing` is false if no process waits for another that is choosing. Equal tickets.
+    Bakery { choosing: bool, ties: Ties, tickets: u8 },
+    /// `atomic` is false if the test and the set are two instructions.
+    Spinlock { atomic: bool },
+}
+
+/// Order of equal tickets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ties {
+    ByName,
+    Enter,
+    Wait,
+}
+
+/// Findings about a lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Findings {
+    pub(crate) states: u64,
+    pub(crate) transitions: u64,
+    /// Fewest steps until two processes are inside.
+    pub(crate) collision: Option<usize>,
+    /// True if processes may try for ever while none enters.
+    pub(crate) deadlock: bool,
+    /// True if a process may try for ever.
+    pub(crate) starvation: bool,
+    /// Most entries of one process while another waits after its doorway; `None` if more than
+    /// [`MOST`].
+    pub(crate) bypass: Option<u32>,
+}
+
+/// Greatest bypass that is counted.
+pub(crate) const MOST: u32 = 4;
+
+const REST: u8 = 0;
+const CRITICAL: u8 = 20;
+const LEAVE: u8 = 21;
+
+/// One process: its line and two local variables, which are 0 where the program does not use them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Local {
+    line: u8,
+    a: u8,
+    b: u8,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Global {
+    locals: Vec<Local>,
+    /// Two arrays with an element for each process, one after the other.
+    memory: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Rest,
+    Doorway,
+    Waiting,
+    Critical,
+    Leaving,
+}
+
+impl Program {
+    fn place(self, local: Local) -> Place {
+        match (self, local.line) {
+            (_, REST) => Place::Rest,
+            (_, CRITICAL) => Place::Critical,
+            (_, LEAVE) => Place::Leaving,
+            (Program::Peterson { .. }, 1 | 2) if local.a == 1 => Place::Doorway,
+            (Program::Bakery { .. }, 1..=4) => Place::Doorway,
+            _ => Place::Waiting,
+        }
+    }
+
+    /// Executes the next line of process `me`.
+    fn execute(self, state: &mut Global, me: usize) {
+        let n = state.locals.len();
+        let Local { line, a, b } = state.locals[me];
+        let at = |line, a, b| Local { line, a, b };
+        state.locals[me] = match (self, line) {
+            (Program::Peterson { turn_first, .. }, REST) => {
+                at(if turn_first { 2 } else { 1 }, 1, 0)
+            }
+            (Program::Bakery { choosing: false, .. }, REST) => at(2, 0, first(n, me)),
+            (Program::Spinlock { .. } | Program::Bakery { .. }, REST) => at(1, 0, 0),
+            (_, CRITICAL) => at(LEAVE, 0, 0),
+            (Program::Peterson { .. }, LEAVE) => {
+                state.memory[me] = 0;
+                at(REST, 0, 0)
+            }
+            (Program::Bakery { .. }, LEAVE) => {
+                state.memory[n + me] = 0;
+                at(REST, 0, 0)
+            }
+            (Program::Spinlock { .. }, LEAVE) => {
+                state.memory[0] = 0;
+                at(REST, 0, 0)
+            }
+            (Program::Peterson { .. }, _) => self.peterson(state, me),
+            (Program::Bakery { .. }, _) => self.bakery(state, me),
+            (Program::Spinlock { atomic: true }, _) => {
+                match std::mem::replace(&mut state.memory[0], 1) {
+                    0 => at(CRITICAL, 0, 0),
+                    _ => at(1, a, b),
+                }
+            }
+            (Program::Spinlock { .. }, 1) => at(if state.memory[0] == 0 { 2 } else { 1 }, 0, 0),
+            (Program::Spinlock { .. }, _) => {
+                state.memory[0] = 1;
+                at(CRITICAL, 0, 0)
+            }
+        };
+    }
+
+    /// Lines 1 to 4: `a` is the level, `b` the process whose flag is read, plus one.
+    fn peterson(self, state: &mut Global, me: usize) -> Local {
+        let Program::Peterson { turn_first, turn, flag } = self else { unreachable!() };
+        let n = state.locals.len();
+        let Local { line, a: level, b: other } = state.locals[me];
+        let wait = match flag {
+            true => Local { line: 3, a: level, b: first(n, me) },
+            false => Local { line: 4, a: level, b: 0 },
+        };
+        let pass = match usize::from(level) == n - 1 {
+            true => Local { line: CRITICAL, a: 0, b: 0 },
+            false => Local { line: if turn_first { 2 } else { 1 }, a: level + 1, b: 0 },
+        };
+        match line {
+            1 => {
+                state.memory[me] = level;
+                if turn_first { wait } else { Local { line: 2, a: level, b: 0 } }
+            }
+            2 => {
+                state.memory[n + usize::from(level)] = me as u8 + 1;
+                if turn_first { Local { line: 1, a: level, b: 0 } } else { wait }
+            }
+            3 if state.memory[usize::from(other) - 1] >= level => match turn {
+                true => Local { line: 4, a: level, b: 0 },
+                false => wait,
+            },
+            3 => match after(n, me, other) {
+                0 => pass,
+                next => Local { line: 3, a: level, b: next },
+            },
+            _ if state.memory[n + usize::from(level)] == me as u8 + 1 => wait,
+            _ => pass,
+        }
+    }
+
+    /// Lines 1 to 6: `a` is the maximum and then the ticket, `b` the other process, plus one.
+    fn bakery(self, state: &mut Global, me: usize) -> Local {
+        let Program::Bakery { choosing, ties, .. } = self else { unreachable!() };
+        let n = state.locals.len();
+        let Local { line, a, b } = state.locals[me];
+        let compare = if choosing { 5 } else { 6 };
+        match line {
+            1 => {
+                state.memory[me] = 1;
+                Local { line: 2, a: 0, b: first(n, me) }
+            }
+            2 => {
+                let a = a.max(state.memory[n + usize::from(b) - 1]);
+                match after(n, me, b) {
+                    0 => Local { line: 3, a, b: 0 },
+                    b => Local { line: 2, a, b },
+                }
+            }
+            3 => {
+                state.memory[n + me] = a + 1;
+                match choosing {
+                    true => Local { line: 4, a: a + 1, b: 0 },
+                    false => Local { line: 6, a: a + 1, b: first(n, me) },
+                }
+            }
+            4 => {
+                state.memory[me] = 0;
+                Local { line: compare, a, b: first(n, me) }
+            }
+            5 if state.memory[usize::from(b) - 1] != 0 => Local { line: 5, a, b },
+            5 => Local { line: 6, a, b },
+            _ => {
+                let theirs = state.memory[n + usize::from(b) - 1];
+                let is_before = match ties {
+                    Ties::ByName => (theirs, usize::from(b) - 1) < (a, me),
+                    Ties::Enter => theirs < a,
+                    Ties::Wait => theirs <= a,
+                };
+                match after(n, me, b) {
+                    _ if theirs != 0 && is_before => Local { line: 6, a, b },
+                    0 => Local { line: CRITICAL, a: 0, b: 0 },
+                    next => Local { line: compare, a, b: next },
+                }
+            }
+        }
+    }
+}
+
+/// Returns the first process other than `me`, plus one.
+fn first(n: usize, me: usize) -> u8 {
+    after(n, me, 0)
+}
+
+/// Returns the next process after the one with the number `b - 1`, plus one; 0 if none is left.
+fn after(n: usize, me: usize, b: u8) -> u8 {
+    (usize::from(b)..n).find(|other| *other != me).map_or(0, |other| other as u8 + 1)
+}
+
+/// The graph: for each state the steps as processes and numbers of states. A step out of bounds has
+/// no target.
+struct Graph {
+    program: Program,
+    states: Vec<Global>,
+    steps: Vec<Vec<(usize, Option<usize>)>>,
+    depths: Vec<usize>,
+}
+
+/// Explores a group of `n` processes whose users request again and again.
+pub(crate) fn findings(program: Program, n: usize) -> Findings {
+    let graph = Graph::of(program, n);
+    let count = |state: &Global, place| {
+        state.locals.iter().filter(|local| program.place(**local) == place).count()
+    };
+    let collides = |at: &usize| count(&graph.states[*at], Place::Critical) > 1;
+    let tries = |at: usize, process| {
+        let place = graph.place(at, process);
+        place == Place::Doorway || place == Place::Waiting
+    };
+    let is_stuck = |at: usize| {
+        (0..n).any(|process| tries(at, process)) && count(&graph.states[at], Place::Critical) == 0
+    };
+    Findings {
+        states: graph.states.len() as u64,
+        transitions: 1 + graph.steps.iter().map(Vec::len).sum::<usize>() as u64,
+        collision: (0..graph.states.len()).find(collides).map(|at| graph.depths[at]),
+        deadlock: graph.is_endless(n, is_stuck),
+        starvation: (0..n).any(|process| graph.is_endless(n, |at| tries(at, process))),
+        bypass: graph.bypass(n),
+    }
+}
+
+impl Graph {
+    fn of(program: Program, n: usize) -> Self {
+        let first = Global { locals: vec![Local::default(); n], memory: vec![0; 2 * n] };
+        let mut numbers = HashMap::from([(first.clone(), 0)]);
+        let mut graph = Graph { program, states: vec![first], steps: Vec::new(), depths: vec![0] };
+        let mut next = 0;
+        while next < graph.states.len() {
+            let mut steps = Vec::new();
+            for process in 0..n {
+                let mut state = graph.states[next].clone();
+                program.execute(&mut state, process);
+                let limit = match program {
+                    Program::Bakery { tickets, .. } => tickets,
+                    _ => u8::MAX,
+                };
+                if state.memory.iter().any(|value| *value > limit) {
+                    steps.push((process, None));
+                    continue;
+                }
+                let number = *numbers.entry(state.clone()).or_insert_with(|| {
+                    graph.states.push(state);
+                    graph.depths.push(graph.depths[next] + 1);
+                    graph.states.len() - 1
+                });
+                steps.push((process, Some(number)));
+            }
+            graph.steps.push(steps);
+            next += 1;
+        }
+        graph
+    }
+
+    fn place(&self, at: usize, process: usize) -> Place {
+        self.program.place(self.states[at].locals[process])
+    }
+
+    /// Returns true if a fair run can stay in the set for ever: the greatest set from whose states
+    /// each process can, without leaving it, reach a step of its own or its rest.
+    fn is_endless(&self, n: usize, belongs: impl Fn(usize) -> bool) -> bool {
+        let mut kept: HashSet<usize> = (0..self.states.len()).filter(|at| belongs(*at)).collect();
+        loop {
+            let before = kept.len();
+            for process in 0..n {
+                let settles = |at: usize| {
+                    let has_step = |step: &&(usize, Option<usize>)| {
+                        step.1.is_some_and(|to| kept.contains(&to))
+                    };
+                    let mut steps = self.steps[at].iter().filter(has_step);
+                    let moves = steps.clone().any(|step| step.0 == process);
+                    // A run that stays needs some step, too.
+                    moves || self.place(at, process) == Place::Rest && steps.next().is_some()
+                };
+                let goals: HashSet<usize> =
+                    kept.iter().copied().filter(|at| settles(*at)).collect();
+                kept = self.reaching(&kept, goals);
+            }
+            if kept.len() == before {
+                return !kept.is_empty();
+            }
+        }
+    }
+
+    /// Returns the states of the set from which a goal can be reached within it.
+    fn reaching(&self, kept: &HashSet<usize>, goals: HashSet<usize>) -> HashSet<usize> {
+        let mut sources: HashMap<usize, Vec<usize>> = HashMap::new();
+        for at in kept {
+            for to in self.steps[*at].iter().filter_map(|step| step.1) {
+                sources.entry(to).or_default().push(*at);
+            }
+        }
+        let mut open: Vec<usize> = goals.iter().copied().collect();
+        let mut reached = goals;
+        while let Some(at) = open.pop() {
+            for from in sources.get(&at).into_iter().flatten() {
+                if reached.insert(*from) {
+                    open.push(*from);
+                }
+            }
+        }
+        reached
+    }
+
+    fn bypass(&self, n: usize) -> Option<u32> {
+        let mut most = 0;
+        for waiter in 0..n {
+            for rival in (0..n).filter(|rival| *rival != waiter) {
+                most = most.max(self.entries_while_waiting(waiter, rival));
+            }
+        }
+        (most <= MOST).then_some(most)
+    }
+
+    fn entries_while_waiting(&self, waiter: usize, rival: usize) -> u32 {
+        let mut seen = HashSet::from([(0, 0)]);
+        let mut open = VecDeque::from([(0, 0)]);
+        let mut most = 0;
+        while let Some((at, count)) = open.pop_front() {
+            most = most.max(count);
+            for (process, to) in &self.steps[at] {
+                let Some(to) = *to else { continue };
+                let waits = |at| self.place(at, waiter) == Place::Waiting;
+                let enters = *process == rival && self.place(to, rival) == Place::Critical;
+                let count = if enters && waits(at) { count + 1 } else { count };
+                let next = (to, if waits(to) { count.min(MOST + 1) } else { 0 });
+                if seen.insert(next) {
+                    open.push_back(next);
+                }
+            }
+        }
+        most
+    }
+}

@@ -1,0 +1,156 @@
+//! Dijkstra's three solutions of 1974, from every state. The legitimate states settle first; then
+//! every state all of whose successors have settled, with one move more than the slowest of them.
+//! A state that never settles lies on a cycle, leads to one, or has no successor.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A machine: its number, and a flag that only four-state machines use.
+pub(crate) type Machine = (u8, bool);
+
+/// Figures of a system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Figures {
+    pub(crate) states: usize,
+    pub(crate) legitimate: usize,
+    pub(crate) transitions: usize,
+    pub(crate) is_closed: bool,
+    /// Greatest number of moves to a legitimate state; `None` if some state never settles.
+    pub(crate) moves: Option<u32>,
+}
+
+/// Returns the moves in a state, as machine and new value; the number is the modulus.
+type Moves = fn(&[Machine], u8) -> Vec<(usize, Machine)>;
+
+/// A system: the values of each machine, and the possible moves.
+pub(crate) struct System {
+    pub(crate) values: Vec<Vec<Machine>>,
+    pub(crate) moves: Moves,
+    /// Number of values of a machine in the first solution.
+    pub(crate) modulus: u8,
+}
+
+impl System {
+    /// Returns the possible moves, each with the state after it.
+    pub(crate) fn successors(&self, state: &[Machine]) -> Vec<(usize, Vec<Machine>)> {
+        let moves = (self.moves)(state, self.modulus).into_iter();
+        let moved = |(machine, value)| {
+            let mut next = state.to_vec();
+            next[machine] = value;
+            (machine, next)
+        };
+        moves.map(moved).collect()
+    }
+
+    fn states(&self) -> Vec<Vec<Machine>> {
+        self.values.iter().fold(vec![Vec::new()], |states, values| {
+            let longer = |state: &Vec<Machine>| {
+                let longer = |value: &Machine| [&state[..], &[*value]].concat();
+                values.iter().map(longer).collect::<Vec<_>>()
+            };
+            states.iter().flat_map(longer).collect()
+        })
+    }
+
+    /// Returns the figures. A state with one possible move is legitimate.
+    pub(crate) fn figures(&self) -> Figures {
+        let after = |state: Vec<Machine>| {
+            let next: Vec<Vec<Machine>> =
+                self.successors(&state).into_iter().map(|(_, next)| next).collect();
+            (state, next)
+        };
+        let graph: BTreeMap<_, _> = self.states().into_iter().map(after).collect();
+        let legitimate: BTreeSet<_> =
+            graph.iter().filter(|(_, next)| next.len() == 1).map(|(state, _)| state).collect();
+        let is_closed = legitimate.iter().all(|state| legitimate.contains(&graph[*state][0]));
+        let mut settled: BTreeMap<_, u32> = legitimate.iter().map(|state| (*state, 0)).collect();
+        loop {
+            let open = graph
+                .iter()
+                .filter(|(state, next)| !settled.contains_key(state) && !next.is_empty());
+            let slowest = |(state, next): (_, &Vec<Vec<Machine>>)| {
+                let known = next.iter().map(|to| settled.get(to).copied());
+                let slowest = known.collect::<Option<Vec<u32>>>()?.into_iter().max()?;
+                Some((state, slowest + 1))
+            };
+            let new: Vec<_> = open.filter_map(slowest).collect();
+            if new.is_empty() {
+                break;
+            }
+            settled.extend(new);
+        }
+        let all = settled.len() == graph.len();
+        Figures {
+            states: graph.len(),
+            legitimate: legitimate.len(),
+            transitions: graph.values().map(Vec::len).sum(),
+            is_closed,
+            moves: all.then(|| settled.values().copied().max()).flatten(),
+        }
+    }
+}
+
+fn plain(values: u8) -> Vec<Machine> {
+    (0..values).map(|value| (value, false)).collect()
+}
+
+/// The first solution: a ring of machines with `modulus` states.
+pub(crate) fn k_state(machines: usize, modulus: u8) -> System {
+    let moves = |state: &[Machine], modulus: u8| {
+        let left = |at: usize| state[(at + state.len() - 1) % state.len()].0;
+        let first = (left(0) == state[0].0).then(|| (0, ((state[0].0 + 1) % modulus, false)));
+        let others = (1..state.len()).filter(|at| left(*at) != state[*at].0);
+        first.into_iter().chain(others.map(|at| (at, (left(at), false)))).collect::<Vec<_>>()
+    };
+    System { values: vec![plain(modulus); machines], moves, modulus }
+}
+
+/// The second solution: a line of machines with x and up. The first is the bottom.
+pub(crate) fn four_state(machines: usize) -> System {
+    let both = |up: &[bool]| {
+        let values = [0, 1].into_iter();
+        values.flat_map(|x| up.iter().map(move |up| (x, *up))).collect::<Vec<Machine>>()
+    };
+    let mut values = vec![both(&[false, true]); machines];
+    values[0] = both(&[true]);
+    values[machines - 1] = both(&[false]);
+    let moves = |state: &[Machine], _: u8| {
+        let (mut moves, top) = (Vec::new(), state.len() - 1);
+        for (at, (x, up)) in state.iter().copied().enumerate() {
+            let left = at.checked_sub(1).map(|left| state[left]);
+            let right = state.get(at + 1);
+            if at == 0 && right.is_some_and(|right| right.0 == x && !right.1) {
+                moves.push((at, (1 - x, up)));
+            }
+            if left.is_some_and(|left| left.0 != x) {
+                moves.push((at, (1 - x, at < top)));
+            }
+            if at > 0 && up && right.is_some_and(|right| right.0 == x && !right.1) {
+                moves.push((at, (x, false)));
+            }
+        }
+        moves
+    };
+    System { values, moves, modulus: 0 }
+}
+
+/// The third solution: a ring of machines with three states. The first is the bottom.
+pub(crate) fn three_state(machines: usize) -> System {
+    let moves = |state: &[Machine], _: u8| {
+        let s = |at: usize| state[at % state.len()].0;
+        let (mut moves, top) = (Vec::new(), state.len() - 1);
+        if (s(0) + 1) % 3 == s(1) {
+            moves.push((0, ((s(0) + 2) % 3, false)));
+        }
+        for at in 1..top {
+            let neighbours = [s(at - 1), s(at + 1)].into_iter();
+            let ahead = neighbours.filter(|other| (s(at) + 1) % 3 == *other);
+            moves.extend(ahead.map(|other| (at, (other, false))));
+        }
+        let left = s(top - 1);
+        if left == s(0) && (left + 1) % 3 != s(top) {
+            moves.push((top, ((left + 1) % 3, false)));
+        }
+        moves
+    };
+    System { values: vec![plain(3); machines], moves, modulus: 3 }
+}

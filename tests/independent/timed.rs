@@ -1,0 +1,213 @@
+//! Breadth-first search over all schedules of a synchronous system, in whole units of time.
+//!
+//! Messages, steps and timers have an age. A message arrives, a step ends and a timer fires only
+//! at an age within its bounds, and time does not pass while one of them has reached its upper
+//! bound. A process handles an input at once; its messages leave and its timers start at the end
+//! of the step. The steps of a process follow one another.
+
+use std::collections::{HashSet, VecDeque};
+use std::hash::Hash;
+
+/// Known bounds of a synchronous system, in whole units.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// Least and greatest latency of a message.
+    pub(crate) latency: (u32, u32),
+    /// Least and greatest duration of a step.
+    pub(crate) step: (u32, u32),
+    /// Greatest deviation of the rate of a clock, in percent.
+    pub(crate) drift: u32,
+}
+
+impl Bounds {
+    /// Returns true if a timer of `duration` units may fire at this age on some clock.
+    fn may_fire(self, duration: u32, age: u32) -> bool {
+        age * (100 + self.drift) >= duration * 100
+    }
+
+    /// Returns true if a timer of `duration` units has fired one unit later on every clock.
+    fn must_fire(self, duration: u32, age: u32) -> bool {
+        (age + 1) * (100 - self.drift) > duration * 100
+    }
+}
+
+/// Effects of one step of a process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Effects<M> {
+    /// Receivers and messages.
+    pub(crate) sent: Vec<(usize, M)>,
+    /// Timers that start again, with their durations in units.
+    pub(crate) started: Vec<(usize, u32)>,
+    /// Timers that are disarmed.
+    pub(crate) cancelled: Vec<usize>,
+}
+
+/// A process of an algorithm with timers, which have numbers.
+pub(crate) trait TimedProcess: Clone + Eq + Hash {
+    type Message: Clone + Eq + Hash + Ord;
+
+    /// Executes the first step, before time begins.
+    fn boot(&mut self) -> Effects<Self::Message>;
+
+    /// Executes the request of the user, if one is left.
+    fn request(&mut self) -> Option<Effects<Self::Message>>;
+
+    /// Receives a message.
+    fn receive(&mut self, from: usize, message: Self::Message) -> Effects<Self::Message>;
+
+    /// Handles the expiry of a timer.
+    fn expire(&mut self, timer: usize) -> Effects<Self::Message>;
+
+    /// Returns true if states with this process are excluded.
+    fn exceeds_bound(&self) -> bool {
+        false
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Site<P: TimedProcess> {
+    process: P,
+    /// Unfinished steps with their ages. Only the first one grows older.
+    steps: Vec<(u32, Effects<P::Message>)>,
+    /// Running timers: number, duration, age. Sorted.
+    timers: Vec<(usize, u32, u32)>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct State<P: TimedProcess> {
+    sites: Vec<Site<P>>,
+    /// Messages in transit: sender, receiver, content, age. Sorted.
+    transit: Vec<(usize, usize, P::Message, u32)>,
+}
+
+/// Returns the least number of inputs (requests, deliveries, expiries) after which `is_wrong` holds
+/// in some schedule. Returns `None` if it holds in none.
+pub(crate) fn shortest<P: TimedProcess>(
+    processes: Vec<P>,
+    bounds: Bounds,
+    is_wrong: impl Fn(&[P]) -> bool,
+) -> Option<usize> {
+    let mut first = State { sites: Vec::new(), transit: Vec::new() };
+    for process in processes {
+        first.sites.push(Site { process, steps: Vec::new(), timers: Vec::new() });
+    }
+    for at in 0..first.sites.len() {
+        let effects = first.sites[at].process.boot();
+        first.take_step(at, effects, bounds);
+    }
+    let mut seen = HashSet::from([first.clone()]);
+    let mut level = VecDeque::from([first]);
+    for inputs in 1.. {
+        let mut next = VecDeque::new();
+        while let Some(state) = level.pop_front() {
+            for later in state.without_input(bounds) {
+                if seen.insert(later.clone()) {
+                    level.push_back(later);
+                }
+            }
+            for later in state.with_input(bounds) {
+                let processes: Vec<P> = later.sites.iter().map(|it| it.process.clone()).collect();
+                if is_wrong(&processes) {
+                    return Some(inputs);
+                }
+                let is_within = !processes.iter().any(P::exceeds_bound);
+                if is_within && seen.insert(later.clone()) {
+                    next.push_back(later);
+                }
+            }
+        }
+        if next.is_empty() {
+            return None;
+        }
+        level = next;
+    }
+    unreachable!("the loop has no end")
+}
+
+impl<P: TimedProcess> State<P> {
+    fn take_step(&mut self, at: usize, effects: Effects<P::Message>, bounds: Bounds) {
+        let site = &mut self.sites[at];
+        let stopped = |timer: usize| {
+            effects.cancelled.contains(&timer) || effects.started.iter().any(|it| it.0 == timer)
+        };
+        site.timers.retain(|(timer, ..)| !stopped(*timer));
+        for (_, waiting) in &mut site.steps {
+            waiting.started.retain(|(timer, _)| !stopped(*timer));
+        }
+        let effects = Effects { cancelled: Vec::new(), ..effects };
+        if bounds.step.1 == 0 {
+            self.release(at, effects);
+        } else {
+            self.sites[at].steps.push((0, effects));
+        }
+    }
+
+    fn release(&mut self, at: usize, effects: Effects<P::Message>) {
+        let timers = &mut self.sites[at].timers;
+        timers.extend(effects.started.into_iter().map(|(timer, duration)| (timer, duration, 0)));
+        timers.sort_unstable();
+        self.transit.extend(effects.sent.into_iter().map(|(to, message)| (at, to, message, 0)));
+        self.transit.sort();
+    }
+
+    /// States after the end of a step, or after one unit of time.
+    fn without_input(&self, bounds: Bounds) -> Vec<Self> {
+        let mut all = Vec::new();
+        for at in 0..self.sites.len() {
+            let may_end = |step: &(u32, Effects<P::Message>)| step.0 >= bounds.step.0;
+            if self.sites[at].steps.first().is_some_and(may_end) {
+                let mut next = self.clone();
+                let (_, effects) = next.sites[at].steps.remove(0);
+                next.release(at, effects);
+                all.push(next);
+            }
+        }
+        let is_late = |(.., age): &(usize, usize, P::Message, u32)| *age >= bounds.latency.1;
+        let is_due = |site: &Site<P>| {
+            site.steps.first().is_some_and(|(age, _)| *age >= bounds.step.1)
+                || site.timers.iter().any(|(_, duration, age)| bounds.must_fire(*duration, *age))
+        };
+        if !self.transit.iter().any(is_late) && !self.sites.iter().any(is_due) {
+            let mut next = self.clone();
+            next.transit.iter_mut().for_each(|message| message.3 += 1);
+            for site in &mut next.sites {
+                site.steps.iter_mut().take(1).for_each(|step| step.0 += 1);
+                site.timers.iter_mut().for_each(|timer| timer.2 += 1);
+            }
+            all.push(next);
+        }
+        all
+    }
+
+    /// States after a request, a delivery or the expiry of a timer.
+    fn with_input(&self, bounds: Bounds) -> Vec<Self> {
+        let mut all = Vec::new();
+        let mut add = |mut next: Self, at: usize, effects| {
+            next.take_step(at, effects, bounds);
+            all.push(next);
+        };
+        for at in 0..self.sites.len() {
+            let mut next = self.clone();
+            if let Some(effects) = next.sites[at].process.request() {
+                add(next, at, effects);
+            }
+            for (place, (timer, duration, age)) in self.sites[at].timers.iter().enumerate() {
+                if bounds.may_fire(*duration, *age) {
+                    let mut next = self.clone();
+                    next.sites[at].timers.remove(place);
+                    let effects = next.sites[at].process.expire(*timer);
+                    add(next, at, effects);
+                }
+            }
+        }
+        for (place, (from, to, message, age)) in self.transit.iter().enumerate() {
+            if *age >= bounds.latency.0 {
+                let mut next = self.clone();
+                next.transit.remove(place);
+                let effects = next.sites[*to].process.receive(*from, message.clone());
+                add(next, *to, effects);
+            }
+        }
+        all
+    }
+}

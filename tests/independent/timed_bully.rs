@@ -1,0 +1,75 @@
+//! The election of `bully.rs` with timeouts that last a number of units.
+
+use super::bully::{Message, Site, sites};
+use super::search::{Outbox, Process, Step};
+use super::timed::{Bounds, Effects, TimedProcess, shortest};
+
+/// Timeout for an answer (T), and for an announcement after an answer (T1).
+const TIMERS: [usize; 2] = [0, 1];
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct TimedSite {
+    site: Site,
+    /// T and T1, in units.
+    timeouts: [u32; 2],
+    /// True if the user still asks for an election.
+    asks: bool,
+}
+
+impl TimedSite {
+    /// Returns the effects of a step that began while the process awaited `before`. A process has
+    /// at most one timer, which starts when it begins to wait.
+    fn effects(&self, before: Option<usize>, sent: Outbox<Message>) -> Effects<Message> {
+        let now = self.site.awaits();
+        let started = now.filter(|_| now != before).map(|timer| (timer, self.timeouts[timer]));
+        let cancelled = TIMERS.into_iter().filter(|timer| now != Some(*timer)).collect();
+        Effects { sent, started: started.into_iter().collect(), cancelled }
+    }
+}
+
+impl TimedProcess for TimedSite {
+    type Message = Message;
+
+    fn boot(&mut self) -> Effects<Message> {
+        self.effects(None, Vec::new())
+    }
+
+    fn request(&mut self) -> Option<Effects<Message>> {
+        if !std::mem::take(&mut self.asks) {
+            return None;
+        }
+        let before = self.site.awaits();
+        let sent = self.site.execute(Step::Request);
+        Some(self.effects(before, sent))
+    }
+
+    fn receive(&mut self, from: usize, message: Message) -> Effects<Message> {
+        let before = self.site.awaits();
+        let sent = self.site.receive(from, message);
+        self.effects(before, sent)
+    }
+
+    /// A timer that fires has ended, so the next wait starts it again.
+    fn expire(&mut self, _: usize) -> Effects<Message> {
+        let sent = self.site.execute(Step::Expire);
+        self.effects(None, sent)
+    }
+
+    fn exceeds_bound(&self) -> bool {
+        self.site.exceeds_bound()
+    }
+}
+
+/// Returns the least number of inputs after which two processes lead at the same time. `None` if
+/// that never happens. Users of the processes in `initiators` ask for one election each.
+pub(crate) fn two_leaders(
+    size: usize,
+    initiators: &[usize],
+    timeouts: [u32; 2],
+    bounds: Bounds,
+    most: u64,
+) -> Option<usize> {
+    let timed = |(me, site)| TimedSite { site, timeouts, asks: initiators.contains(&me) };
+    let group = sites(size, most).into_iter().enumerate().map(timed).collect();
+    shortest(group, bounds, |group| group.iter().filter(|it| it.site.leads()).count() > 1)
+}

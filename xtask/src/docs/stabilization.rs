@@ -1,0 +1,46 @@
+//! Section of `docs/algorithms.md` about self-stabilizing systems.
+
+use serde_json::Value;
+
+use super::command::{Command, text};
+use crate::parallel::map_parallel;
+
+const ABOUT: &str = "\
+Dijkstra's three solutions of 1974 (CACM 17(11)), whose machines read the states of their
+neighbours. `tenure check NAME -n N --from any` starts them in every state, and one machine moves at
+a time. A state is legitimate if exactly one privilege is present. *Moves* is the greatest number of
+moves to a legitimate state; `--measure moves` draws a schedule with that many. `tenure list NAME`
+shows the mistakes.
+
+";
+
+/// Numbers of machines in the table.
+const SIZES: [u32; 4] = [3, 4, 5, 6];
+
+const NAMES: [&str; 3] = ["dijkstra-ring", "dijkstra-four-state", "dijkstra-three-state"];
+
+/// Generates the section.
+pub(super) fn section(command: &Command) -> Result<String, String> {
+    let systems: Vec<(&str, u32)> =
+        NAMES.into_iter().flat_map(|name| SIZES.map(|size| (name, size))).collect();
+    let rows = map_parallel(&systems, |(name, size)| {
+        let report = command.json(&format!("check {name} -n {size} --from any"))?;
+        Ok(vec![
+            format!("`{name}`"),
+            size.to_string(),
+            report["states"].to_string(),
+            report["legitimate"].to_string(),
+            text(&report["properties"]["closure"]).to_owned(),
+            text(&report["properties"]["convergence"]).to_owned(),
+            moves(&report["moves"]),
+        ])
+    });
+    let rows: Vec<Vec<String>> = rows.into_iter().collect::<Result<_, String>>()?;
+    let head = ["system", "machines", "states", "legitimate", "closure", "convergence", "moves"];
+    let table = super::algorithms::table(&head, rows.into_iter());
+    Ok(format!("## Self-stabilizing systems\n\n{ABOUT}{table}\n"))
+}
+
+fn moves(value: &Value) -> String {
+    value.as_u64().map_or_else(|| text(value).to_owned(), |moves| moves.to_string())
+}
