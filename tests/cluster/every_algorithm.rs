@@ -33,8 +33,8 @@ fn listed(service: &str) -> Vec<(String, Vec<String>)> {
 }
 
 /// Runs five nodes for some entries each, and checks that there are no lost updates and no
-/// violations.
-fn counts(line: &str) {
+/// violations. Returns the number of elections.
+fn counts(line: &str) -> usize {
     let entries = 20;
     // A loaded machine takes longer than the default time of a kill.
     let line = format!("run --nodes 5 --entries {entries} --no-faults {line} --format json");
@@ -45,9 +45,7 @@ fn counts(line: &str) {
     assert_eq!(report["counter"]["found"], 5 * entries, "tenure {line}\n{out}");
     assert_eq!(report["counter"]["lost"], 0, "tenure {line}\n{out}");
     assert_eq!(report["violations"], 0, "tenure {line}\n{out}");
-    let elections = report["elections"].as_array().unwrap().len();
-    // At the start each process leads a group of its own, so the first leaders precede elections.
-    assert!(elections > 0 || line.contains("--election invitation"), "tenure {line}\n{out}");
+    report["elections"].as_array().unwrap().len()
 }
 
 /// Asserts that algorithms with mutual exclusion count correctly, and that others are rejected.
@@ -58,7 +56,7 @@ fn assert_every_lock_counts(at_a_leader: bool) {
     assert!(locks.len() >= 4, "the catalogue has more than {locks:?}");
     for (lock, promises) in locks {
         if promises.iter().any(|promise| promise == "mutual-exclusion") {
-            counts(&format!("--mutex {lock}"));
+            assert!(counts(&format!("--mutex {lock}")) > 0, "{lock}");
         } else {
             let (status, _, report) = tenure(&format!("run --mutex {lock}"));
             assert_eq!(status, Some(2), "{lock}: {report}");
@@ -80,7 +78,10 @@ fn every_lock_at_a_leader_counts_to_a_hundred() {
 #[test]
 fn every_election_provides_a_leader_for_a_lock() {
     let _slot = cluster_slot();
-    for (election, _) in listed("election") {
-        counts(&format!("--mutex central --election {election}"));
+    for (election, promises) in listed("election") {
+        let elections = counts(&format!("--mutex central --election {election}"));
+        // With groups, each process leads its own at first, and the run may end before they merge.
+        let has_groups = promises.iter().any(|promise| promise == "one-leader-per-group");
+        assert!(elections > 0 || has_groups, "{election}");
     }
 }

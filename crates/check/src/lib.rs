@@ -10,6 +10,7 @@
 
 mod byzantine;
 mod check;
+mod components;
 mod config;
 mod display;
 mod error;

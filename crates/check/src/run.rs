@@ -30,7 +30,7 @@ use crate::users::crashes::Saving;
 use crate::users::entries::Entries;
 use crate::users::entries::EntryLimits;
 use crate::users::user::{Checkable, Workload};
-use crate::world::initial::initial_worlds;
+use crate::world::initial::{InitialWorlds, initial_worlds};
 use crate::world::network::Network;
 use crate::world::rules::Rules;
 use crate::world::{Layout, MAX_PROCESSES};
@@ -109,18 +109,29 @@ impl<P: Checkable> Check<P> {
         (report.reduced && report.counterexamples.is_empty()).then_some(report)
     }
 
-    /// Searches under these rules and returns the report.
-    fn explored(
-        &mut self,
+    /// Returns the initial worlds with their fingerprints, and the rules with the first steps that
+    /// the configuration prescribes.
+    pub(crate) fn begin(
+        &self,
         processes: &Processes<P>,
         rules: Arc<Rules>,
-    ) -> Result<Report, CheckError> {
+    ) -> Result<(InitialWorlds, Arc<Rules>), CheckError> {
         let mut first = initial_worlds(processes, &rules);
         let mut worker = Worker::new(Arc::clone(&rules));
         for (world, fingerprint) in &mut first {
             *fingerprint = worker.begin_own(world, *fingerprint).0;
         }
         let rules = self.forced_steps(processes, rules, &first)?;
+        Ok((first, rules))
+    }
+
+    /// Searches under these rules and returns the report.
+    fn explored(
+        &mut self,
+        processes: &Processes<P>,
+        rules: Arc<Rules>,
+    ) -> Result<Report, CheckError> {
+        let (first, rules) = self.begin(processes, rules)?;
         let search = &self.config.search;
         self.stop = self.stop.reset(search.stop_flag.clone());
         let analyses = self.analyses_liveness();

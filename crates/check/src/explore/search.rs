@@ -14,6 +14,7 @@ use crate::explore::visited::{Edge, Insertion, Origin, SHARDS, Shard, StateId, s
 use crate::limits::{Limit, Progress, StopSignal, StopStage};
 use crate::liveness::graph::Graph;
 use crate::world::action::Action;
+use crate::world::initial::InitialWorlds;
 use crate::world::rules::Rules;
 
 /// Number of candidates for which the search prefetches slots of the visited set together.
@@ -125,7 +126,7 @@ struct SearchRun<'a> {
 
 impl Search<'_> {
     /// Explores all worlds reachable from the initial worlds.
-    pub(crate) fn run(self, first: Vec<(Vec<u32>, u64)>) -> Explored {
+    pub(crate) fn run(self, first: InitialWorlds) -> Explored {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = self.config.threads.unwrap_or_else(cores).max(1);
         let workers: Vec<Worker> =
@@ -166,7 +167,7 @@ impl Search<'_> {
 }
 
 impl SearchRun<'_> {
-    fn begin(&mut self, first: Vec<(Vec<u32>, u64)>) {
+    fn begin(&mut self, first: InitialWorlds) {
         for (world, fingerprint) in first {
             let key = self.workers[0].key(&world, fingerprint);
             let mut shard = lock(&self.shards[shard_of(key)]);

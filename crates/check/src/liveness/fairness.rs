@@ -15,8 +15,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::components::{Component, Components};
 use crate::liveness::Fairness;
-use crate::liveness::components::{Component, Components};
 use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
 use crate::model::processes::NOT_FAIR;
 

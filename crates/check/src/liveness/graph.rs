@@ -1,5 +1,6 @@
 //! State graph of a finished search, for the analysis of liveness.
 
+use crate::components::StepGraph;
 use crate::explore::Explored;
 use crate::explore::successors::{DROPPED, FAULT};
 use crate::explore::visited::{Edge, SHARDS, StateId};
@@ -174,5 +175,26 @@ impl Graph {
     pub(crate) fn steps(&self, number: u32) -> &[OutEdge] {
         let number = number as usize;
         &self.steps[self.starts[number] as usize..self.starts[number + 1] as usize]
+    }
+}
+
+impl StepGraph for Graph {
+    type Step = OutEdge;
+    type Steps<'g> = std::iter::Copied<std::slice::Iter<'g, OutEdge>>;
+
+    fn state_count(&self) -> usize {
+        self.len()
+    }
+
+    fn steps_from(&self, world: u32) -> Self::Steps<'_> {
+        self.steps(world).iter().copied()
+    }
+
+    fn target(step: OutEdge) -> u32 {
+        step.to
+    }
+
+    fn is_stopped(&self) -> bool {
+        Graph::is_stopped(self)
     }
 }

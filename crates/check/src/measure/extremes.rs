@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use crate::liveness::components::{Component, Components};
+use crate::components::{Component, Components};
 use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
 use crate::measure::weights::{is_fault, weight_of};
 

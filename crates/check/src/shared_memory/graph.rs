@@ -4,6 +4,8 @@ use tenure_core::ProcessId;
 use tenure_core::shared_memory::Section;
 use tenure_trace::MemoryAccess;
 
+use crate::components::StepGraph;
+
 /// Number of a state. The initial state is 0, and a state never has a lower number than one that is
 /// closer to the start.
 pub(crate) type StateId = u32;
@@ -111,5 +113,22 @@ impl Graph {
         }
         path.reverse();
         path
+    }
+}
+
+impl StepGraph for Graph {
+    type Step = StateId;
+    type Steps<'g> = std::iter::Map<std::slice::Iter<'g, Edge>, fn(&Edge) -> StateId>;
+
+    fn state_count(&self) -> usize {
+        self.len()
+    }
+
+    fn steps_from(&self, state: StateId) -> Self::Steps<'_> {
+        self.edges[state as usize].iter().map(|edge| edge.to)
+    }
+
+    fn target(step: StateId) -> StateId {
+        step
     }
 }

@@ -8,8 +8,8 @@ use std::collections::{HashMap, VecDeque};
 
 use tenure_core::shared_memory::Section;
 
-use super::components::{components, inner_steps};
-use super::graph::{Edge, Graph, StateId};
+use super::graph::{Edge, Graph, OUT_OF_BOUNDS, StateId};
+use crate::components::Components;
 
 /// Run with a cycle at its end.
 #[derive(Clone, Debug)]
@@ -22,11 +22,26 @@ pub(crate) struct Lasso {
 /// Returns a fair cycle whose states all belong to the given part of the graph, if one exists. The
 /// way to it is shortest, and the cycle is shortest from there.
 pub(crate) fn fair_lasso(graph: &Graph, belongs: impl Fn(StateId) -> bool) -> Option<Lasso> {
-    let all = components(graph, belongs);
+    let mut all: Vec<Vec<StateId>> = Vec::new();
+    let stays = |_, to: StateId| to != OUT_OF_BOUNDS && belongs(to);
+    Components::new(graph, &belongs, stays).for_each(|component| {
+        let mut members = component.members.to_vec();
+        members.sort_unstable();
+        all.push(members);
+    });
     let members = all.iter().filter(|members| is_fair(graph, members)).min_by_key(|it| it[0])?;
     let entry = members[0];
     let cycle = fair_cycle(graph, members, entry).expect("a fair component has a fair cycle");
     Some(Lasso { entry, cycle })
+}
+
+/// Returns the steps from a member that stay within the component.
+fn inner_steps<'g>(
+    graph: &'g Graph,
+    members: &'g [StateId],
+    state: StateId,
+) -> impl Iterator<Item = &'g Edge> {
+    graph.steps(state).filter(|edge| members.binary_search(&edge.to).is_ok())
 }
 
 /// Returns true if a run can stay in the component for ever and be fair.

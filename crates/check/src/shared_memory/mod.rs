@@ -3,7 +3,6 @@
 //! [`explore`](explore::explore) builds the graph of all states, and the other modules analyse it.
 //! The graph is small enough to be kept whole: a process has no messages in flight and no timers.
 
-mod components;
 mod explore;
 mod graph;
 mod lasso;

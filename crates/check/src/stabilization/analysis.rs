@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use tenure_core::stabilization::SystemStep;
 
-use crate::stabilization::components::{Component, Components, UNASSIGNED};
+use crate::components::{Component, Components, UNASSIGNED};
 use crate::stabilization::space::{Space, Successor};
 
 /// Number of states that the search for a shortest cycle may visit, approximately.
@@ -74,7 +74,9 @@ impl<'s> Analysis<'s> {
 
     fn judge_components(&mut self) {
         let (mut moves, mut trap, mut is_unbounded) = (Vec::new(), None, false);
-        let components = Components::new(&self.space, &self.is_legitimate);
+        let belongs = |state: u32| !self.is_legitimate[state as usize];
+        let components =
+            Components::new(&self.space, belongs, |_, step: Successor| belongs(step.to));
         let component = components.for_each(|component| {
             let verdict = ComponentVerdict::of(&self.space, &component, &moves);
             moves.push(verdict.moves);

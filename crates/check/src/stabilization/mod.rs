@@ -4,7 +4,6 @@
 //! that states are numbers and need no table.
 
 mod analysis;
-mod components;
 mod report;
 mod space;
 mod system_run;

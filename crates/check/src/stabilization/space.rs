@@ -2,6 +2,7 @@
 
 use tenure_core::stabilization::{StabilizingSystem, SystemStep};
 
+use crate::components::StepGraph;
 use crate::stabilization::StabilizationError;
 
 /// All states of a system, numbered from 0: the values of the variables are the digits.
@@ -56,5 +57,25 @@ impl<'s> Space<'s> {
             successors.push(Successor { step, to: self.encode(after) });
         });
         successors
+    }
+}
+
+impl StepGraph for Space<'_> {
+    type Step = Successor;
+    type Steps<'g>
+        = std::iter::Rev<std::vec::IntoIter<Successor>>
+    where
+        Self: 'g;
+
+    fn state_count(&self) -> usize {
+        self.states as usize
+    }
+
+    fn steps_from(&self, state: u32) -> Self::Steps<'_> {
+        self.successors(state).into_iter().rev()
+    }
+
+    fn target(step: Successor) -> u32 {
+        step.to
     }
 }

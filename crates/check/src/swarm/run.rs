@@ -22,7 +22,6 @@ use crate::model::fingerprint::missed_state_probability;
 use crate::model::processes::Processes;
 use crate::report::{Counterexample, Report};
 use crate::users::user::Checkable;
-use crate::world::initial::initial_worlds;
 use crate::world::rules::Rules;
 
 /// Maximum number of searches for a shorter run to the same violation.
@@ -45,12 +44,7 @@ impl<P: Checkable> Check<P> {
         processes: &Processes<P>,
         rules: Arc<Rules>,
     ) -> Result<Report, CheckError> {
-        let mut first = initial_worlds(processes, &rules);
-        let mut worker = Worker::new(Arc::clone(&rules));
-        for (world, fingerprint) in &mut first {
-            *fingerprint = worker.begin_own(world, *fingerprint).0;
-        }
-        let rules = self.forced_steps(processes, rules, &first)?;
+        let (first, rules) = self.begin(processes, rules)?;
         let flag = self.config.search.stop_flag.clone();
         self.stop = self.stop.reset(flag);
         let limits = self.config.search.limits;

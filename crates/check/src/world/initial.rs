@@ -10,11 +10,14 @@ use crate::world::Fault;
 use crate::world::network::EMPTY;
 use crate::world::rules::Rules;
 
+/// The initial worlds, each with its fingerprint.
+pub(crate) type InitialWorlds = Vec<(Vec<u32>, u64)>;
+
 /// Returns the initial worlds and their fingerprints.
 pub(crate) fn initial_worlds<P: Checkable>(
     processes: &Processes<P>,
     rules: &Rules,
-) -> Vec<(Vec<u32>, u64)> {
+) -> InitialWorlds {
     let down = &processes.config.faults.down;
     let all_processes = (0..processes.config.size).map(ProcessId);
     let boots: Vec<Vec<Outcome>> = all_processes
@@ -37,7 +40,7 @@ fn every_combination(
     monitors: &[Interned],
     rules: &Rules,
     down: &[ProcessId],
-) -> Vec<(Vec<u32>, u64)> {
+) -> InitialWorlds {
     let mut indices = vec![0; boots.len()];
     let mut worlds = Vec::new();
     loop {

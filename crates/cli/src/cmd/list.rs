@@ -8,6 +8,7 @@ use serde_json::Value;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::{Card, Cost, Crashes, Faults, Order, Per, Property, Service, Timeout, Variant};
 
+use super::card_text::CardText;
 use super::failure::{Failure, Status};
 use super::group::in_units;
 use super::name_parser::checkable;
@@ -59,9 +60,6 @@ impl Kind {
         }
     }
 }
-
-/// Column at which the text of a card begins, in characters.
-const INDENT: usize = 13;
 
 /// Width of the terminal from which on the table has all columns, in characters.
 const FULL_TABLE_WIDTH: usize = 100;
@@ -204,16 +202,8 @@ fn table(cards: &[Card]) -> String {
 
 /// Formats a card with all its claims.
 fn full_card(card: &Card) -> String {
-    let head = format!("{}: {}", card.name, card.title);
-    let mut text = wrapped(&head, width() - 2).join("\n  ") + "\n";
-    let mut row = |name: &str, message: &str| {
-        let mut name = name;
-        for line in wrapped(message, width() - INDENT) {
-            let width = INDENT - 2;
-            writeln!(text, "  {name:<width$}{line}").expect("writing to a string succeeds");
-            name = "";
-        }
-    };
+    let mut text = CardText::new(&card.name, &card.title);
+    let mut row = |name: &str, message: &str| text.row(name, message);
     row("service", card.service.name());
     row("paper", card.paper);
     row("timing", &kebab(&card.timing));
@@ -249,17 +239,10 @@ fn full_card(card: &Card) -> String {
     if !properties.is_empty() {
         row("properties", &properties.join(", "));
     }
-    for shown in &card.variants {
-        let Variant { name: variant, description, sound, verdict, .. } = shown;
-        let warning = if *sound { "" } else { " (deliberate mistake)" };
-        let verdict = if verdict.is_empty() { String::new() } else { format!(", {verdict}") };
-        row("variant", &format!("{variant}{warning}{verdict}"));
-        row("", &format!("  {description}"));
-        if let Some(command) = variant_command(card, shown) {
-            row("", &format!("  tenure {command}"));
-        }
+    for variant in &card.variants {
+        text.variant(variant, variant_command(card, variant));
     }
-    text
+    text.into_string()
 }
 
 fn channel(order: Order) -> &'static str {

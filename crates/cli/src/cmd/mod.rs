@@ -1,5 +1,6 @@
 //! The subcommands, one module each.
 
+mod card_text;
 mod check;
 mod choose;
 mod compare;

@@ -9,10 +9,8 @@ use tenure_core::byzantine::GeneralsCard;
 use tenure_core::shared_memory::SharedMemoryCard;
 use tenure_instances::{byzantine, shared_memory};
 
+use super::card_text::CardText;
 use super::output::{width, wrapped};
-
-/// Column at which the text of a card begins, in characters.
-const INDENT: usize = 13;
 
 /// Group size of the cards of locks: two processes, as in most papers.
 const LOCK_SIZE: u32 = 2;
@@ -101,27 +99,12 @@ impl OwnModelCard {
 
     /// Formats the card with all its claims.
     pub(crate) fn full_card(&self) -> String {
-        let head = format!("{}: {}", self.name(), self.title());
-        let mut text = wrapped(&head, width() - 2).join("\n  ") + "\n";
-        let mut row = |name: &str, message: &str| {
-            let mut name = name;
-            for line in wrapped(message, width() - INDENT) {
-                let width = INDENT - 2;
-                writeln!(text, "  {name:<width$}{line}").expect("writing to a string succeeds");
-                name = "";
-            }
-        };
-        self.rows().iter().for_each(|(name, message)| row(name, message));
-        for shown in self.variants() {
-            let Variant { name: variant, description, sound, verdict, .. } = shown;
-            let warning = if *sound { "" } else { " (deliberate mistake)" };
-            row("variant", &format!("{variant}{warning}, {verdict}"));
-            row("", &format!("  {description}"));
-            if let Some(command) = shown.command(self.name()) {
-                row("", &format!("  tenure {command}"));
-            }
+        let mut text = CardText::new(self.name(), self.title());
+        self.rows().iter().for_each(|(name, message)| text.row(name, message));
+        for variant in self.variants() {
+            text.variant(variant, variant.command(self.name()));
         }
-        text
+        text.into_string()
     }
 }
 

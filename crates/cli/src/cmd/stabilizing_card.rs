@@ -7,10 +7,7 @@ use tenure_algorithms::stabilization::{self, NAMES};
 use tenure_core::Variant;
 use tenure_core::stabilization::StabilizingCard;
 
-use super::output::{width, wrapped};
-
-/// Column at which the text of a card begins, in characters.
-const INDENT: usize = 13;
+use super::card_text::CardText;
 
 /// A system in the JSON output.
 #[derive(Debug, Serialize)]
@@ -52,32 +49,18 @@ pub(crate) fn table() -> String {
 
 /// Formats a card with all its claims.
 pub(crate) fn full_card(card: &StabilizingCard) -> String {
-    let head = format!("{}: {}", card.name, card.title);
-    let mut text = wrapped(&head, width() - 2).join("\n  ") + "\n";
-    let mut row = |name: &str, message: &str| {
-        let mut name = name;
-        for line in wrapped(message, width() - INDENT) {
-            let width = INDENT - 2;
-            writeln!(text, "  {name:<width$}{line}").expect("writing to a string succeeds");
-            name = "";
-        }
-    };
+    let mut text = CardText::new(card.name, card.title);
+    let mut row = |name: &str, message: &str| text.row(name, message);
     row("paper", card.paper);
     row("from any", "with `tenure check --from any` it starts in every state");
     row("machines", "read the states of their neighbours and write their own in one atomic step");
     row("states", card.states);
     row("schedules", "all of a central daemon: one machine moves at a time");
     row("promises", "closure, convergence");
-    for shown in &card.variants {
-        let Variant { name: variant, description, sound, verdict, .. } = shown;
-        let warning = if *sound { "" } else { " (deliberate mistake)" };
-        row("variant", &format!("{variant}{warning}, {verdict}"));
-        row("", &format!("  {description}"));
-        if let Some(command) = shown.command(card.name) {
-            row("", &format!("  tenure {command}"));
-        }
+    for variant in &card.variants {
+        text.variant(variant, variant.command(card.name));
     }
-    text
+    text.into_string()
 }
 
 #[cfg(test)]

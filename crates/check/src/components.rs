@@ -1,0 +1,154 @@
+//! Strongly connected components of a part of a graph, without recursion.
+
+/// Component of a state that is not assigned to one yet, or does not belong to the part.
+pub(crate) const UNASSIGNED: u32 = u32::MAX;
+
+const UNVISITED: u32 = 0;
+
+/// A graph of numbered states.
+pub(crate) trait StepGraph {
+    /// A step to another state.
+    type Step: Copy;
+    /// The steps from a state.
+    type Steps<'g>: Iterator<Item = Self::Step>
+    where
+        Self: 'g;
+
+    /// Returns the number of states.
+    fn state_count(&self) -> usize;
+
+    /// Returns the steps from a state, in a fixed order.
+    fn steps_from(&self, state: u32) -> Self::Steps<'_>;
+
+    /// Returns the state to which a step leads.
+    fn target(step: Self::Step) -> u32;
+
+    /// Returns true if the analysis must end.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}
+
+/// Tarjan's algorithm, without recursion. It visits a component after all components that are
+/// reachable from it.
+pub(crate) struct Components<'g, G: StepGraph, B, S> {
+    graph: &'g G,
+    belongs: B,
+    /// Returns true for a step that the analysis follows. The step leads to a state that belongs.
+    stays: S,
+    /// Sequence number of the first visit of each state, from 1; [`UNVISITED`] before that.
+    visited_at: Vec<u32>,
+    lowest: Vec<u32>,
+    /// Component of each state. Components are numbered in the order of the visits.
+    of: Vec<u32>,
+    stack: Vec<u32>,
+    /// Open states, each with the steps that are not followed yet.
+    calls: Vec<(u32, G::Steps<'g>)>,
+    count: u32,
+    clock: u32,
+}
+
+/// One component, with the component numbers of all states visited so far.
+pub(crate) struct Component<'c> {
+    pub(crate) number: u32,
+    pub(crate) members: &'c [u32],
+    pub(crate) of: &'c [u32],
+}
+
+impl Component<'_> {
+    /// Returns true if the state belongs to this component.
+    pub(crate) fn contains(&self, state: u32) -> bool {
+        self.of.get(state as usize) == Some(&self.number)
+    }
+}
+
+impl<'g, G, B, S> Components<'g, G, B, S>
+where
+    G: StepGraph,
+    B: Fn(u32) -> bool,
+    S: Fn(u32, G::Step) -> bool,
+{
+    pub(crate) fn new(graph: &'g G, belongs: B, stays: S) -> Self {
+        let states = graph.state_count();
+        Components {
+            graph,
+            belongs,
+            stays,
+            visited_at: vec![UNVISITED; states],
+            lowest: vec![0; states],
+            of: vec![UNASSIGNED; states],
+            stack: Vec::new(),
+            calls: Vec::new(),
+            count: 0,
+            clock: 0,
+        }
+    }
+
+    /// Calls `show` for every component, and returns the component of each state. Stops early if
+    /// the analysis is stopped.
+    pub(crate) fn for_each(mut self, mut show: impl FnMut(Component<'_>)) -> Vec<u32> {
+        for root in 0..self.graph.state_count() as u32 {
+            if self.graph.is_stopped() {
+                break;
+            }
+            if self.visited_at[root as usize] == UNVISITED && (self.belongs)(root) {
+                self.walk(root, &mut show);
+            }
+        }
+        self.of
+    }
+
+    fn walk(&mut self, root: u32, show: &mut impl FnMut(Component<'_>)) {
+        self.enter(root);
+        while let Some((state, steps)) = self.calls.last_mut() {
+            if self.graph.is_stopped() {
+                return;
+            }
+            let state = *state;
+            let Some(step) = steps.next() else {
+                self.calls.pop();
+                self.leave(state, show);
+                continue;
+            };
+            if !(self.stays)(state, step) {
+                continue;
+            }
+            let to = G::target(step);
+            let index = to as usize;
+            if self.visited_at[index] == UNVISITED {
+                self.enter(to);
+            } else if self.of[index] == UNASSIGNED {
+                let lowest = &mut self.lowest[state as usize];
+                *lowest = (*lowest).min(self.visited_at[index]);
+            }
+        }
+    }
+
+    fn enter(&mut self, state: u32) {
+        self.clock += 1;
+        self.visited_at[state as usize] = self.clock;
+        self.lowest[state as usize] = self.clock;
+        self.stack.push(state);
+        self.calls.push((state, self.graph.steps_from(state)));
+    }
+
+    fn leave(&mut self, state: u32, show: &mut impl FnMut(Component<'_>)) {
+        let lowest = self.lowest[state as usize];
+        if let Some((caller, _)) = self.calls.last() {
+            let callers = &mut self.lowest[*caller as usize];
+            *callers = (*callers).min(lowest);
+        }
+        if lowest != self.visited_at[state as usize] {
+            return;
+        }
+        let begin = self.stack.iter().rposition(|member| *member == state);
+        let begin = begin.expect("a state stays on the stack until its component is visited");
+        for member in &self.stack[begin..] {
+            self.of[*member as usize] = self.count;
+        }
+        let members = &self.stack[begin..];
+        show(Component { number: self.count, members, of: &self.of });
+        self.stack.truncate(begin);
+        self.count += 1;
+    }
+}
