@@ -90,6 +90,7 @@ fn settings(me: usize, listener: TcpListener, addresses: &[String], trust: &[Tru
         session: 1,
         listen: Listen::Listener(listener),
         addresses: addresses.to_vec(),
+        names: Default::default(),
         trust: trust[me].clone(),
         limits: Limits::default(),
     }

@@ -4,6 +4,8 @@
 mod faults;
 mod files;
 mod lasting;
+#[cfg(all(target_os = "linux", feature = "service"))]
+mod pauses;
 mod running;
 mod services;
 #[path = "../cluster/strace.rs"]

@@ -2,6 +2,8 @@
 //! -p tenure --test browser -- --nocapture`.
 
 mod clicks;
+#[cfg(feature = "service")]
+mod dashboard;
 mod lab_page;
 mod layout;
 mod pictures;

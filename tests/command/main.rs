@@ -1,10 +1,13 @@
 //! The command `tenure` in scripts: output and exit status.
 
+mod access_modes;
 mod agreements;
 #[path = "../../crates/server/tests/server/authority.rs"]
 mod authority;
+mod break_lock;
 mod cards;
 mod check;
+mod client_settings;
 mod costs;
 mod figures;
 mod first_use;
@@ -20,7 +23,9 @@ mod log;
 mod malformed_grpc;
 mod malformed_responses;
 mod member_list;
+mod monitoring;
 mod nested;
+mod on_lost;
 mod operating;
 mod own_models;
 mod own_properties;
@@ -28,6 +33,7 @@ mod permissions;
 mod philosophers;
 mod prompt;
 mod properties;
+mod prove;
 mod question_results;
 mod questions;
 mod replay;
@@ -35,6 +41,8 @@ mod rounds;
 mod scenarios;
 mod serve;
 mod shell;
+#[cfg(target_os = "linux")]
+mod signal_flood;
 mod silent_endpoints;
 mod simulate;
 mod small_groups;

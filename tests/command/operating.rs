@@ -299,11 +299,10 @@ fn holders_and_waiting_clients_are_listed() {
     assert_eq!(inside, [true, false]);
     assert_eq!(queue["queue"][1]["lease"], "1a");
     let why = text(&format!("locks why jobs {at}"), 0);
-    assert!(
-        why.contains("lease 1a waits at position 2 of the queue: it requests exclusive access"),
-        "{why}"
-    );
-    assert!(why.contains("lease 1a acquires the lock when its holders release it, or "), "{why}");
+    let waits =
+        "unknown client (lease 1a) waits at position 2 of the queue for unknown client (lease ";
+    assert!(why.contains(waits) && why.contains("): it requests exclusive access"), "{why}");
+    assert!(why.contains("(lease 1a) acquires the lock when its holders release it, or "), "{why}");
     assert!(text(&format!("locks show other {at}"), 0).contains("other is free"));
     let away = tenure("locks ls --endpoints http://127.0.0.1:1");
     assert_eq!(away.status.code(), Some(4));

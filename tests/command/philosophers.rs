@@ -20,3 +20,10 @@ fn drinking_philosophers() {
 fn congenial_philosophers() {
     assert_eq!(observed("congenial-philosophers")["most"], 12);
 }
+
+#[test]
+fn leased_shares() {
+    let observed = observed("leased-shares");
+    assert_eq!(observed["opposite_orders"], "violated");
+    assert_eq!(observed["two_upgrades"], "violated");
+}

@@ -14,10 +14,12 @@ struct Kind {
     seeds: u64,
 }
 
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 12] = [
     Kind::of("files", ["tenure", "attack", "files::"], 2_000),
     Kind::of("faults", ["tenure", "attack", "faults::"], 6 * 15 * 10),
     Kind::of("services", ["tenure", "attack", "services::"], 100),
+    // Thirty suspensions each.
+    Kind::of("pauses", ["tenure", "attack", "pauses::"], 34),
     Kind::of("lasting", ["tenure", "attack", "lasting::"], 2),
     Kind::of("bytes", ["tenure-runtime", "runtime", "bytes::"], 20_000),
     Kind::of("messages", ["tenure-runtime", "runtime", "invalid_messages::"], 200),

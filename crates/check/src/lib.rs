@@ -28,6 +28,7 @@ mod shared_memory;
 mod stabilization;
 mod swarm;
 mod users;
+mod walk;
 mod world;
 
 pub use byzantine::{GeneralsConfig, check_generals};
@@ -56,3 +57,4 @@ pub use users::{
     AgreementUser, ClockUser, CombinedUser, CommitUser, DetectorUser, ElectionUser, MutexUser,
     ReplicationUser, StreamUser, TreeUser,
 };
+pub use walk::{GlobalState, MessageInFlight, WalkObserver, WalkReport, WalkedStep};

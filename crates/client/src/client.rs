@@ -11,6 +11,7 @@ use crate::options::ConnectOptions;
 use crate::session::Session;
 use crate::transport::channel::Channel;
 use crate::transport::endpoint::Endpoint;
+use crate::watch::key_changes::KeyChanges;
 use crate::watch::queue_changes::QueueChanges;
 
 /// Longest time in which the first connection must be established.
@@ -30,7 +31,7 @@ impl Client {
     /// Connects to a service with members at these endpoints, such as `http://127.0.0.1:2379`.
     ///
     /// One member that accepts the connection is enough. The client tries the endpoints in turn,
-    /// beginning with a random one.
+    /// beginning with a random one. Dropping the future closes all connections.
     ///
     /// # Errors
     ///
@@ -45,7 +46,7 @@ impl Client {
     }
 
     /// Connects with options: a [`User`](crate::User), [`Certificates`](crate::Certificates), or
-    /// [`ConnectOptions`] with both.
+    /// [`ConnectOptions`] with both. Dropping the future closes all connections.
     ///
     /// # Errors
     ///
@@ -71,6 +72,9 @@ impl Client {
     /// A background task renews the session. It ends at the latest `ttl` after the last successful
     /// renewal. `ttl` is rounded down to whole seconds, and the service may choose a longer one.
     ///
+    /// If the future is dropped, the service may have granted a lease without keys. It expires
+    /// after the TTL.
+    ///
     /// # Errors
     ///
     /// [`ClientError`]
@@ -82,6 +86,11 @@ impl Client {
     /// revision is 1.
     pub fn changes(&self, name: &str, from: u64) -> QueueChanges {
         QueueChanges::new(self.channel.clone(), name, from)
+    }
+
+    /// Watches one key, from a revision of the store on. The first revision is 1.
+    pub fn key_changes(&self, key: &[u8], from: u64) -> KeyChanges {
+        KeyChanges::new(self.channel.clone(), key, from)
     }
 
     /// Observes the leader of an election.

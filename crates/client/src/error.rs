@@ -35,9 +35,73 @@ pub enum ClientError {
         /// Message of the service.
         message: String,
     },
+    /// No candidate with this identity waits in the election. The request had no effect.
+    #[error("no candidate '{identity}' waits in this election")]
+    UnknownCandidate {
+        /// Identity in the request.
+        identity: String,
+    },
+    /// Waiting for a lock would close a cycle of sessions that wait for each other. The session has
+    /// left the queue of the lock. It still holds the locks that it held before; the caller should
+    /// release them and begin anew.
+    #[error("waiting would deadlock: {}", describe_cycle(cycle))]
+    WouldDeadlock {
+        /// The waits of the cycle, beginning with the caller's. Each session waits for the next
+        /// one, and the last for the first.
+        cycle: Vec<DeadlockStep>,
+    },
+    /// The semaphore exists with another number of permits. The request had no effect.
+    #[error("semaphore '{semaphore}' has '{permits}' permits, not '{requested}'")]
+    PermitsMismatch {
+        /// Name of the semaphore.
+        semaphore: String,
+        /// Number of permits that the caller gave.
+        requested: u32,
+        /// Number of permits that the service has stored, as text.
+        permits: String,
+    },
+    /// A request for 0 permits, or for more than the semaphore has. No request was sent.
+    #[error("invalid number of permits '{requested}': expected 1 to {permits}")]
+    InvalidPermits {
+        /// Number of permits that the caller requested.
+        requested: u32,
+        /// Largest number that can be requested.
+        permits: u32,
+    },
+    /// As many participants as expected have entered the barrier already. The caller has not
+    /// entered it.
+    #[error("barrier '{barrier}' is full: all {count} participants have entered")]
+    BarrierFull {
+        /// Name of the barrier.
+        barrier: String,
+        /// Number of participants that the caller gave.
+        count: u32,
+    },
+    /// The thread of a blocking client could not start. No request was sent.
+    #[error("cannot start the thread of the client: {reason}")]
+    NoThread {
+        /// Error of the operating system.
+        reason: String,
+    },
     /// The session, or the claim for a lock or an election, has ended.
     #[error("{0}")]
     Lost(#[from] LossReason),
+}
+
+/// A wait of a deadlock: the session waits for a lock that the next session of the cycle holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadlockStep {
+    /// ID of the session's lease.
+    pub session: i64,
+    /// Name of the lock for which the session waits.
+    pub lock: String,
+}
+
+fn describe_cycle(cycle: &[DeadlockStep]) -> String {
+    let waits = cycle
+        .iter()
+        .map(|DeadlockStep { session, lock }| format!("session {session:x} waits for '{lock}'"));
+    waits.collect::<Vec<_>>().join(", ")
 }
 
 /// Reason why a session, a lock or a leadership has ended.

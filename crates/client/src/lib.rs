@@ -3,6 +3,9 @@
 #![doc = include_str!("../README.md")]
 
 mod admin;
+mod barrier;
+#[cfg(feature = "blocking")]
+pub mod blocking;
 mod byte_stream;
 mod client;
 mod clock;
@@ -11,7 +14,9 @@ mod error;
 mod lock;
 mod options;
 mod requests;
+mod resource;
 mod session;
+mod telemetry;
 #[cfg(test)]
 mod test_member;
 mod tls;
@@ -21,14 +26,30 @@ mod watch;
 
 pub use admin::calls::{Key, Member, MemberLink, MemberStatus, Page, Query};
 pub use admin::{Admin, Snapshot};
+pub use barrier::double::{DoubleBarrier, Entered};
+pub use barrier::single::Barrier;
 pub use client::Client;
 pub use election::leadership::Leadership;
 pub use election::observer::{ElectionState, Observer};
-pub use error::{ClientError, LossReason};
+pub use election::options::CampaignOptions;
+pub use election::records::Candidate;
+pub use election::transfer::TransferError;
+pub use election::work::StopSignal;
+pub use error::{ClientError, DeadlockStep, LossReason};
+pub use lock::access::{LockAccess, LockRequest};
 pub use lock::guard::Guard;
+pub use lock::semaphore::Semaphore;
+pub use lock::several::MultiGuard;
 pub use options::ConnectOptions;
+pub use resource::fence_error::FenceError;
+pub use resource::fence_file::{Admission, FenceFile};
+#[cfg(feature = "tower")]
+pub use resource::fence_layer::{FENCE_HEADER, FenceLayer, FenceService};
 pub use session::{Deadlines, Session};
+#[cfg(feature = "metrics")]
+pub use telemetry::metrics::describe_metrics;
 pub use tls::{CertificateError, Certificates};
 pub use tonic::Code;
 pub use user::User;
+pub use watch::key_changes::{KeyChange, KeyChanges};
 pub use watch::queue_changes::{QueueChange, QueueChanges};

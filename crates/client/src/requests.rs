@@ -87,6 +87,11 @@ pub(crate) fn delete(key: &[u8], fence: u64) -> rpc::TxnRequest {
     rpc::TxnRequest { success: vec![op(Request::RequestDeleteRange(delete))], ..Default::default() }
 }
 
+/// Returns a request that deletes keys. Each key has the fencing token of its lock, or 0.
+pub(crate) fn delete_all(keys: &[(&[u8], u64)]) -> rpc::TxnRequest {
+    with_deletions(&rpc::TxnRequest::default(), keys)
+}
+
 /// Adds deletions to the beginning of both branches of a transaction. Each key has the fencing
 /// token of its lock.
 pub(crate) fn with_deletions(txn: &rpc::TxnRequest, keys: &[(&[u8], u64)]) -> rpc::TxnRequest {
@@ -125,7 +130,8 @@ pub(crate) fn is_new(response: &rpc::TxnResponse, key: &[u8]) -> bool {
     response.succeeded && key_values(response).any(|kv| kv.key == key && kv.version == 1)
 }
 
-fn key_values(response: &rpc::TxnResponse) -> impl Iterator<Item = &KeyValue> {
+/// Returns all keys that the reads of a transaction have returned, in order.
+pub(crate) fn key_values(response: &rpc::TxnResponse) -> impl Iterator<Item = &KeyValue> {
     let ranges = response.responses.iter().filter_map(|it| match &it.response {
         Some(Response::ResponseRange(range)) => Some(&range.kvs),
         _ => None,
@@ -164,7 +170,8 @@ pub(crate) fn own_view(response: &rpc::TxnResponse, key: &[u8]) -> QueueView<Vec
     queue_view(response, key, "", i64::MAX).unwrap_or(none)
 }
 
-fn keys(name: &str, order: SortOrder) -> rpc::RangeRequest {
+/// Returns a range of the keys of a queue without their values, in the order of their creation.
+pub(crate) fn keys(name: &str, order: SortOrder) -> rpc::RangeRequest {
     rpc::RangeRequest { keys_only: true, ..queue(name, order) }
 }
 
@@ -179,7 +186,7 @@ fn queue(name: &str, order: SortOrder) -> rpc::RangeRequest {
     }
 }
 
-fn created(key: &[u8], range_end: Vec<u8>, revision: u64) -> rpc::Compare {
+pub(crate) fn created(key: &[u8], range_end: Vec<u8>, revision: u64) -> rpc::Compare {
     rpc::Compare {
         result: CompareResult::Equal.into(),
         target: CompareTarget::Create.into(),
@@ -189,15 +196,15 @@ fn created(key: &[u8], range_end: Vec<u8>, revision: u64) -> rpc::Compare {
     }
 }
 
-fn put(key: &[u8], value: Vec<u8>, lease: i64) -> Request {
+pub(crate) fn put(key: &[u8], value: Vec<u8>, lease: i64) -> Request {
     Request::RequestPut(rpc::PutRequest { key: key.to_vec(), value, lease, ..Default::default() })
 }
 
-fn read_key(key: &[u8]) -> Request {
+pub(crate) fn read_key(key: &[u8]) -> Request {
     Request::RequestRange(rpc::RangeRequest { key: key.to_vec(), ..Default::default() })
 }
 
-const fn op(request: Request) -> rpc::RequestOp {
+pub(crate) const fn op(request: Request) -> rpc::RequestOp {
     rpc::RequestOp { request: Some(request) }
 }
 
@@ -206,7 +213,8 @@ pub(crate) fn unsigned(revision: i64) -> u64 {
     u64::try_from(revision).unwrap_or(0)
 }
 
-fn signed(revision: u64) -> i64 {
+/// Converts a revision to a number of the protocol.
+pub(crate) fn signed(revision: u64) -> i64 {
     i64::try_from(revision).unwrap_or(i64::MAX)
 }
 

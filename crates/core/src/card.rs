@@ -239,6 +239,8 @@ pub enum Service {
     Forum,
     /// Exclusive use of several resources, with deadlock detection.
     Resources,
+    /// A lock that processes share, with at most one holder of the whole lock.
+    Shares,
     /// Any other service, such as an application under a leader.
     #[cfg_attr(feature = "serde", serde(other))]
     Other,
@@ -265,6 +267,7 @@ impl Service {
             Service::Drinking => "drinking",
             Service::Forum => "forum",
             Service::Resources => "resources",
+            Service::Shares => "shares",
             Service::Other => "other",
         }
     }

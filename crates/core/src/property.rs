@@ -111,7 +111,7 @@ pub enum Property {
     /// A process is aborted only if it is part of a deadlock.
     NoPhantom,
     /// No two sessions that exclude each other are in progress at the same time: no two that use
-    /// one bottle, or no two of different forums.
+    /// one bottle, no two of different forums, and none beside a session with a whole lock.
     SessionExclusion,
     /// Views with the same number are equal.
     OneView,
@@ -389,10 +389,12 @@ impl Property {
             | Property::MutualExclusionStrict
             | Property::DeadlockFreedom
             | Property::StarvationFreedom
-            | Property::Fencing
             | Property::Order
             | Property::OrderWithMessages
             | Property::Bypass(_) => matches!(service, Service::Mutex | Service::Office),
+            Property::Fencing => {
+                matches!(service, Service::Mutex | Service::Office | Service::Shares)
+            }
             Property::Agreement => {
                 use Service::{Broadcast, Consensus, Election, Office};
                 matches!(service, Election | Office | Consensus | Broadcast)
@@ -434,7 +436,9 @@ impl Property {
             Property::OneTree => matches!(service, Service::Wave | Service::Other),
             Property::Quiescence => matches!(service, Service::Termination),
             Property::OneHolder | Property::NoPhantom => matches!(service, Service::Resources),
-            Property::SessionExclusion => matches!(service, Service::Drinking | Service::Forum),
+            Property::SessionExclusion => {
+                matches!(service, Service::Drinking | Service::Forum | Service::Shares)
+            }
             Property::OneView => matches!(service, Service::Membership),
             // The program that adds a monitor decides.
             Property::Custom(_) => true,

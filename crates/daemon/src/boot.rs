@@ -264,6 +264,7 @@ impl NodeResources {
             session,
             listen,
             addresses: config.cluster.addresses.clone(),
+            names: Default::default(),
             trust,
             limits: limits(config),
         };

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tenure_algorithms::catalogue::{self, CatalogueError, Parameters, Visitor};
-use tenure_check::{CheckConfig, CheckError, MeasureConfig, MeasureReport};
+use tenure_check::{
+    CheckConfig, CheckError, MeasureConfig, MeasureReport, WalkObserver, WalkReport,
+};
 use tenure_core::{Agreement, Algorithm, Election, Mutex, Property, Rank};
 use tenure_lab::Engine;
 use tenure_runtime::ClusterError;
@@ -52,6 +54,18 @@ pub trait AnyAlgorithm: Send + Sync {
         config: &CheckConfig,
         measure: &MeasureConfig,
     ) -> Result<MeasureReport, CheckError>;
+
+    /// Walks over all reachable states without reductions, at most `max_states`.
+    ///
+    /// # Errors
+    ///
+    /// A [`CheckError`], as [`tenure_check::Check::walk`].
+    fn walk(
+        &self,
+        config: &CheckConfig,
+        max_states: u64,
+        observer: &mut dyn WalkObserver,
+    ) -> Result<WalkReport, CheckError>;
 
     /// Creates an engine that steps the algorithm, either with these settings or along a recorded
     /// schedule.

@@ -4,7 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tenure_check::{CheckConfig, CheckError, Checkable, MeasureConfig, MeasureReport};
+use tenure_check::{
+    Check, CheckConfig, CheckError, Checkable, MeasureConfig, MeasureReport, WalkObserver,
+    WalkReport,
+};
 use tenure_core::{Algorithm, Card, Property, Rank};
 use tenure_lab::Engine;
 use tenure_runtime::{self as runtime, ClusterError};
@@ -54,6 +57,16 @@ impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
         measure: &MeasureConfig,
     ) -> Result<MeasureReport, CheckError> {
         (self.measure)(config, measure, &self.config)
+    }
+
+    fn walk(
+        &self,
+        config: &CheckConfig,
+        max_states: u64,
+        observer: &mut dyn WalkObserver,
+    ) -> Result<WalkReport, CheckError> {
+        let check = Check::<P>::for_algorithm(self.config.clone(), config.clone());
+        check.walk(max_states, observer)
     }
 
     fn engine(

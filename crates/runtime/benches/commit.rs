@@ -169,6 +169,7 @@ where
                 session: 1,
                 listen: Listen::Listener(listener),
                 addresses,
+                names: Default::default(),
                 trust: Trust::LoopbackOnly,
                 limits: Limits::default(),
             },

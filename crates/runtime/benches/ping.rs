@@ -130,6 +130,7 @@ fn settings(me: u32, listener: TcpListener, addresses: Vec<String>) -> Settings 
         session: 1,
         listen: Listen::Listener(listener),
         addresses,
+        names: Default::default(),
         trust: Trust::LoopbackOnly,
         limits: Limits::default(),
     }

@@ -477,7 +477,8 @@ where
     fn reject_message(&mut self, from: ProcessId, session: u64, why: &ValidationError) {
         if self.warned_peers.insert(from) {
             // Later invalid messages of this peer are only counted.
-            warn!(peer = %from, session, reason = %why, "invalid message, connection closed");
+            let peer = self.executor.mesh.name(from);
+            warn!(%peer, session, reason = %why, "invalid message, connection closed");
         }
         self.executor.mesh.close_invalid(from, session);
     }

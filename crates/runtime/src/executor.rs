@@ -324,7 +324,8 @@ where
             };
             let Err(error) = result else { continue };
             if let Some(Suppressed(suppressed)) = self.loss_logs.entry(to).or_default().admit() {
-                warn!(peer = %to, %error, suppressed, "message dropped");
+                let peer = self.mesh.name(to);
+                warn!(%peer, %error, suppressed, "message dropped");
             }
         }
         Ok(())

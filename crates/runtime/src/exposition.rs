@@ -2,6 +2,8 @@
 
 use std::fmt::{Display, Write};
 
+use crate::histogram::{Histogram, HistogramCounts};
+
 /// Metrics of one response to Prometheus, in the order in which they are written.
 #[derive(Debug, Default)]
 pub struct Exposition(String);
@@ -36,6 +38,17 @@ impl Exposition {
         Family { name, out: &mut self.0 }
     }
 
+    /// Writes a histogram of durations without labels. By convention its name ends in `_seconds`.
+    pub fn histogram(&mut self, name: &str, help: &str, histogram: &Histogram) {
+        let HistogramCounts { buckets, count, sum } = histogram.read();
+        let out = self.family("histogram", name, help).out;
+        for (bound, count) in buckets {
+            put(out, format_args!("{name}_bucket{{le=\"{bound}\"}} {count}\n"));
+        }
+        put(out, format_args!("{name}_bucket{{le=\"+Inf\"}} {count}\n"));
+        put(out, format_args!("{name}_sum {}\n{name}_count {count}\n", sum.as_secs_f64()));
+    }
+
     /// Returns all metrics as text.
     pub fn into_text(self) -> String {
         self.0
@@ -59,7 +72,24 @@ fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+
+    #[test]
+    fn histogram_has_buckets_sum_and_count() {
+        let histogram = Histogram::new(&[0.001, 1.0]);
+        for milliseconds in [1, 500, 2_000] {
+            histogram.record(Duration::from_millis(milliseconds));
+        }
+        let mut all = Exposition::default();
+        all.histogram("wait_seconds", "Time until it is held.", &histogram);
+        let expected = "# HELP wait_seconds Time until it is held.\n# TYPE wait_seconds histogram\n\
+                        wait_seconds_bucket{le=\"0.001\"} 1\nwait_seconds_bucket{le=\"1\"} 2\n\
+                        wait_seconds_bucket{le=\"+Inf\"} 3\nwait_seconds_sum 2.501\n\
+                        wait_seconds_count 3\n";
+        assert_eq!(all.into_text(), expected);
+    }
 
     #[test]
     fn labels_escape_quotes_backslashes_and_line_ends_only() {

@@ -24,6 +24,7 @@ mod metrics;
 mod net;
 mod rpc;
 mod server;
+mod spans;
 #[cfg(test)]
 mod test_member;
 
@@ -35,3 +36,4 @@ pub use config::{
 pub use member::ServeError;
 pub use member::eviction::Eviction;
 pub use server::{LeaderStatus, LeaderWatch, Server};
+pub use spans::SPAN_TARGET;

@@ -6,11 +6,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tenure_runtime::Failure;
+use tenure_runtime::transport::Evicted;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle, JoinSet, spawn_blocking};
 
-use crate::config::{Config, ListenAddress};
+use crate::config::{self, Config, ListenAddress};
 use crate::log::state;
 use crate::member::{Member, ServeError};
 use crate::net::listener::{self, CLOSE_TIMEOUT, Scope};
@@ -150,7 +151,18 @@ impl Server {
             }
             return Err(why.clone().into());
         }
-        Ok(task_result(ended)?)
+        task_result(ended).map_err(|failure| named(failure, &member.plan.members))
+    }
+}
+
+/// Converts the failure of a log. A refusal names the peer as the configuration does.
+fn named(failure: Failure, members: &[config::Member]) -> ServeError {
+    match failure {
+        Failure::Evicted(Evicted { by, refusal }) => ServeError::Refused {
+            peer: members[by.index()].name.clone(),
+            reason: refusal.eviction_reason(),
+        },
+        other => other.into(),
     }
 }
 

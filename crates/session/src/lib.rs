@@ -9,12 +9,14 @@
 
 extern crate alloc;
 
+mod admission;
 mod lessor;
 mod session;
 mod timers;
 mod times;
 mod waiter;
 
+pub use admission::Access;
 pub use lessor::{LeaseParts, LeaseProposal, Lessor, Renewal};
 pub use session::{Action, LossReason, Session, Side, Timer};
 pub use timers::Timers;

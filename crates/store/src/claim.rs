@@ -2,7 +2,8 @@
 //!
 //! The claim of a lease on the lock `name` is the key `name/HEX`, which is attached to the lease.
 //! `HEX` is the id of the lease in lower-case hexadecimal digits without leading zeros. A suffix
-//! selects a shared mode: `name/HEX.shared` or `name/HEX.slots-3`.
+//! selects a shared mode: `name/HEX.shared` or `name/HEX.slots-3`. A session with several claims
+//! numbers them before the suffix: `name/HEX.1`, `name/HEX.2.shared`.
 //!
 //! Clients of etcd create such keys themselves, so the form of a key decides whether it is a claim.
 
@@ -83,18 +84,23 @@ pub(crate) struct ClaimKey<'a> {
 pub(crate) fn parse_claim_key(key: &[u8]) -> Option<ClaimKey<'_>> {
     let slash = key.iter().rposition(|byte| *byte == b'/')?;
     let (name, last) = (&key[..slash], core::str::from_utf8(&key[slash + 1..]).ok()?);
-    let (digits, suffix) =
-        last.split_once('.').map_or((last, None), |(it, suffix)| (it, Some(suffix)));
-    let lease = number(digits, 16)?;
+    let mut parts = last.split('.');
+    let lease = number(parts.next()?, 16)?;
+    let mut suffix = parts.next();
+    if suffix.is_some_and(|count| number(count, 10).is_some()) {
+        suffix = parts.next();
+    }
     let mode = match suffix {
         None => LockMode::Exclusive,
         Some("shared") => LockMode::Shared,
-        Some(suffix) => match suffix.strip_prefix("slots-") {
-            Some(slots) => LockMode::Slots(u32::try_from(number(slots, 10)?).ok()?),
-            // A session with several claims numbers them.
-            None => number(suffix, 10).map(|_| LockMode::Exclusive)?,
-        },
+        Some(suffix) => {
+            let slots = number(suffix.strip_prefix("slots-")?, 10)?;
+            LockMode::Slots(u32::try_from(slots).ok()?)
+        }
     };
+    if parts.next().is_some() {
+        return None;
+    }
     Some(ClaimKey { name, lease, mode })
 }
 
@@ -138,8 +144,18 @@ mod tests {
             let parsed = parse_claim_key(key.as_bytes()).map(|parsed| (parsed.name, parsed.lease));
             assert_eq!(parsed, is_claim.then_some((&b"a"[..], 0x1a)), "{number}");
         }
+        for (key, mode) in [
+            ("a/1.2.shared", LockMode::Shared),
+            ("a/1.2.slots-3", LockMode::Slots(3)),
+            ("a/1.2", LockMode::Exclusive),
+        ] {
+            let parsed = parse_claim_key(key.as_bytes()).map(|parsed| (parsed.lease, parsed.mode));
+            assert_eq!(parsed, Some((1, mode)), "{key}");
+        }
         let others = ["a/01", "a/A", "a/", "a", "1", "a/1.", "a/1.slots-03", "a/1.slots", "a/+1"];
-        for other in others.into_iter().chain(["a/0", "a/1.slots-0", "a/1.shared-1"]) {
+        let modes =
+            ["a/1.slots-0", "a/1.shared-1", "a/1.shared.2", "a/1.2.3.shared", "a/1.02.shared"];
+        for other in others.into_iter().chain(["a/0"]).chain(modes) {
             assert!(parse_claim_key(other.as_bytes()).is_none(), "{other}");
         }
     }

@@ -123,6 +123,11 @@ impl Queue {
         self.entries.len()
     }
 
+    /// Returns the number of keys that hold the lock, including those that are not claims.
+    pub fn holder_count(&self) -> usize {
+        usize::try_from(self.holders).unwrap_or(usize::MAX)
+    }
+
     /// True if the queue has no entry. The store keeps no such queue.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()

@@ -1,11 +1,15 @@
-//! Check: the tests that `docs/attacks.md` names exist.
+//! Check: the tests that `docs/attacks.md` and `docs/complaints.md` name exist.
 
 use super::{Finding, Tree};
 
-const PAGE: &str = "docs/attacks.md";
+const PAGES: [&str; 2] = ["docs/attacks.md", "docs/complaints.md"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
-    let Some(page) = tree.file(PAGE) else { return Vec::new() };
+    PAGES.iter().flat_map(|page| missing_tests(tree, page)).collect()
+}
+
+fn missing_tests(tree: &Tree, path: &str) -> Vec<Finding> {
+    let Some(page) = tree.file(path) else { return Vec::new() };
     let defined = |name: &str| {
         let of = format!("fn {name}(");
         tree.files().iter().any(|file| file.path.ends_with(".rs") && file.text.contains(&of))
@@ -15,7 +19,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         let names = text.split('`').skip(1).step_by(2).filter(|name| is_a_test(name));
         for name in names.filter(|name| !defined(name)) {
             let message = format!("test `{name}` does not exist");
-            findings.push(Finding::new(PAGE, line, message, "name the test that replaces it"));
+            findings.push(Finding::new(path, line, message, "name the test that replaces it"));
         }
     }
     findings
@@ -29,7 +33,7 @@ fn is_a_test(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{PAGE, check};
+    use super::{PAGES, check};
     use crate::tidy::findings;
 
     const TABLE: &str =
@@ -38,10 +42,12 @@ mod tests {
     #[test]
     fn finds_missing_test() {
         let test = ("tests/a.rs", "#[test]\nfn cluster_survives_attack() {}");
-        assert_eq!(findings(check, &[(PAGE, TABLE), test]), [""; 0]);
         assert_eq!(findings(check, &[test]), [""; 0]);
-        let found = findings(check, &[(PAGE, TABLE)]);
-        assert_eq!(found.len(), 1);
-        assert!(found[0].starts_with(&format!("{PAGE}:2: test `cluster_survives")));
+        for page in PAGES {
+            assert_eq!(findings(check, &[(page, TABLE), test]), [""; 0]);
+            let found = findings(check, &[(page, TABLE)]);
+            assert_eq!(found.len(), 1);
+            assert!(found[0].starts_with(&format!("{page}:2: test `cluster_survives")));
+        }
     }
 }

@@ -13,6 +13,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("tenure-trace", &["tenure-core"]),
     ("tenure-sim", &["tenure-core", "tenure-trace"]),
     ("tenure-check", &["tenure-core", "tenure-trace"]),
+    ("tenure-prove", &["tenure-check"]),
     ("tenure-runtime", &["tenure-core", "tenure-trace"]),
     (
         "tenure-daemon",
@@ -51,6 +52,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("tenure", ALL_CRATES),
     // The store is used only for a feature that the service needs.
     ("tenure-textbook", &["tenure", "tenure-store"]),
+    ("leader-service", &["tenure-client"]),
     ("your-own-lock", &["tenure"]),
     ("xtask", ALL_CRATES),
 ];
@@ -63,6 +65,7 @@ const ALL_CRATES: &[&str] = &[
     "tenure-trace",
     "tenure-sim",
     "tenure-check",
+    "tenure-prove",
     "tenure-runtime",
     "tenure-daemon",
     "tenure-web",

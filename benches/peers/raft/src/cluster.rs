@@ -109,6 +109,7 @@ where
             session: store.session(),
             listen: Listen::Listener(listener),
             addresses: addresses.clone(),
+            names: Default::default(),
             trust: Trust::LoopbackOnly,
             limits: Limits::default(),
         };

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
-use crate::side::{Claimant, Side};
+use crate::side::{Access, Claimant, Side};
 
 /// A row of the table: a number of clients and of locks.
 #[derive(Clone, Copy, Debug)]
@@ -18,18 +18,33 @@ pub struct Load {
     pub clients: usize,
     /// True if each client has its own lock.
     pub is_apart: bool,
-    /// Promised throughput as a multiple of etcd's.
-    pub bar: f64,
+    /// Kind of the lock.
+    pub access: Access,
+    /// Promised throughput as a multiple of etcd's; `None` without a promise.
+    pub bar: Option<f64>,
 }
 
 /// The rows of the table.
-pub const LOADS: [Load; 5] = [
-    Load { name: "one lock, 2 clients", clients: 2, is_apart: false, bar: 20.0 },
-    Load { name: "one lock, 8 clients", clients: 8, is_apart: false, bar: 10.0 },
-    Load { name: "one lock, 64 clients", clients: 64, is_apart: false, bar: 5.0 },
-    Load { name: "one client, alone", clients: 1, is_apart: true, bar: 1.5 },
-    Load { name: "64 locks, a client each", clients: 64, is_apart: true, bar: 5.0 },
+pub const LOADS: [Load; 7] = [
+    row("one lock, 2 clients", 2, false, Some(20.0)),
+    row("one lock, 8 clients", 8, false, Some(10.0)),
+    row("one lock, 64 clients", 64, false, Some(5.0)),
+    row("one client, alone", 1, true, Some(1.5)),
+    row("64 locks, a client each", 64, true, Some(5.0)),
+    Load {
+        access: Access::ReadWrite,
+        ..row("read/write lock, 16 clients, a tenth of the cycles writes", 16, false, None)
+    },
+    Load {
+        access: Access::Permits(4),
+        ..row("semaphore of 4 permits, 16 clients", 16, false, None)
+    },
 ];
+
+/// Returns a row for an exclusive lock.
+const fn row(name: &'static str, clients: usize, is_apart: bool, bar: Option<f64>) -> Load {
+    Load { name, clients, is_apart, access: Access::Exclusive, bar }
+}
 
 impl Load {
     /// Returns the cycles of acquisition and release per second, during a period.
@@ -55,7 +70,8 @@ impl Load {
                 Side::TenureReleased | Side::TenureDropped => (members, first),
                 _ => (&members[first..=first], 0),
             };
-            claimants.push(Claimant::start(side, members, first, &name).await);
+            let claimant = Claimant::start(side, members, first, &name).await;
+            claimants.push(claimant.with_access(self.access, client).await);
         }
         let mut tasks = Vec::new();
         for mut claimant in claimants {

@@ -9,6 +9,7 @@ mod load;
 mod outage;
 mod puts;
 mod recipe;
+mod report;
 mod sessions;
 mod side;
 mod zookeeper;
@@ -39,6 +40,7 @@ struct Options {
     pause: Duration,
     without_etcd: bool,
     floor: bool,
+    readme: Option<PathBuf>,
 }
 
 impl Options {
@@ -83,40 +85,50 @@ async fn main() {
     }
 }
 
-/// Each round measures every row of every side; only one service runs at a time.
+/// Each round measures every row of every side; only one service runs at a time. Prints the table,
+/// and writes it to the document of the options.
 async fn table(sides: &[Side], options: &Options) {
     let mut rates = vec![vec![Vec::new(); sides.len()]; LOADS.len()];
+    let mut etcd = None;
     for _ in 0..options.rounds {
         for (column, side) in sides.iter().enumerate() {
             let folder = tempfile::tempdir_in(&options.place).expect("a folder");
             let cluster = Cluster::start(side.kind(), &options.programs, folder.path()).await;
             for (row, load) in LOADS.iter().enumerate() {
-                if options.leaves_out(load.name) {
+                if options.leaves_out(load.name) || !side.has(load.access) {
                     continue;
                 }
                 let leader = cluster.leader().await;
+                if *side == Side::Etcd {
+                    etcd = recipe::status(cluster.clients()[leader]).await.map(|it| it.version);
+                }
                 let rate = load.rate(*side, cluster.clients(), leader, options.long).await;
                 eprintln!("{}: {}: {rate:.0}", load.name, side.name());
                 rates[row][column].push(rate);
             }
         }
     }
-    print!("| cycles a second |");
-    sides.iter().for_each(|side| print!(" {} |", side.name()));
-    println!(" bar |\n|---|{}---:|", "---:|".repeat(sides.len()));
-    for (load, rates) in LOADS.iter().zip(rates) {
-        let medians: Vec<f64> = rates.into_iter().map(median).collect();
-        print!("| {} |", load.name);
-        for rate in &medians {
-            print!(" {rate:.0} ({:.1}×) |", rate / medians[0]);
-        }
-        println!(" {}× |", load.bar);
+    let rates: Vec<Option<report::Rates>> = rates
+        .into_iter()
+        .map(|row| {
+            let is_measured = row.iter().any(|rates| !rates.is_empty());
+            is_measured.then(|| row.into_iter().map(median).collect())
+        })
+        .collect();
+    let table = report::Table::new(sides, etcd.as_deref(), &rates);
+    print!("{}", table.markdown(""));
+    if let Some(document) = &options.readme
+        && let Err(error) = table.write_into(document)
+    {
+        eprintln!("error: {error}");
+        std::process::exit(1);
     }
 }
 
-fn median(mut of: Vec<f64>) -> f64 {
+/// Returns the median; `None` without values.
+fn median(mut of: Vec<f64>) -> Option<f64> {
     of.sort_unstable_by(f64::total_cmp);
-    of.get(of.len() / 2).copied().unwrap_or(f64::NAN)
+    of.get(of.len() / 2).copied()
 }
 
 fn options() -> Options {
@@ -134,6 +146,7 @@ fn options() -> Options {
         pause: Duration::from_millis(1),
         without_etcd: false,
         floor: false,
+        readme: None,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -158,6 +171,7 @@ fn options() -> Options {
             "--without-etcd" => options.without_etcd = true,
             "--floor" => options.floor = true,
             "--only" => options.only = Some(value()),
+            "--readme" => options.readme = Some(value().into()),
             _ => exit_with_usage_error(&format!("{word} is not known; see README.md")),
         }
     }

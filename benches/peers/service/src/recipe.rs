@@ -31,6 +31,8 @@ use crate::sessions::Seen;
 /// TTL of a session, as in `etcdctl lock`.
 const TTL: i64 = 10;
 
+mod read_write;
+
 pub const RANGE: &str = "/etcdserverpb.KV/Range";
 pub const TXN: &str = "/etcdserverpb.KV/Txn";
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tenure_client::{Client, Session};
+use tenure_client::{Client, Semaphore, Session};
 use tokio::time::sleep;
 
 use crate::cluster::MEMBERS;
@@ -67,7 +67,29 @@ impl Side {
         }
     }
 
-    /// Returns the heading of the column.
+    /// Returns true if the service has such a lock, by itself or in a recipe of its library.
+    /// Neither etcd nor ZooKeeper has a recipe for a semaphore, and this program has none for
+    /// ZooKeeper's read/write lock.
+    pub const fn has(self, access: Access) -> bool {
+        match access {
+            Access::Exclusive => true,
+            Access::ReadWrite => !matches!(self, Side::ZooKeeper),
+            Access::Permits(_) => matches!(self, Side::TenureReleased | Side::TenureDropped),
+        }
+    }
+
+    /// Returns the heading of the column in the table of cycles.
+    pub const fn heading(self) -> &'static str {
+        match self {
+            Side::Etcd => "etcd",
+            Side::ZooKeeper => "ZooKeeper",
+            Side::TenureByRecipe => "tenure, etcd's requests",
+            Side::TenureReleased => "its client, `release`",
+            Side::TenureDropped => "its client, `drop`",
+        }
+    }
+
+    /// Returns the name of the side in all other output.
     pub const fn name(self) -> &'static str {
         match self {
             Side::Etcd => "etcd",
@@ -79,8 +101,28 @@ impl Side {
     }
 }
 
+/// Kind of a lock, and the access that a client requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// A lock that one client holds at a time.
+    Exclusive,
+    /// A read/write lock. One of ten cycles of a client writes.
+    ReadWrite,
+    /// One permit of a semaphore with this many permits.
+    Permits(u32),
+}
+
 /// A client with a session that acquires and releases one lock repeatedly.
-pub enum Claimant {
+pub struct Claimant {
+    client: SideClient,
+    access: Access,
+    /// Number of cycles so far, plus the number of the client: clients write in turn.
+    cycles: usize,
+    semaphore: Option<Semaphore>,
+}
+
+/// A client of one side, with a session.
+enum SideClient {
     /// The requests of etcd's client.
     Recipe(Recipe),
     /// The lock of ZooKeeper's documentation.
@@ -92,28 +134,55 @@ pub enum Claimant {
 impl Claimant {
     /// Starts a session at a member, or at the next one that responds.
     pub async fn start(side: Side, members: &[SocketAddr], first: usize, name: &str) -> Claimant {
-        match side {
+        let client = match side {
             Side::Etcd | Side::TenureByRecipe => {
-                Claimant::Recipe(Recipe::start(members, first, name).await)
+                SideClient::Recipe(Recipe::start(members, first, name).await)
             }
-            Side::ZooKeeper => Claimant::Queue(Queue::start(members, name).await),
+            Side::ZooKeeper => SideClient::Queue(Queue::start(members, name).await),
             Side::TenureReleased | Side::TenureDropped => {
                 let endpoints = members.iter().map(|it| format!("http://{it}"));
                 let client = Client::connect(endpoints).await.expect("a member accepts");
                 let session = client.session(Duration::from_secs(10)).await.expect("a session");
                 let drops = side == Side::TenureDropped;
-                Claimant::Own { session, name: name.to_owned(), drops }
+                SideClient::Own { session, name: name.to_owned(), drops }
             }
+        };
+        Claimant { client, access: Access::Exclusive, cycles: 0, semaphore: None }
+    }
+
+    /// Sets the kind of the lock, before the first cycle. The side must have it. `number` is that
+    /// of the client.
+    pub async fn with_access(mut self, access: Access, number: usize) -> Claimant {
+        if let (Access::Permits(permits), SideClient::Own { session, name, .. }) =
+            (access, &self.client)
+        {
+            self.semaphore = Some(session.semaphore(name, permits).await.expect("a semaphore"));
         }
+        Claimant { access, cycles: number, ..self }
     }
 
     /// Acquires and releases the lock once.
     pub async fn cycle(&mut self) -> Result<(), String> {
-        match self {
-            Claimant::Recipe(recipe) => recipe.cycle().await.map_err(|it| it.to_string()),
-            Claimant::Queue(queue) => queue.cycle().await.map_err(|it| it.to_string()),
-            Claimant::Own { session, name, drops } => {
-                let guard = session.lock(name).await.map_err(|it| it.to_string())?;
+        self.cycles += 1;
+        let is_writer = self.cycles % 10 == 0;
+        let describe = |error: tenure_client::ClientError| error.to_string();
+        match &mut self.client {
+            SideClient::Recipe(recipe) => {
+                let done = match self.access {
+                    Access::ReadWrite => recipe.read_write_cycle(is_writer).await,
+                    Access::Exclusive | Access::Permits(_) => recipe.cycle().await,
+                };
+                done.map_err(|it| it.to_string())
+            }
+            SideClient::Queue(queue) => queue.cycle().await.map_err(|it| it.to_string()),
+            SideClient::Own { session, name, drops } => {
+                let guard = match (self.access, &self.semaphore) {
+                    (Access::ReadWrite, _) if is_writer => session.write_lock(name).await,
+                    (Access::ReadWrite, _) => session.read_lock(name).await,
+                    (Access::Permits(_), Some(semaphore)) => semaphore.acquire().await,
+                    (Access::Exclusive | Access::Permits(_), _) => session.lock(name).await,
+                };
+                let guard = guard.map_err(describe)?;
                 if *drops {
                     return Ok(());
                 }
@@ -127,7 +196,7 @@ impl Claimant {
         let mut failures = 0;
         while self.cycle().await.is_err() {
             failures += 1;
-            if let Claimant::Recipe(recipe) = self {
+            if let SideClient::Recipe(recipe) = &mut self.client {
                 recipe.use_next_member();
             }
             if failures % MEMBERS == 0 {

@@ -12,6 +12,7 @@ pub mod dissemination_barrier;
 pub mod drinking_philosophers;
 pub mod echo;
 pub mod floodset;
+pub mod leased_shares;
 pub mod minimum_spanning_tree;
 mod omega;
 pub mod paxos;
@@ -41,4 +42,5 @@ crate::catalogue::members! {
     "relayed-log" => relayed_log::RelayedLog;
     "central-detection" => central_detection::CentralDetection;
     "causal-broadcast" => causal_broadcast::CausalBroadcast;
+    "leased-shares" => leased_shares::LeasedShares;
 }

@@ -48,22 +48,23 @@
 //! The service is one process here, with one log; `raft-log` replicates it. A leader change is
 //! modelled by a timer and by a restart of the process.
 
+mod client;
 mod config;
+mod kind;
 mod message;
 mod rules;
 mod service;
 
-use alloc::vec::Vec;
-
-use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Delay, Effects, Faults, Fence, Group, Knowledge, ProcessId,
-    Property, Protocol, SharedConfig, Strategy, TimerRole, Timing, Topology,
+    Algorithm, Card, Cost, Crashes, Effects, Faults, Group, Knowledge, ProcessId, Property,
+    Protocol, SharedConfig, Strategy, TimerRole, Timing, Topology,
 };
-use tenure_session::{Action, LossReason, QueueView, Session, Waiter, WaiterAction};
+use tenure_session::{QueueView, Session, Waiter};
 use tenure_store::Store;
 
 pub use config::{Config, Switch};
+pub(crate) use kind::older_keys;
+pub use kind::{Blockers, ClaimTicket, LockKind};
 pub use message::Message;
 use service::Service;
 pub use tenure_session::Side;
@@ -73,22 +74,26 @@ use crate::Variants;
 use crate::drift;
 
 /// One process: a client of the lock service. One of the processes is also the service.
+pub type Leased = LockClient<Config>;
+
+/// A client of a lock service, for one kind of locks. One of the processes is also the service.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Leased {
+pub struct LockClient<L: LockKind> {
     me: ProcessId,
-    config: SharedConfig<Config>,
-    /// Identifier of the latest session of this process.
-    ticket: Ticket,
+    config: SharedConfig<L>,
+    /// Identifier of the latest claim of this process, with that of its session.
+    ticket: L::Ticket,
     /// The session with its place in the queue; `None` while this process does not want to enter.
-    claim: Option<Claim>,
-    service: Option<Service>,
+    claim: Option<Claim<L>>,
+    service: Option<Service<L>>,
 }
 
 /// A session, and its waiter: the part of a client that follows the queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Claim {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Claim<L: LockKind> {
     session: Session,
-    waiter: Waiter<u64>,
+    waiter: Waiter<L::Blockers>,
+    counted: L::Counted,
 }
 
 /// Timers of this algorithm.
@@ -117,54 +122,51 @@ pub struct Stable {
     store: Option<Store>,
 }
 
-impl Protocol for Leased {
-    type Config = Config;
-    type Command = Command;
-    type Event = Event;
-    type Message = Message;
+impl<L: LockKind> Protocol for LockClient<L> {
+    type Config = L;
+    type Command = L::Command;
+    type Event = L::Event;
+    type Message = Message<L::Ticket, L::Blockers>;
     type Timer = Timer;
     type Stable = Stable;
 
-    fn boot(
-        group: Group,
-        config: &Config,
-        stable: Option<Stable>,
-        fx: &mut impl Effects<Self>,
-    ) -> Self {
-        assert!(group.contains(config.service), "the service must be in the group");
+    fn boot(group: Group, config: &L, stable: Option<Stable>, fx: &mut impl Effects<Self>) -> Self {
+        let service = config.base().service;
+        assert!(group.contains(service), "the service must be in the group");
         let Stable { boots, store } = stable.unwrap_or(Stable { boots: 0, store: None });
-        let is_service = config.service == group.me();
+        let is_service = service == group.me();
         let store = is_service.then(|| store.unwrap_or_else(service::empty));
-        let mut leased = Leased {
+        let mut client = LockClient {
             me: group.me(),
             config: SharedConfig::new(config.clone()),
-            ticket: Ticket { boot: boots + 1, number: 0 },
+            ticket: Ticket { boot: boots + 1, number: 0 }.into(),
             claim: None,
             service: store.map(|store| Service::of(store, 0)),
         };
-        leased.start_term(fx);
-        leased
+        client.start_term(fx);
+        client
     }
 
     fn stable(&self) -> Stable {
         let store = self.service.as_ref().map(|service| service.store.clone());
-        Stable { boots: self.ticket.boot, store }
+        Stable { boots: self.ticket.session().boot, store }
     }
 
-    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
-        match (command, &mut self.claim) {
-            (Command::Enter, None) => self.start_session(fx),
-            (Command::Enter, Some(_)) => panic!("a process may request only when idle"),
-            (Command::Exit, Some(claim)) => {
+    fn on_command(&mut self, command: L::Command, fx: &mut impl Effects<Self>) {
+        let session = self.next_session();
+        match (self.config.first_claim(&command, session), &mut self.claim) {
+            (Some(ticket), None) => self.start_session(ticket, fx),
+            (Some(_), Some(_)) => panic!("a process may request only when idle"),
+            (None, Some(claim)) => {
                 let actions = claim.session.close();
                 self.execute_session(actions, fx);
             }
             // The session ended before the user's command.
-            (Command::Exit, None) => {}
+            (None, None) => {}
         }
     }
 
-    fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+    fn on_message(&mut self, from: ProcessId, message: Self::Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Open { ticket, round } => self.on_open(from, ticket, round, fx),
             Message::Renew { ticket, round } => self.on_renew(from, ticket, round, fx),
@@ -182,7 +184,7 @@ impl Protocol for Leased {
                 }
             }
             Message::Alive { ticket, round } => {
-                if let Some(claim) = self.claim_of(ticket) {
+                if let Some(claim) = self.claim_in(ticket.session()) {
                     let actions = claim.session.on_response(round);
                     self.execute_session(actions, fx);
                     self.restart_deadline(fx);
@@ -199,10 +201,7 @@ impl Protocol for Leased {
                 }
             }
             Message::Deleted { ticket, key, revision } => {
-                if let Some(claim) = self.claim_of(ticket) {
-                    let action = claim.waiter.on_deleted(&key, revision);
-                    self.execute_waiter(action, fx);
-                }
+                self.on_deleted(ticket, &key, revision, fx);
             }
         }
     }
@@ -218,7 +217,7 @@ impl Protocol for Leased {
             Timer::Renewal => {
                 self.on_session_timer(tenure_session::Timer::Renewal, fx);
                 // A request, or the process that received it, may be lost.
-                let waits = self.claim.filter(|claim| claim.session.is_alive());
+                let waits = self.claim.as_ref().filter(|claim| claim.session.is_alive());
                 self.execute_waiter(waits.and_then(|claim| claim.waiter.on_reconnected()), fx);
             }
         }
@@ -229,128 +228,6 @@ impl Protocol for Leased {
             Timer::Deadline(_) => TimerRole::EndsClaim,
             _ => TimerRole::Plain,
         }
-    }
-}
-
-/// Client role: holds a session, and follows the queue.
-impl Leased {
-    /// Starts a session.
-    fn start_session(&mut self, fx: &mut impl Effects<Self>) {
-        self.ticket.number += 1;
-        let mut session = Session::new(self.config.rounds);
-        let actions = session.renew(&self.config.times);
-        self.claim = Some(Claim { session, waiter: Waiter::new() });
-        self.execute_session(actions, fx);
-    }
-
-    fn claim_of(&mut self, ticket: Ticket) -> Option<&mut Claim> {
-        self.claim.as_mut().filter(|_| ticket == self.ticket)
-    }
-
-    fn is_inside(&self) -> bool {
-        self.claim.is_some_and(|claim| claim.waiter.fence().is_some())
-    }
-
-    fn on_session_timer(&mut self, timer: tenure_session::Timer, fx: &mut impl Effects<Self>) {
-        let ignores_end = !self.notices_session_end() && !self.is_inside();
-        if ignores_end && timer != tenure_session::Timer::Renewal {
-            return;
-        }
-        let times = self.config.times;
-        if let Some(claim) = &mut self.claim {
-            let actions = claim.session.on_timer(timer, &times);
-            self.execute_session(actions, fx);
-        }
-    }
-
-    fn on_gone(&mut self, ticket: Ticket, fx: &mut impl Effects<Self>) {
-        let ignores_end = !self.notices_session_end() && !self.is_inside();
-        if let Some(claim) = self.claim_of(ticket)
-            && !ignores_end
-        {
-            let actions = claim.session.on_lease_ended();
-            self.execute_session(actions, fx);
-        }
-    }
-
-    /// Executes the actions that the session has returned.
-    fn execute_session(&mut self, actions: Vec<Action>, fx: &mut impl Effects<Self>) {
-        let (service, ticket) = (self.config.service, self.ticket);
-        for action in actions {
-            match action {
-                Action::Arm(timer, after) => fx.set_timer(timer.into(), Delay::ticks(after)),
-                Action::Disarm(timer) => fx.cancel_timer(timer.into()),
-                Action::Alive => self.send(service, Message::Look { ticket, at: 0 }, fx),
-                Action::Lost(reason) => self.on_session_lost(reason, fx),
-                Action::Renew { round } => {
-                    let is_alive = self.claim.is_some_and(|claim| claim.session.is_alive());
-                    let request = match is_alive {
-                        true => Message::Renew { ticket, round },
-                        false => Message::Open { ticket, round },
-                    };
-                    self.send(service, request, fx);
-                }
-            }
-        }
-    }
-
-    /// Handles the loss of the session: a process inside exits, and a waiting process starts a new
-    /// session.
-    fn on_session_lost(&mut self, reason: LossReason, fx: &mut impl Effects<Self>) {
-        let (inside, ticket) = (self.is_inside(), self.ticket);
-        self.claim = None;
-        if inside || reason == LossReason::Closed {
-            fx.emit(Event::Exited);
-        }
-        let release = Message::Release { ticket, was_inside: inside };
-        self.send(self.config.service, release, fx);
-        if !inside && reason != LossReason::Closed {
-            self.start_session(fx);
-        }
-    }
-
-    /// Executes the action that the waiter has returned, if any.
-    fn execute_waiter(&mut self, action: Option<WaiterAction<u64>>, fx: &mut impl Effects<Self>) {
-        let (service, ticket) = (self.config.service, self.ticket);
-        match action {
-            None => {}
-            Some(WaiterAction::Acquired { fence }) => {
-                fx.emit(Event::Entered { fence: Fence(0, fence) })
-            }
-            // The oldest acceptable revision, as a member may not have applied later ones.
-            Some(WaiterAction::ReadQueue { since: at }) => {
-                self.send(service, Message::Look { ticket, at }, fx)
-            }
-            Some(WaiterAction::Watch { key, from }) => {
-                let from = self.watch_start(from);
-                self.send(service, Message::Watch { ticket, key, from }, fx);
-            }
-            Some(WaiterAction::Removed) => self.on_gone(ticket, fx),
-        }
-    }
-
-    /// Restarts the deadline from now. Only the variant that measures the deadline from the
-    /// response does this.
-    fn restart_deadline(&mut self, fx: &mut impl Effects<Self>) {
-        if self.has(Switch::DeadlineFromAnswer) && self.claim.is_some() {
-            let after = Delay::ticks(self.config.times.validity);
-            if let Some(side) = self.claim.and_then(|claim| claim.session.deadline_side()) {
-                fx.set_timer(Timer::Deadline(side), after);
-            }
-        }
-    }
-
-    /// Sends a message, or handles it directly if this process is the receiver.
-    fn send(&mut self, to: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
-        if to == self.me {
-            self.on_message(to, message, fx);
-        } else {
-            fx.send(to, message);
-        }
-    }
-
-    fn has(&self, switch: Switch) -> bool {
-        self.config.variants.has(switch)
     }
 }
 

@@ -72,6 +72,9 @@ pub(crate) trait Model: Send + Sync {
     /// Returns the state of a process as a tree of values. `None` if the process is down.
     fn state_tree(&self, local: u32) -> Option<Value>;
 
+    /// Returns a message as a tree of values.
+    fn message_tree(&self, message: u32) -> Value;
+
     /// Returns the name of a message.
     fn message_name(&self, message: u32) -> &'static str;
 

@@ -570,6 +570,10 @@ impl<P: Checkable> Model for Processes<P> {
         self.locals.get(local).lifecycle.process().map(tree)
     }
 
+    fn message_tree(&self, message: u32) -> Value {
+        tree(&*self.messages.get(message))
+    }
+
     fn message_name(&self, message: u32) -> &'static str {
         self.messages.get(message).label().kind
     }

@@ -6,7 +6,7 @@ use tenure_core::ProcessId;
 use tenure_core::service::agreement::{ServiceUser, UserConfig};
 use tenure_core::service::{
     agreement, barrier, broadcast, consensus, drinking, forum, log, membership, renaming,
-    resources, snapshot, spanning_tree, termination, wave,
+    resources, shares, snapshot, spanning_tree, termination, wave,
 };
 
 use crate::users::entries::Entries;
@@ -67,7 +67,8 @@ users!(
     spanning_tree,
     drinking,
     forum,
-    resources
+    resources,
+    shares
 );
 
 impl<U> User<U::Command> for AgreementUser<U>

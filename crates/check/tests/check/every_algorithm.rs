@@ -130,15 +130,15 @@ impl Case {
             (
                 OverTheChannel,
                 "token-ring" | "misra-ring" | "repaired-ring" | "raft" | "chandra-toueg" | "lease"
-                | "leased" | "raft-log" | "relayed-log",
+                | "leased" | "raft-log" | "relayed-log" | "leased-shares",
             ) => check.in_flight(2).max_states(MAX_STATES),
             // It retransmits by itself, faster than the channel does.
             (OverTheChannel, "dijkstra-ring" | "restarting-chang-roberts" | "invitation") => {
                 check.in_flight(2).max_states(MAX_STATES)
             }
             (OverTheChannel, _) => check.in_flight(2),
-            // Its own tests are exhaustive; see `leased.rs`.
-            (Two | Three, "leased") => check.in_flight(2).max_states(MAX_STATES),
+            // Their own tests are exhaustive; see `leased.rs` and `leased_shares.rs`.
+            (Two | Three, "leased" | "leased-shares") => check.in_flight(2).max_states(MAX_STATES),
             (_, "dijkstra-ring") | (Three, "raft") | (Two | Three, "raft-log" | "relayed-log") => {
                 check.in_flight(1)
             }
@@ -194,7 +194,9 @@ impl Visitor for Case {
             check = check.initiators([ProcessId(2)]);
         }
         let mut check = check.configure(|config| config.service = card.service).progress();
-        for property in card.promises {
+        let is_synchronous = card.timing == Timing::Synchronous;
+        let clocked = card.clocked.into_iter().filter(|_| is_synchronous);
+        for property in card.promises.into_iter().chain(clocked) {
             let Some(monitor) = AgreementMonitor::of(card.service, property, self.size(), &[])
             else {
                 continue;

@@ -25,6 +25,7 @@ mod own_monitors;
 mod own_property;
 mod program;
 mod property;
+mod prove;
 mod run;
 mod scale;
 #[cfg(feature = "service")]
@@ -60,6 +61,7 @@ struct Command {
 enum Subcommands {
     Run(Box<run::Options>),
     Check(Box<check::Options>),
+    Prove(prove::Options),
     Simulate(Box<simulate::Options>),
     Compare(Box<compare::Options>),
     Merge(sweep::merge::Options),
@@ -138,6 +140,7 @@ impl Subcommands {
         match self {
             Subcommands::Run(options) => run::run(*options),
             Subcommands::Check(options) => check::run(*options),
+            Subcommands::Prove(options) => prove::run(&options),
             Subcommands::Simulate(options) => simulate::run(&options),
             Subcommands::Compare(options) => compare::run(&options),
             Subcommands::Merge(options) => sweep::merge::run(&options),

@@ -15,6 +15,8 @@ use tokio::time::interval;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
+#[cfg(feature = "otel")]
+use tracing_subscriber::{Layer, Registry};
 
 use super::failure::{Failure, Status};
 use super::name_parser::describe_unknown_names;
@@ -159,14 +161,35 @@ pub(super) enum LogFormat {
 /// Starts logging to standard error, from this level on. `RUST_LOG` overrides the level, as in
 /// `warn,tenure_runtime=debug`.
 pub(super) fn init_logging(level: LevelFilter, format: LogFormat) {
-    let from_environment = std::env::var("RUST_LOG").ok().and_then(|filter| filter.parse().ok());
-    let filter: Targets = from_environment.unwrap_or(Targets::new().with_default(level));
-    let registry = tracing_subscriber::registry().with(filter);
+    let registry = tracing_subscriber::registry().with(log_filter(level));
     let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
     match format {
         LogFormat::Text => registry.with(lines.with_ansi(io::stderr().is_terminal())).init(),
         LogFormat::Json => registry.with(lines.json().with_ansi(false)).init(),
     }
+}
+
+/// Starts logging like [`init_logging`], and passes spans to `spans`.
+#[cfg(feature = "otel")]
+pub(super) fn init_logging_with(
+    level: LevelFilter,
+    format: LogFormat,
+    spans: Box<dyn Layer<Registry> + Send + Sync>,
+) {
+    let registry = tracing_subscriber::registry().with(spans);
+    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
+    let filter = log_filter(level);
+    match format {
+        LogFormat::Text => {
+            registry.with(lines.with_ansi(io::stderr().is_terminal()).with_filter(filter)).init();
+        }
+        LogFormat::Json => registry.with(lines.json().with_ansi(false).with_filter(filter)).init(),
+    }
+}
+
+fn log_filter(level: LevelFilter) -> Targets {
+    let from_environment = std::env::var("RUST_LOG").ok().and_then(|filter| filter.parse().ok());
+    from_environment.unwrap_or(Targets::new().with_default(level))
 }
 
 /// Makes the kernel kill this process when the thread that started it ends for any reason.

@@ -105,7 +105,7 @@ pub struct Page {
 
 impl Admin {
     /// Returns the members. If `linearizable` is false, the response may be outdated: the member
-    /// reads its own state, without a quorum.
+    /// reads its own state, without a quorum. Dropping the future has no effect.
     ///
     /// # Errors
     ///
@@ -117,7 +117,8 @@ impl Admin {
         Ok(members(response.members))
     }
 
-    /// Adds the member with this peer URL to the cluster, and returns all members.
+    /// Adds the member with this peer URL to the cluster, and returns all members. If the future is
+    /// dropped, the member may be added or not.
     ///
     /// # Errors
     ///
@@ -134,7 +135,8 @@ impl Admin {
         Ok(members(response.members))
     }
 
-    /// Removes a member from the cluster, and returns the remaining members.
+    /// Removes a member from the cluster, and returns the remaining members. If the future is
+    /// dropped, the member may be removed or not.
     ///
     /// # Errors
     ///
@@ -147,7 +149,8 @@ impl Admin {
         Ok(members(response.members))
     }
 
-    /// Gives a learner a vote and returns all members.
+    /// Gives a learner a vote and returns all members. If the future is dropped, the learner may
+    /// have a vote or not.
     ///
     /// # Errors
     ///
@@ -160,7 +163,7 @@ impl Admin {
         Ok(members(response.members))
     }
 
-    /// Returns the state of the first member that responds.
+    /// Returns the state of the first member that responds. Dropping the future has no effect.
     ///
     /// # Errors
     ///
@@ -182,7 +185,7 @@ impl Admin {
         })
     }
 
-    /// Reads the keys of a range.
+    /// Reads the keys of a range. Dropping the future has no effect.
     ///
     /// # Errors
     ///
@@ -206,7 +209,8 @@ impl Admin {
         Ok(Page { revision, keys, has_more: response.more })
     }
 
-    /// Sends one request to put a value, and returns the revision of the change.
+    /// Sends one request to put a value, and returns the revision of the change. If the future is
+    /// dropped, the value may be put or not.
     ///
     /// # Errors
     ///
@@ -219,7 +223,7 @@ impl Admin {
     }
 
     /// Removes the history of the store before a revision, so that older revisions cannot be read
-    /// any more.
+    /// any more. If the future is dropped, the history may be removed or not.
     ///
     /// # Errors
     ///
@@ -233,7 +237,7 @@ impl Admin {
     }
 
     /// Returns the remaining time of a lease and its granted time to live, both in seconds; `None`
-    /// if the lease does not exist.
+    /// if the lease does not exist. Dropping the future has no effect.
     ///
     /// # Errors
     ///

@@ -1,6 +1,7 @@
 //! Administrative calls to a service. A call tries further endpoints if one fails.
 
 pub(crate) mod calls;
+mod claims;
 
 use std::collections::VecDeque;
 use std::pin::pin;
@@ -174,6 +175,7 @@ impl Admin {
     }
 
     /// Requests a snapshot of a member's store, and returns once its first message has arrived.
+    /// Dropping the future cancels the request.
     ///
     /// # Errors
     ///
@@ -397,7 +399,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Returns the next part of the snapshot; `None` at its end.
+    /// Returns the next part of the snapshot; `None` at its end. Dropping the future loses no part.
     ///
     /// # Errors
     ///

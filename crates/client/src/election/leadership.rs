@@ -4,18 +4,28 @@ use std::time::Instant;
 
 use crate::error::{ClientError, LossReason};
 use crate::lock::claim::Claim;
-use crate::session::Deadlines;
+use crate::session::{Deadlines, Session};
 
 /// A won election. The leadership ends when this value is dropped or the session ends.
 #[must_use = "dropping this resigns"]
 #[derive(Debug)]
 pub struct Leadership {
     claim: Claim,
+    name: String,
 }
 
 impl Leadership {
-    pub(crate) const fn new(claim: Claim) -> Self {
-        Leadership { claim }
+    pub(crate) const fn new(claim: Claim, name: String) -> Self {
+        Leadership { claim, name }
+    }
+
+    pub(crate) const fn session(&self) -> &Session {
+        self.claim.session()
+    }
+
+    /// Returns the name of the election.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Returns the fencing token. It is larger than the token of every earlier leadership of the
@@ -41,7 +51,7 @@ impl Leadership {
         self.claim.session().deadlines()
     }
 
-    /// Changes the value that observers see.
+    /// Changes the value that observers see. If the future is dropped, the value may change or not.
     ///
     /// # Errors
     ///
@@ -50,12 +60,13 @@ impl Leadership {
         self.claim.put(value.into()).await
     }
 
-    /// Waits until the leadership ends and returns the reason.
+    /// Waits until the leadership ends and returns the reason. Dropping the future has no effect.
     pub async fn lost(&self) -> LossReason {
         self.claim.lost().await
     }
 
-    /// Ends the leadership. Dropping the future does not cancel this.
+    /// Ends the leadership, so that the next candidate leads. Stop the work of the leader before.
+    /// Dropping the future does not cancel this.
     ///
     /// # Errors
     ///

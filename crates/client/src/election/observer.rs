@@ -48,7 +48,11 @@ impl Observer {
     ///
     /// If the state changes several times before the call, only the latest state is returned. A
     /// state equal to the last one is not returned again. The call also waits while no member
-    /// responds.
+    /// responds. Dropping the future loses no change.
+    ///
+    /// The leader is the first claim of the queue. A candidate of
+    /// [`Session::campaign_with`](crate::Session::campaign_with) that is first may still yield to a
+    /// preferred one. It is then reported for a moment, and does not lead.
     ///
     /// # Errors
     ///

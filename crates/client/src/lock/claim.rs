@@ -9,6 +9,7 @@ use crate::error::{ClientError, LossReason};
 use crate::requests;
 use crate::session::Session;
 use crate::session::release::PendingRelease;
+use crate::telemetry::metrics::HoldTimer;
 use crate::transport::REQUEST_TIMEOUT;
 use crate::transport::retry::Backoff;
 use crate::watch::watcher::{WatchEvent, Watcher};
@@ -18,20 +19,44 @@ use crate::watch::watcher::{WatchEvent, Watcher};
 pub(crate) struct Claim {
     session: Session,
     key: Vec<u8>,
+    /// Key of the candidate's record; `None` for locks, and for candidates without options.
+    record: Option<Vec<u8>>,
     fence: u64,
+    /// True if other claims may hold the lock at the same time.
+    is_shared: bool,
     /// True if a delayed copy of the request may create the key again after its deletion.
     can_reappear: bool,
     is_released: bool,
+    /// Measures the time until the release starts.
+    hold: HoldTimer,
 }
 
 impl Claim {
-    pub(crate) const fn new(
-        session: Session,
-        key: Vec<u8>,
-        fence: u64,
-        can_reappear: bool,
-    ) -> Claim {
-        Claim { session, key, fence, can_reappear, is_released: false }
+    pub(crate) fn new(session: Session, key: Vec<u8>, fence: u64, can_reappear: bool) -> Claim {
+        let hold = HoldTimer::start();
+        Claim {
+            session,
+            key,
+            record: None,
+            fence,
+            is_shared: false,
+            can_reappear,
+            is_released: false,
+            hold,
+        }
+    }
+
+    /// Adds the key of the candidate's record, which is deleted together with the key.
+    pub(crate) fn with_record(mut self, record: Option<Vec<u8>>) -> Claim {
+        self.record = record;
+        self
+    }
+
+    /// Marks a claim of a lock that other claims may hold at the same time. No waiter acquires the
+    /// lock by its release alone, so the release is not announced before its commit.
+    pub(crate) fn shared(mut self) -> Claim {
+        self.is_shared = true;
+        self
     }
 
     pub(crate) const fn session(&self) -> &Session {
@@ -65,6 +90,7 @@ impl Claim {
 
     /// Deletes the key. If the future is dropped, the deletion continues in the background.
     pub(crate) async fn release(mut self) -> Result<(), ClientError> {
+        self.hold.stop();
         let release = self.pending_release();
         let deleted = release.delete().await;
         self.is_released = true;
@@ -73,7 +99,9 @@ impl Claim {
     }
 
     fn pending_release(&self) -> PendingRelease {
-        self.session.pending_release(self.key.clone(), self.fence, self.can_reappear)
+        let announced = if self.is_shared { 0 } else { self.fence };
+        let release = self.session.pending_release(self.key.clone(), announced, self.can_reappear);
+        release.with_record(self.record.clone())
     }
 
     /// Waits until the claim ends, and returns the reason: the session ended, another client

@@ -6,11 +6,11 @@ use crate::error::{ClientError, LossReason};
 use crate::lock::claim::Claim;
 use crate::session::Deadlines;
 
-/// A lock that a session holds. Dropping the guard releases the lock, and so does the end of the
-/// session.
+/// A lock that a session holds: exclusive, as a reader or the writer, or permits of a semaphore.
+/// Dropping the guard releases the lock, and so does the end of the session.
 ///
-/// The guard is valid until its deadline. Before that, the service grants the lock to no other
-/// client, whatever happens in the network.
+/// The guard is valid until its deadline. Before that, the service grants the lock to no client
+/// that it excludes, whatever happens in the network.
 ///
 /// After a drop, the session releases the lock in the background. If it requests another lock at
 /// once, one transaction does both.
@@ -29,6 +29,10 @@ impl Guard {
     ///
     /// A resource should reject any token that is lower than the largest one it has seen. Then it
     /// stays correct even if a former holder continues after losing the lock.
+    ///
+    /// Readers hold a read/write lock together, so a resource should compare the token of a reader
+    /// only with the largest token of a writer. Tokens of a semaphore order its holders and exclude
+    /// none.
     pub const fn fence(&self) -> u64 {
         self.claim.fence()
     }
@@ -49,7 +53,17 @@ impl Guard {
         self.claim.session().deadlines()
     }
 
-    /// Waits until the lock is lost and returns the reason.
+    /// Changes the value of the claim's key. Every user that may read the key can read the value.
+    /// If the future is dropped, the value may be changed or not.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Lost`] if the session has ended or the key was deleted.
+    pub async fn set_value(&self, value: impl Into<Vec<u8>>) -> Result<(), ClientError> {
+        self.claim.put(value.into()).await
+    }
+
+    /// Waits until the lock is lost and returns the reason. Dropping the future has no effect.
     ///
     /// The lock is lost at the end of the session. It is also lost if another client deletes its
     /// key, or if the user loses the right to read the key. Only this method detects the last two.

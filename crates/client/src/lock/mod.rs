@@ -9,10 +9,17 @@ use crate::lock::guard::Guard;
 use crate::lock::queue_entry::HandOver;
 use crate::session::Session;
 
+pub(crate) mod access;
 pub(crate) mod acquire;
 pub(crate) mod claim;
+mod deadlock;
 pub(crate) mod guard;
+mod permit_queue;
 pub(crate) mod queue_entry;
+mod read_write;
+pub(crate) mod semaphore;
+pub(crate) mod several;
+pub(crate) mod transactions;
 
 impl Session {
     /// Waits in the queue of a lock until this session acquires the lock. If the future is dropped,
@@ -32,7 +39,8 @@ impl Session {
         acquire::acquire(self, name, Vec::new(), HandOver::OnRelease).await.map(Guard::new)
     }
 
-    /// Acquires the lock if no other client holds it or waits for it. Returns `None` otherwise.
+    /// Acquires the lock if no other client holds it or waits for it. Returns `None` otherwise. If
+    /// the future is dropped, the session does not hold the lock.
     ///
     /// # Errors
     ///
@@ -41,7 +49,8 @@ impl Session {
         Ok(acquire::try_acquire(self, name, Vec::new()).await?.map(Guard::new))
     }
 
-    /// Acquires the lock within `time`. Otherwise leaves the queue and returns `None`.
+    /// Acquires the lock within this time. Otherwise leaves the queue and returns `None`. If the
+    /// future is dropped, the session leaves the queue.
     ///
     /// # Errors
     ///

@@ -8,12 +8,14 @@ use tenure_etcd::etcdserverpb as rpc;
 use tenure_session::{QueueView, Waiter, WaiterAction};
 use tokio::time::{Instant, sleep};
 use tonic::Code;
+use tracing::{Instrument, Span};
 
 use crate::error::{ClientError, LossReason};
 use crate::lock::claim::Claim;
 use crate::requests;
 use crate::session::Session;
 use crate::session::release::PendingRelease;
+use crate::telemetry::{metrics, spans};
 use crate::transport::REQUEST_TIMEOUT;
 use crate::transport::retry::Backoff;
 use crate::watch::watcher::{WatchEvent, Watcher};
@@ -48,6 +50,13 @@ pub(crate) struct QueueEntry {
     session: Session,
     name: String,
     key: Vec<u8>,
+    /// Key of the candidate's record, which is created and deleted together with the key; `None`
+    /// for locks, and for candidates without options.
+    record: Option<Vec<u8>>,
+    /// Time at which the wait began.
+    started: Instant,
+    /// Span of the wait.
+    span: Span,
     /// Pending request. If the entry is dropped, the request continues in the background, to learn
     /// whether the key must be deleted.
     request: Option<EnqueueFuture>,
@@ -71,11 +80,16 @@ impl QueueEntry {
         releases: Vec<PendingRelease>,
         hand_over: HandOver,
     ) -> QueueEntry {
+        let span = spans::acquire(session, name);
         let request = enqueue(session.clone(), name.to_owned(), key.clone(), request, releases);
+        let request = request.instrument(span.clone());
         QueueEntry {
             session: session.clone(),
             name: name.to_owned(),
             key,
+            record: None,
+            started: Instant::now(),
+            span,
             request: Some(Box::pin(request)),
             waiter: Waiter::new(),
             hand_over,
@@ -85,12 +99,36 @@ impl QueueEntry {
         }
     }
 
+    /// Adds the key of the candidate's record, which the request creates as well.
+    pub(crate) fn with_record(mut self, record: Vec<u8>) -> QueueEntry {
+        self.record = Some(record);
+        self
+    }
+
+    /// Adds the time that an earlier entry of the same candidate has waited.
+    pub(crate) fn continuing(mut self, earlier: &QueueEntry) -> QueueEntry {
+        self.started = earlier.started;
+        self
+    }
+
     pub(crate) fn key(&self) -> &[u8] {
         &self.key
     }
 
-    /// Records that the key does not exist in the store of the service.
+    /// Makes [`QueueEntry::resume`] wait for the earlier keys of another queue.
+    pub(crate) fn set_queue(&mut self, name: &str) {
+        name.clone_into(&mut self.name);
+        self.waiter = Waiter::new();
+    }
+
+    /// Records that the key does not exist in the store of the service. The record of a candidate
+    /// may exist.
     pub(crate) fn set_key_absent(&mut self) {
+        self.has_possible_key = self.can_reappear || self.record.is_some();
+    }
+
+    /// Records that a transaction has deleted the key and the record.
+    pub(crate) fn set_replaced(&mut self) {
         self.has_possible_key = self.can_reappear;
     }
 
@@ -121,7 +159,28 @@ impl QueueEntry {
 
     /// Waits until the entry is first in the queue and returns its fencing token.
     pub(crate) async fn wait(&mut self) -> Result<u64, ClientError> {
-        let (own, mut action) = self.start().await?;
+        let (own, action) = self.start().await?;
+        let span = self.span.clone();
+        self.follow(own, action).instrument(span).await
+    }
+
+    /// Continues to wait with an entry that was started, and returns its fencing token. `own` is
+    /// the revision in which the key was created. If the future is dropped, the entry keeps its
+    /// place, and the next call continues.
+    pub(crate) async fn resume(&mut self, own: u64) -> Result<u64, ClientError> {
+        if let Some(fence) = self.waiter.fence() {
+            return Ok(fence);
+        }
+        let (action, span) = (self.waiter.on_reconnected(), self.span.clone());
+        self.follow(own, action).instrument(span).await
+    }
+
+    /// Performs the actions of the waiter until the entry is first.
+    async fn follow(
+        &mut self,
+        own: u64,
+        mut action: Option<WaiterAction<Vec<u8>>>,
+    ) -> Result<u64, ClientError> {
         loop {
             action = match action {
                 Some(WaiterAction::Acquired { fence }) => return Ok(fence),
@@ -191,8 +250,10 @@ impl QueueEntry {
     /// Turns the entry, which is first in its queue, into a claim.
     pub(crate) fn into_claim(mut self, fence: u64) -> Claim {
         self.has_possible_key = false;
+        metrics::waited(self.started.elapsed());
+        spans::acquired(&self.span, fence);
         let (session, key) = (self.session.clone(), std::mem::take(&mut self.key));
-        Claim::new(session, key, fence, self.can_reappear)
+        Claim::new(session, key, fence, self.can_reappear).with_record(self.record.take())
     }
 }
 
@@ -202,13 +263,15 @@ impl Drop for QueueEntry {
             return;
         }
         let (session, key) = (self.session.clone(), std::mem::take(&mut self.key));
+        let record = self.record.take();
         let (request, mut can_reappear) = (self.request.take(), self.can_reappear);
         let runtime = session.runtime().clone();
         runtime.spawn(async move {
             if let Some(request) = request {
                 can_reappear = request.await.1;
             }
-            session.pending_release(key, 0, can_reappear).complete(false, session.runtime());
+            let release = session.pending_release(key, 0, can_reappear).with_record(record);
+            release.complete(false, session.runtime());
         });
     }
 }
@@ -314,7 +377,7 @@ async fn enqueue(
     releases: Vec<PendingRelease>,
 ) -> (Result<Enqueued, ClientError>, bool) {
     let (mut attempts, mut more_attempts) = (0, 0);
-    let deletions: Vec<_> = releases.iter().map(PendingRelease::key_and_fence).collect();
+    let deletions: Vec<_> = releases.iter().flat_map(PendingRelease::deletions).collect();
     let has_deletions = !deletions.is_empty();
     let with_deletions = requests::with_deletions(&request, &deletions);
     let mut result = send_while_alive(&session, with_deletions, &mut attempts).await;
@@ -340,7 +403,7 @@ async fn enqueue(
 }
 
 /// Sends a transaction repeatedly until it succeeds, is rejected, or the session has ended.
-async fn send_while_alive(
+pub(crate) async fn send_while_alive(
     session: &Session,
     request: rpc::TxnRequest,
     attempts: &mut u32,

@@ -12,9 +12,11 @@ use tenure_session::{Action, Side, Timer};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout_at};
 use tonic::Code;
+use tracing::Instrument;
 
 use crate::clock::now;
 use crate::error::{ClientError, LossReason};
+use crate::telemetry::{metrics, spans};
 use crate::transport::REQUEST_TIMEOUT;
 use crate::transport::channel::Channel;
 use crate::transport::retry::Backoff;
@@ -73,10 +75,21 @@ impl SessionState {
 }
 
 /// Result of a renewal.
+#[derive(Clone, Copy, Debug)]
 enum RenewalResult {
     Renewed,
     LeaseNotFound,
     NoResponse,
+}
+
+impl RenewalResult {
+    const fn label(self) -> &'static str {
+        match self {
+            RenewalResult::Renewed => "renewed",
+            RenewalResult::LeaseNotFound => "lease_not_found",
+            RenewalResult::NoResponse => "no_response",
+        }
+    }
 }
 
 type RenewalFuture = Pin<Box<dyn Future<Output = RenewalResult> + Send>>;
@@ -130,7 +143,9 @@ impl LeaseKeeper {
 
     /// Spawns the task, which runs until the session ends or `close` resolves.
     pub(crate) fn start(self, close: mpsc::Receiver<()>) {
-        tokio::spawn(self.run(close));
+        let span = spans::session(self.lease, Duration::from_nanos(self.times.ttl));
+        metrics::session_started();
+        tokio::spawn(self.run(close).instrument(span));
     }
 
     async fn run(mut self, mut close: mpsc::Receiver<()>) {
@@ -234,30 +249,12 @@ impl LeaseKeeper {
         let (channel, id) = (self.channel.clone(), self.lease);
         let timeout = Duration::from_nanos(self.times.ttl / 4);
         Box::pin(async move {
-            let deadline = Instant::now() + timeout;
-            let Ok(connection) = channel.connection(deadline).await else {
-                return RenewalResult::NoResponse;
-            };
-            // Connecting may have taken all of the time.
-            let deadline = Instant::now() + timeout;
-            let path = "/etcdserverpb.Lease/LeaseKeepAlive";
-            let request = rpc::LeaseKeepAliveRequest { id };
-            let response = connection.unary_on_stream(path, frames::encode(&request));
-            let response = tokio::select! {
-                response = timeout_at(deadline, response) => response,
-                () = connection.abandoned() => return RenewalResult::NoResponse,
-            };
-            let response = response.ok().and_then(Result::ok);
-            let response = response.and_then(|response| frames::decode(response).ok());
-            let Some(rpc::LeaseKeepAliveResponse { header, ttl, .. }) = response else {
-                connection.abandon();
-                return RenewalResult::NoResponse;
-            };
-            channel.observe_header(header.as_ref());
-            match ttl > 0 {
-                true => RenewalResult::Renewed,
-                false => RenewalResult::LeaseNotFound,
-            }
+            let sent = Instant::now();
+            let result = send_renewal(channel, id, timeout).await;
+            let is_answered = !matches!(result, RenewalResult::NoResponse);
+            metrics::renewed(result.label(), is_answered.then(|| sent.elapsed()));
+            tracing::debug!(result = result.label(), "renewal");
+            result
         })
     }
 
@@ -286,7 +283,40 @@ impl LeaseKeeper {
             | LossReason::KeyDeleted
             | LossReason::AccessDenied => {}
         }
+        metrics::session_ended(reason);
+        match reason {
+            LossReason::Closed => tracing::debug!("session closed"),
+            reason => tracing::warn!(%reason, "session lost"),
+        }
         self.state.send_replace(SessionState::Ended(SessionEnd { reason, failure }));
+    }
+}
+
+/// Sends a renewal to the member of the current connection.
+async fn send_renewal(channel: Arc<Channel>, id: i64, timeout: Duration) -> RenewalResult {
+    let deadline = Instant::now() + timeout;
+    let Ok(connection) = channel.connection(deadline).await else {
+        return RenewalResult::NoResponse;
+    };
+    // Connecting may have taken all of the time.
+    let deadline = Instant::now() + timeout;
+    let path = "/etcdserverpb.Lease/LeaseKeepAlive";
+    let request = rpc::LeaseKeepAliveRequest { id };
+    let response = connection.unary_on_stream(path, frames::encode(&request));
+    let response = tokio::select! {
+        response = timeout_at(deadline, response) => response,
+        () = connection.abandoned() => return RenewalResult::NoResponse,
+    };
+    let response = response.ok().and_then(Result::ok);
+    let response = response.and_then(|response| frames::decode(response).ok());
+    let Some(rpc::LeaseKeepAliveResponse { header, ttl, .. }) = response else {
+        connection.abandon();
+        return RenewalResult::NoResponse;
+    };
+    channel.observe_header(header.as_ref());
+    match ttl > 0 {
+        true => RenewalResult::Renewed,
+        false => RenewalResult::LeaseNotFound,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Sessions: each consists of a lease, and a task that renews it.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -73,8 +74,10 @@ impl Deadlines {
 fn valid_until(state: &SessionState) -> Option<std::time::Instant> {
     match *state {
         SessionState::Active { deadline } => {
+            // Read first: if the process is suspended between the reads, the result is early.
+            let read_at = std::time::Instant::now();
             let left = deadline.saturating_duration_since(now());
-            (!left.is_zero()).then(|| std::time::Instant::now() + left)
+            (!left.is_zero()).then(|| read_at + left)
         }
         _ => None,
     }
@@ -143,7 +146,7 @@ impl Session {
     }
 
     /// Waits until the session ends, and returns the reason. Resolves at the deadline even if the
-    /// client has no connection.
+    /// client has no connection. Dropping the future has no effect.
     pub async fn lost(&self) -> LossReason {
         let mut states = self.shared.state.clone();
         loop {
@@ -166,7 +169,29 @@ impl Session {
         self.shared.state.borrow().end_reason()
     }
 
-    /// Ends the session, and all locks and leaderships in it.
+    /// Performs work that needs the session. Fails as soon as the session ends, and if it has ended
+    /// at the end of the work.
+    pub(crate) async fn while_alive<T>(
+        &self,
+        work: impl Future<Output = Result<T, ClientError>>,
+    ) -> Result<T, ClientError> {
+        let reason = tokio::select! {
+            biased;
+            reason = self.lost() => reason,
+            result = work => {
+                let result = result?;
+                // The session must be alive at some moment after a claim was granted.
+                match self.end_reason() {
+                    None => return Ok(result),
+                    Some(reason) => reason,
+                }
+            }
+        };
+        Err(reason.into())
+    }
+
+    /// Ends the session, and all locks and leaderships in it. If the future is dropped after its
+    /// first poll, the end continues in the background.
     ///
     /// # Errors
     ///

@@ -63,6 +63,8 @@ pub(crate) struct PendingRelease {
     channel: Arc<Channel>,
     state: watch::Receiver<SessionState>,
     key: Vec<u8>,
+    /// Key of a candidate's record, which is deleted in the same transaction; `None` for locks.
+    record: Option<Vec<u8>>,
     /// Fencing token of the lock that the key held; 0 if it held none.
     fence: u64,
     /// True if a suspended member may still execute a request that creates the key.
@@ -77,12 +79,19 @@ impl PendingRelease {
         fence: u64,
         can_reappear: bool,
     ) -> Self {
-        PendingRelease { channel, state, key, fence, can_reappear }
+        PendingRelease { channel, state, key, record: None, fence, can_reappear }
     }
 
-    /// Returns the key, and the fencing token of the lock that the key held.
-    pub(crate) fn key_and_fence(&self) -> (&[u8], u64) {
-        (&self.key, self.fence)
+    /// Adds the key of a candidate's record, which is deleted in the same transaction.
+    pub(crate) fn with_record(mut self, record: Option<Vec<u8>>) -> PendingRelease {
+        self.record = record;
+        self
+    }
+
+    /// Returns the keys to delete, each with the fencing token of the lock that it held.
+    pub(crate) fn deletions(&self) -> impl Iterator<Item = (&[u8], u64)> {
+        let record = self.record.iter().map(|record| (&record[..], 0));
+        std::iter::once((&self.key[..], self.fence)).chain(record)
     }
 
     /// Starts a task for the deletions that are still necessary. `is_deleted` is true if the key
@@ -122,7 +131,8 @@ impl PendingRelease {
             return Ok(());
         }
         let deadline = Instant::now() + REQUEST_TIMEOUT;
-        self.channel.transact(requests::delete(&self.key, self.fence), deadline).await?;
+        let deletions: Vec<_> = self.deletions().collect();
+        self.channel.transact(requests::delete_all(&deletions), deadline).await?;
         Ok(())
     }
 }

@@ -17,6 +17,7 @@ use tonic::Status;
 use crate::clock::SuspendWatch;
 use crate::error::ClientError;
 use crate::options::ConnectOptions;
+use crate::telemetry::metrics;
 use crate::transport::connection::{Connection, connect};
 use crate::transport::endpoint::Endpoint;
 use crate::transport::leader_search::LeaderSearch;
@@ -48,6 +49,20 @@ struct Current {
     endpoint: usize,
     /// Index of the endpoint to try next, modulo the number of endpoints.
     next: usize,
+    /// True if there was a connection before.
+    has_connected: bool,
+}
+
+impl Current {
+    /// Uses a new connection to the endpoint with this index.
+    fn set(&mut self, connection: Connection, endpoint: usize) -> Arc<Connection> {
+        metrics::connected(!self.has_connected);
+        let connection = Arc::new(connection);
+        self.connection = Some(connection.clone());
+        self.endpoint = endpoint;
+        self.has_connected = true;
+        connection
+    }
 }
 
 impl Channel {
@@ -84,8 +99,8 @@ impl Channel {
         let mut current = self.current.lock().await;
         if current.connection.as_ref().is_some_and(|connection| Arc::ptr_eq(connection, old)) {
             // Random, so that clients that lose this member spread over the others.
-            let next = endpoint + fastrand::usize(1..self.endpoints.len());
-            *current = Current { connection: Some(Arc::new(new)), endpoint, next };
+            current.next = endpoint + fastrand::usize(1..self.endpoints.len());
+            current.set(new, endpoint);
         }
     }
 
@@ -113,12 +128,7 @@ impl Channel {
                         Err(status) => break status,
                     };
                 match connection.authenticated(&self.options).await {
-                    Ok(connection) => {
-                        let connection = Arc::new(connection);
-                        current.connection = Some(connection.clone());
-                        current.endpoint = endpoint;
-                        return Ok(connection);
-                    }
+                    Ok(connection) => return Ok(current.set(connection, endpoint)),
                     Err(status) if retry_action(&status) == RetryAction::Fail => {
                         return Err(rejected(&status));
                     }
@@ -237,7 +247,8 @@ impl Channel {
                     Status::unavailable("the connection was abandoned")
                 }
             };
-            match retry_action(&status) {
+            let action = retry_action(&status);
+            match action {
                 RetryAction::Fail => return Err(rejected(&status)),
                 RetryAction::Retry => {}
                 RetryAction::Failover => connection.abandon(),
@@ -246,6 +257,8 @@ impl Channel {
             if Instant::now() + pause >= deadline {
                 return Err(self.unavailable(status.message()));
             }
+            metrics::retried(action);
+            tracing::debug!(reason = status.message(), ?action, "request repeated");
             sleep(pause).await;
         }
     }

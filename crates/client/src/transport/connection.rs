@@ -377,9 +377,16 @@ mod tests {
         assert!(!connection.client.is_tenure());
         drop(connection.subscribe::<WatchResponse>("/etcdserverpb.Watch/Watch", Bytes::new()));
         assert!(!connection.client.is_tenure(), "no request was sent");
-        let watch =
-            connection.subscribe::<WatchResponse>("/etcdserverpb.Watch/Watch", Bytes::new());
-        let _responses = watch.await.expect("a stream of responses");
+        // A member refuses watches until it has elected itself.
+        let _responses = loop {
+            let watch =
+                connection.subscribe::<WatchResponse>("/etcdserverpb.Watch/Watch", Bytes::new());
+            match watch.await {
+                Ok(responses) => break responses,
+                Err(status) => assert_eq!(status.code(), Code::Unavailable, "{status}"),
+            }
+            sleep(Duration::from_millis(5)).await;
+        };
         let detected = async {
             while !connection.client.is_tenure() {
                 sleep(Duration::from_millis(5)).await;

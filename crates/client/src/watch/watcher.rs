@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tenure_etcd::etcdserverpb as rpc;
+use tenure_etcd::etcdserverpb::watch_create_request::FilterType;
 use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
 use tenure_etcd::frames;
 use tenure_etcd::mvccpb::event::EventType;
@@ -58,6 +59,12 @@ impl Watcher {
     pub(crate) fn on_behalf_of(mut self, own_key: &[u8], create_revision: u64) -> Self {
         let create_revision = i64::try_from(create_revision).unwrap_or(i64::MAX);
         self.request.waiting = Some(rpc::Waiting { key: own_key.to_vec(), create_revision });
+        self
+    }
+
+    /// Reports only deletions of keys.
+    pub(crate) fn without_puts(mut self) -> Self {
+        self.request.filters = vec![FilterType::Noput.into()];
         self
     }
 

@@ -3,13 +3,36 @@
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tenure_client::{Client, Session};
+use tenure_client::{Client, LossReason, Session};
 use tenure_server::{Config, Server};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 /// Time limit of a step that must succeed, long enough for a busy machine.
 pub(crate) const STEP_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Waits for a step that must succeed.
+pub(crate) async fn within<T>(step: impl Future<Output = T>) -> T {
+    timeout(STEP_TIMEOUT, step).await.expect("in time")
+}
+
+/// Waits until a session ends because its lease was revoked.
+pub(crate) async fn revoked(session: &Session) {
+    assert_eq!(within(session.lost()).await, LossReason::LeaseEnded);
+}
+
+/// Returns true if a claim ended with its lease. A watch may show the deletion of the key before
+/// the next renewal fails.
+pub(crate) const fn is_revoked(reason: LossReason) -> bool {
+    matches!(reason, LossReason::LeaseEnded | LossReason::KeyDeleted)
+}
+
+/// Waits for the result of a task that must succeed.
+pub(crate) async fn joined<T>(task: JoinHandle<T>) -> T {
+    within(task).await.expect("no panic")
+}
 
 /// A member in this process. It runs as long as the tokio runtime.
 pub(crate) struct Service {
@@ -86,13 +109,45 @@ impl Service {
         self.all_keys_json().await.matches("\"create_revision\"").count()
     }
 
+    /// Waits until the store has this many keys.
+    pub(crate) async fn wait_for_keys(&self, count: usize) {
+        let mut found = 0;
+        let counted = async {
+            while {
+                found = self.keys().await;
+                found != count
+            } {}
+        };
+        let result = timeout(STEP_TIMEOUT, counted).await;
+        assert!(result.is_ok(), "the store has {found} keys instead of {count}");
+    }
+
+    /// Writes a key without a lease. The key is given in base64.
+    pub(crate) async fn put(&self, key: &str) {
+        let response = self.post("/v3/kv/put", &format!(r#"{{"key":"{key}"}}"#)).await;
+        assert!(response.contains(" 200 "), "{response}");
+    }
+
+    /// Deletes a key, which is given in base64.
+    pub(crate) async fn delete(&self, key: &str) {
+        let response = self.post("/v3/kv/deleterange", &format!(r#"{{"key":"{key}"}}"#)).await;
+        assert!(response.contains(" 200 "), "{response}");
+    }
+
+    /// Revokes the lease of a session, as an operator can.
+    pub(crate) async fn revoke(&self, session: &Session) {
+        let request = format!(r#"{{"ID":"{}"}}"#, session.id());
+        let response = self.post("/v3/lease/revoke", &request).await;
+        assert!(response.contains(" 200 "), "{response}");
+    }
+
     /// Returns the revision of the store.
     pub(crate) async fn revision(&self) -> u64 {
         let response = self.all_keys_json().await;
         json_string(&response, "revision").and_then(|it| it.parse().ok()).expect("a revision")
     }
 
-    async fn all_keys_json(&self) -> String {
+    pub(crate) async fn all_keys_json(&self) -> String {
         self.post("/v3/kv/range", r#"{"key":"AA==","range_end":"AA=="}"#).await
     }
 }

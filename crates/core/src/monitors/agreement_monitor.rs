@@ -17,6 +17,7 @@ use super::one_view::OneView;
 use super::quiescence::Quiescence;
 use super::resources::{NoPhantom, OneHolder};
 use super::session_exclusion::{BottleExclusion, ForumExclusion};
+use super::shares::{ShareExclusion, ShareFencing};
 use super::waves::{AllReached, WaveTree};
 use crate::card::Service;
 use crate::graph::Graph;
@@ -115,6 +116,8 @@ monitors! { size, down:
     OneHolder of Resources: OneHolder = OneHolder::new();
     NoPhantom of Resources: NoPhantom = NoPhantom::new();
     CausalOrder of Broadcast: CausalOrder = CausalOrder::new();
+    ShareExclusion of Shares: ShareExclusion = ShareExclusion::new();
+    ShareFencing of Shares: ShareFencing = ShareFencing::new();
 }
 
 impl AgreementMonitor {

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 use super::{
     EventViews, barrier, broadcast, consensus, drinking, forum, log, membership, renaming,
-    resources, snapshot, spanning_tree, termination, wave,
+    resources, shares, snapshot, spanning_tree, termination, wave,
 };
 use crate::card::Service;
 use crate::process::ProcessId;
@@ -315,6 +315,7 @@ services! {
     Drinking = drinking;
     Forum = forum;
     Resources = resources;
+    Shares = shares;
 }
 
 impl EventViews for Event {

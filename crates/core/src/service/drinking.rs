@@ -3,7 +3,8 @@
 
 use core::fmt;
 
-use super::agreement::{ServiceUser, UserConfig, UserState};
+use super::agreement::UserConfig;
+use super::session_user::{SessionRequests, SessionUser};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 
@@ -51,95 +52,40 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user that alternates between sessions with all bottles and sessions with that of the next
+/// A user of the service.
+pub type User = SessionUser<Thirsts>;
+
+/// Requests that alternate between sessions with all bottles and sessions with that of the next
 /// process alone. Processes with an even index begin with all bottles.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct User {
+pub struct Thirsts {
     at: ProcessId,
     size: u32,
-    remaining: u32,
     /// True if the next session needs all bottles.
     needs_all: bool,
-    position: Position,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Position {
-    Outside,
-    Waiting,
-    Inside,
-}
-
-impl User {
-    fn bottles(&self) -> ProcessSet {
-        let all = (0..self.size).map(ProcessId).filter(|peer| *peer != self.at);
-        let next = ProcessId((self.at.0 + 1) % self.size);
-        all.filter(|peer| self.needs_all || *peer == next).collect()
-    }
-}
-
-impl ServiceUser for User {
+impl SessionRequests for Thirsts {
     type Command = Command;
     type Event = Event;
+    const END: Command = Command::Quench;
 
     fn new(config: &UserConfig) -> Self {
-        let UserConfig { at, size, times, .. } = *config;
-        let needs_all = at.0.is_multiple_of(2);
-        User { at, size, remaining: times, needs_all, position: Position::Outside }
+        let UserConfig { at, size, .. } = *config;
+        Thirsts { at, size, needs_all: at.0.is_multiple_of(2) }
     }
 
-    fn next_command(&self) -> Option<Command> {
-        match self.position {
-            Position::Outside if self.remaining > 0 => {
-                Some(Command::Thirst { bottles: self.bottles() })
-            }
-            Position::Inside => Some(Command::Quench),
-            Position::Outside | Position::Waiting => None,
-        }
+    fn request(&self) -> Command {
+        let all = (0..self.size).map(ProcessId).filter(|peer| *peer != self.at);
+        let next = ProcessId((self.at.0 + 1) % self.size);
+        Command::Thirst { bottles: all.filter(|peer| self.needs_all || *peer == next).collect() }
     }
 
-    fn is_counted(command: &Command) -> bool {
-        matches!(command, Command::Thirst { .. })
+    fn advance(&mut self) {
+        self.needs_all = !self.needs_all;
     }
 
-    fn is_obliged(&self) -> bool {
-        self.position == Position::Inside
-    }
-
-    fn is_holding(&self) -> bool {
-        self.position == Position::Inside
-    }
-
-    fn must_wait(&self) -> bool {
-        self.position == Position::Waiting
-    }
-
-    fn on_command(&mut self, command: &Command) {
-        match command {
-            Command::Thirst { .. } => {
-                self.remaining = self.remaining.saturating_sub(1);
-                self.needs_all = !self.needs_all;
-                self.position = Position::Waiting;
-            }
-            Command::Quench => self.position = Position::Outside,
-        }
-    }
-
-    fn on_event(&mut self, event: &Event) {
-        self.position = match event {
-            Event::Drinking { .. } => Position::Inside,
-            Event::Tranquil => Position::Outside,
-        };
-    }
-
-    fn on_crash(&mut self) {
-        (self.remaining, self.position) = (0, Position::Outside);
-    }
-
-    fn state(&self) -> UserState {
-        match self.position {
-            Position::Waiting => UserState::Waiting,
-            Position::Outside | Position::Inside => UserState::Idle,
-        }
+    fn is_beginning(event: &Event) -> bool {
+        matches!(event, Event::Drinking { .. })
     }
 }

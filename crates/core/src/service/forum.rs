@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-use super::agreement::{ServiceUser, UserConfig, UserState};
+use super::agreement::UserConfig;
+use super::session_user::{SessionRequests, SessionUser};
 
 /// Command of the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,84 +49,37 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user that attends the forums 1 and 2 in turn. The first half of the processes begins with 1,
-/// the other half with 2.
+/// A user of the service.
+pub type User = SessionUser<Visits>;
+
+/// Requests for the forums 1 and 2 in turn. The first half of the processes begins with 1, the
+/// other half with 2.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct User {
-    remaining: u32,
+pub struct Visits {
     /// Forum of the next request.
     forum: u64,
-    position: Position,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Position {
-    Outside,
-    Waiting,
-    Inside,
-}
-
-impl ServiceUser for User {
+impl SessionRequests for Visits {
     type Command = Command;
     type Event = Event;
+    const END: Command = Command::Depart;
 
     fn new(config: &UserConfig) -> Self {
         let UserConfig { at, size, .. } = *config;
         let is_in_second_half = u64::from(at.0) * 2 >= u64::from(size);
-        let forum = 1 + u64::from(is_in_second_half);
-        User { remaining: config.times, forum, position: Position::Outside }
+        Visits { forum: 1 + u64::from(is_in_second_half) }
     }
 
-    fn next_command(&self) -> Option<Command> {
-        match self.position {
-            Position::Outside if self.remaining > 0 => Some(Command::Attend { forum: self.forum }),
-            Position::Inside => Some(Command::Depart),
-            Position::Outside | Position::Waiting => None,
-        }
+    fn request(&self) -> Command {
+        Command::Attend { forum: self.forum }
     }
 
-    fn is_counted(command: &Command) -> bool {
-        matches!(command, Command::Attend { .. })
+    fn advance(&mut self) {
+        self.forum = 3 - self.forum;
     }
 
-    fn is_obliged(&self) -> bool {
-        self.position == Position::Inside
-    }
-
-    fn is_holding(&self) -> bool {
-        self.position == Position::Inside
-    }
-
-    fn must_wait(&self) -> bool {
-        self.position == Position::Waiting
-    }
-
-    fn on_command(&mut self, command: &Command) {
-        match command {
-            Command::Attend { .. } => {
-                self.remaining = self.remaining.saturating_sub(1);
-                self.forum = 3 - self.forum;
-                self.position = Position::Waiting;
-            }
-            Command::Depart => self.position = Position::Outside,
-        }
-    }
-
-    fn on_event(&mut self, event: &Event) {
-        self.position = match event {
-            Event::Attending { .. } => Position::Inside,
-            Event::Departed => Position::Outside,
-        };
-    }
-
-    fn on_crash(&mut self) {
-        (self.remaining, self.position) = (0, Position::Outside);
-    }
-
-    fn state(&self) -> UserState {
-        match self.position {
-            Position::Waiting => UserState::Waiting,
-            Position::Outside | Position::Inside => UserState::Idle,
-        }
+    fn is_beginning(event: &Event) -> bool {
+        matches!(event, Event::Attending { .. })
     }
 }

@@ -22,6 +22,8 @@ pub mod relayed_log;
 pub mod renaming;
 pub mod replication;
 pub mod resources;
+pub mod session_user;
+pub mod shares;
 pub mod snapshot;
 pub mod spanning_tree;
 pub mod termination;

@@ -299,6 +299,7 @@ impl<P: Recorded> Cluster<P> {
                 session,
                 listen: Listen::Address(self.addresses[at.index()]),
                 addresses: self.addresses.iter().map(SocketAddr::to_string).collect(),
+                names: Default::default(),
                 trust: Trust::LoopbackOnly,
                 limits: Limits::default(),
             },

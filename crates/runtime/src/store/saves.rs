@@ -4,16 +4,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::histogram::Histogram;
+
 /// Live metrics about the saves of a [`Store`](super::Store), for status pages. Cheap to clone; all
 /// clones share one state.
 #[derive(Clone, Debug, Default)]
 pub struct SaveMetrics(Arc<Counters>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Counters {
-    count: AtomicU64,
-    nanoseconds: AtomicU64,
+    durations: Histogram,
+    /// Nanoseconds of the slowest save.
     longest: AtomicU64,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Counters { durations: Histogram::new(Histogram::FAST_BOUNDS), longest: AtomicU64::new(0) }
+    }
 }
 
 /// Metrics about the saves of a store since it was opened, read at one moment.
@@ -30,18 +38,19 @@ pub struct SaveCounts {
 impl SaveMetrics {
     /// Returns the current metrics.
     pub fn read(&self) -> SaveCounts {
-        let read = |figure: &AtomicU64| figure.load(Ordering::Relaxed);
-        SaveCounts {
-            count: read(&self.0.count),
-            total: Duration::from_nanos(read(&self.0.nanoseconds)),
-            longest: Duration::from_nanos(read(&self.0.longest)),
-        }
+        let durations = self.0.durations.read();
+        let longest = Duration::from_nanos(self.0.longest.load(Ordering::Relaxed));
+        SaveCounts { count: durations.count, total: durations.sum, longest }
+    }
+
+    /// Returns the histogram of the durations of the saves.
+    pub fn durations(&self) -> &Histogram {
+        &self.0.durations
     }
 
     pub(super) fn record(&self, took: Duration) {
         let nanoseconds = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        self.0.count.fetch_add(1, Ordering::Relaxed);
-        self.0.nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
+        self.0.durations.record(took);
         self.0.longest.fetch_max(nanoseconds, Ordering::Relaxed);
     }
 }

@@ -151,6 +151,7 @@ fn boot(
             session: store.session(),
             listen: Listen::Listener(listener),
             addresses: addresses.to_vec(),
+            names: Default::default(),
             trust: Trust::LoopbackOnly,
             limits: Limits { round_trip: ROUND_TRIP, ..Limits::default() },
         },

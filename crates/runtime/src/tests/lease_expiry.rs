@@ -86,6 +86,7 @@ async fn lease_expires_while_disk_is_slow() {
             me: ProcessId(0),
             session: store.session(),
             addresses: vec![listener.local_addr().expect("an address").to_string()],
+            names: Default::default(),
             listen: Listen::Listener(listener),
             trust: Trust::LoopbackOnly,
             limits: Limits::default(),

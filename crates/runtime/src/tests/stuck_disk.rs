@@ -139,6 +139,7 @@ fn boot(
             session: store.session(),
             listen: Listen::Listener(listener),
             addresses: addresses.to_vec(),
+            names: Default::default(),
             trust: Trust::LoopbackOnly,
             limits: Limits::default(),
         },

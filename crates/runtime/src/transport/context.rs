@@ -13,6 +13,7 @@ use super::eviction::Eviction;
 use super::handshake::Identity;
 use super::peer::Peer;
 use super::settings::Limits;
+use crate::names::{ProcessName, ProcessNames};
 use crate::store::Registry;
 
 /// Shared state of a mesh. It is constant apart from counters and notifications.
@@ -28,11 +29,18 @@ pub(crate) struct Context {
     pub(crate) peers: Vec<Option<Arc<Peer>>>,
     /// Registry that remembers the peers. `None` if this node keeps none.
     pub(crate) registry: Option<Registry>,
+    /// Names of the processes in the log.
+    pub(crate) names: ProcessNames,
 }
 
 impl Context {
     pub(crate) fn peer(&self, process: ProcessId) -> Option<&Arc<Peer>> {
         self.peers.get(process.index())?.as_ref()
+    }
+
+    /// Returns the name of this process in the log.
+    pub(crate) fn own_name(&self) -> ProcessName<'_> {
+        self.names.of(self.identity.me)
     }
 
     pub(crate) fn backoff(&self) -> Backoff {

@@ -72,7 +72,7 @@ async fn dial_until_connected(context: &Context, peer: &Peer, backoff: &mut Back
         context.counters.failed_dials.add(1);
         peer.set_last_error(&error);
         if throttle.is_due(&error) {
-            let (me, to) = (context.identity.me, peer.process);
+            let (me, to) = (context.own_name(), context.names.of(peer.process));
             tracing::warn!(%me, peer = %to, address = peer.address, error, "cannot connect");
         }
     }
@@ -117,7 +117,8 @@ fn warn_if_distant(context: &Context, peer: &Peer, took: Duration) {
     let limit = context.limits.round_trip;
     if took > limit && peer.mark_distance_logged() {
         tracing::warn!(
-            me = %context.identity.me, peer = %peer.process, address = peer.address,
+            me = %context.own_name(), peer = %context.names.of(peer.process),
+            address = peer.address,
             round_trip_ms = took.as_millis(), limit_ms = limit.as_millis(),
             "round trip exceeds twice message_ms of the configuration; elections may fail, and \
              processes may be suspected wrongly"

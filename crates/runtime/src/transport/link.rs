@@ -25,6 +25,7 @@ use super::refusal::Refusal;
 use super::reliable_session::{QueueSize, Reception, ReliableSession, SequenceError};
 use super::seal::SealError;
 use crate::log_throttle::{LogThrottle, Suppressed};
+use crate::names::ProcessName;
 
 /// A connection to an authenticated session of the peer.
 #[derive(Debug)]
@@ -166,7 +167,7 @@ impl Link {
         let Err(refusal) = self.peer.check_boot(connection.boot) else { return Some(connection) };
         self.context.counters.count_refusal(refusal);
         if let Some(Suppressed(suppressed)) = self.violation_log.admit() {
-            let (me, peer, reason) = (self.context.identity.me, self.peer.process, refusal.name());
+            let (me, peer, reason) = (self.context.own_name(), self.peer_name(), refusal.name());
             let session = connection.boot.session;
             tracing::warn!(%me, %peer, session, reason, suppressed, "connection refused");
         }
@@ -187,7 +188,7 @@ impl Link {
             Ok(Err(error)) => error.to_string(),
             Err(failed) => failed.to_string(),
         };
-        let (me, peer, session) = (self.context.identity.me, self.peer.process, boot.session);
+        let (me, peer, session) = (self.context.own_name(), self.peer_name(), boot.session);
         tracing::warn!(%me, %peer, session, error, "connection closed: cannot save its session");
         self.peer.set_last_error(&error);
         false
@@ -476,6 +477,11 @@ impl Link {
         self.peer.outbox.release(size);
     }
 
+    /// Returns the name of the peer in the log.
+    fn peer_name(&self) -> ProcessName<'_> {
+        self.context.names.of(self.peer.process)
+    }
+
     fn on_connected(&mut self, permit: Option<Permit<'_, Incoming>>) {
         let (peer, session) = (self.peer.process, self.session);
         self.context.counters.connections.add(1);
@@ -485,7 +491,8 @@ impl Link {
         self.peer.on_connected();
         self.context.eviction.on_group_match(peer);
         if let Some(Suppressed(suppressed)) = self.connect_log.admit() {
-            tracing::info!(me = %self.context.identity.me, %peer, session, suppressed, "connected");
+            let (me, peer) = (self.context.own_name(), self.peer_name());
+            tracing::info!(%me, %peer, session, suppressed, "connected");
         }
         if let Some(permit) = permit {
             permit.send(Incoming::PeerUp { peer, session });
@@ -515,14 +522,16 @@ impl Link {
     }
 
     fn record_loss(&mut self, error: &LinkError) {
-        let (me, peer, session) = (self.context.identity.me, self.peer.process, self.session);
+        let session = self.session;
         self.peer.set_last_error(&error.to_string());
         if error.is_malformed() {
             self.context.counters.malformed.add(1);
             if let Some(Suppressed(suppressed)) = self.violation_log.admit() {
+                let (me, peer) = (self.context.own_name(), self.peer_name());
                 tracing::warn!(%me, %peer, session, %error, suppressed, "connection closed");
             }
         } else if let Some(Suppressed(suppressed)) = self.loss_log.admit() {
+            let (me, peer) = (self.context.own_name(), self.peer_name());
             tracing::info!(%me, %peer, session, %error, suppressed, "connection lost");
         }
     }

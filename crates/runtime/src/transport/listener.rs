@@ -92,7 +92,7 @@ impl Listener {
                 Ok(accepted) => accepted,
                 Err(error) => {
                     if let Some(Suppressed(suppressed)) = exhausted.admit() {
-                        let me = listener.context.identity.me;
+                        let me = listener.context.own_name();
                         tracing::warn!(%me, %error, suppressed, "cannot accept a connection");
                     }
                     sleep(ACCEPT_RETRY_DELAY).await;
@@ -159,7 +159,7 @@ impl Listener {
         self.context.counters.count_refusal(refusal);
         let mut refusal_logs = self.refusal_logs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Suppressed(suppressed)) = refusal_logs.entry(refusal).or_default().admit() {
-            let me = self.context.identity.me;
+            let me = self.context.own_name();
             let reason = refusal.name();
             tracing::warn!(%me, %address, reason, %error, suppressed, "connection refused");
         }

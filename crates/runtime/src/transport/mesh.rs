@@ -22,6 +22,7 @@ use super::outbox::{Outbox, OutgoingMessage};
 use super::peer::{Peer, PeerStatus};
 use super::reliable_session::QueueSize;
 use super::settings::{Limits, MeshError, Settings, Trust};
+use crate::names::ProcessName;
 use crate::store::{Registry, SaveError};
 
 /// Maximum number of connections of one peer that were accepted and wait for its link.
@@ -48,7 +49,7 @@ pub struct MeshView(Arc<Context>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SendError {
     /// The queue of the peer is full. The message is dropped and counted as overflowed.
-    #[error("the queue for {to} is full: the message was dropped")]
+    #[error("the queue for this peer is full")]
     Full {
         /// Receiver of the message.
         to: ProcessId,
@@ -111,8 +112,16 @@ impl Mesh {
         let (incoming, receiver) = mpsc::channel(limits.incoming_frames);
         let counters = Counters::default();
         let eviction = Eviction::new(identity.group_size, registry.clone());
-        let context =
-            Arc::new(Context { identity, limits, counters, eviction, room, peers, registry });
+        let context = Arc::new(Context {
+            identity,
+            limits,
+            counters,
+            eviction,
+            room,
+            peers,
+            registry,
+            names: settings.names,
+        });
         let mut mesh = Mesh {
             context: context.clone(),
             address,
@@ -236,6 +245,11 @@ impl Mesh {
     /// Returns the number of processes in the group.
     pub(crate) fn group_size(&self) -> u32 {
         self.context.identity.group_size
+    }
+
+    /// Returns the name of a process in the log.
+    pub(crate) fn name(&self, process: ProcessId) -> ProcessName<'_> {
+        self.context.names.of(process)
     }
 
     /// Returns the configured upper bound on the round-trip time.

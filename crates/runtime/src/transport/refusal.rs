@@ -131,7 +131,7 @@ impl Refusal {
     }
 
     /// Returns the reason and probable cause of an eviction by this refusal.
-    pub(crate) const fn eviction_reason(self) -> &'static str {
+    pub const fn eviction_reason(self) -> &'static str {
         match self {
             Refusal::OldSession => {
                 "a newer session of this process has been seen; its saved state was lost or is an \

@@ -11,6 +11,7 @@ use super::frame::{DATA_OVERHEAD, DEFAULT_MAX_BODY_BYTES};
 use super::handshake::MAX_CLUSTER_NAME_BYTES;
 use super::keys::Keyring;
 use super::peer::SESSION_LIMIT;
+use crate::names::ProcessNames;
 
 /// Settings of a [`Mesh`](super::Mesh), which connects one process with its peers.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub struct Settings {
     /// names are resolved for each connection attempt. The number of addresses is the number of
     /// processes in the group.
     pub addresses: Vec<String>,
+    /// Names of the processes in the log.
+    pub names: ProcessNames,
     /// Authentication of peers.
     pub trust: Trust,
     /// Sizes and timeouts.

@@ -78,6 +78,7 @@ where
                 session: store.session(),
                 listen: Listen::Listener(listener),
                 addresses: addresses.to_vec(),
+                names: Default::default(),
                 trust: Trust::LoopbackOnly,
                 limits: Limits::default(),
             },

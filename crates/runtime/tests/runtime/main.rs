@@ -32,6 +32,7 @@ fn alone(session: u64) -> Settings {
         me: ProcessId(0),
         session,
         addresses: vec![listener.local_addr().unwrap().to_string()],
+        names: Default::default(),
         listen: Listen::Listener(listener),
         trust: Trust::LoopbackOnly,
         limits: Limits::default(),

@@ -56,6 +56,7 @@ impl Node {
                 session: store.session(),
                 listen: Listen::Listener(listener),
                 addresses: addresses.to_vec(),
+                names: Default::default(),
                 trust: Trust::LoopbackOnly,
                 limits: Limits::default(),
             },

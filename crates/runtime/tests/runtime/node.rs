@@ -44,6 +44,7 @@ fn transport(me: usize, session: u64, listener: TcpListener, addresses: &[String
         session,
         listen: Listen::Listener(listener),
         addresses: addresses.to_vec(),
+        names: Default::default(),
         trust: Trust::LoopbackOnly,
         limits: Limits::default(),
     }

@@ -32,6 +32,7 @@ fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]
         session: 1,
         listen: Listen::Listener(listener),
         addresses: addresses.to_vec(),
+        names: Default::default(),
         trust: Trust::LoopbackOnly,
         limits: Limits { queue_frames: 64, ..Limits::default() },
     };

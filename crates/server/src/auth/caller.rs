@@ -1,6 +1,7 @@
 //! Identifies the client of a call, and checks the rights of that client.
 
 use std::future::pending;
+use std::net::SocketAddr;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,13 +16,15 @@ use crate::log::request::Released;
 use crate::member::Member;
 use crate::rpc::error::RpcError;
 
-/// Options of a call, which the client sends as metadata.
+/// Options of a call, which the client sends as metadata, and the address of the client.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CallOptions {
     /// True if the server ends the call when this member knows no leader.
     pub(crate) requires_leader: bool,
     /// Time at which the client stops waiting for the response. `None`: it waits without a limit.
     pub(crate) deadline: Option<Instant>,
+    /// Address of the client, for log messages. `None`: the member itself is the caller.
+    pub(crate) address: Option<SocketAddr>,
 }
 
 /// Member as one call sees it: the member executes the requests with the rights of the caller.
@@ -117,13 +120,18 @@ impl Caller {
 
     /// Verifies the token of the caller and returns the caller's identity. Accepts an expired
     /// token.
-    fn principal(&self, access: &AccessControl) -> Result<Principal, RpcError> {
+    pub(crate) fn principal(&self, access: &AccessControl) -> Result<Principal, RpcError> {
         let token = self.token(access)?;
         Ok(match (token, &self.identity) {
             (Some(token), _) => Principal::User(token.name),
             (None, Identity::Known(principal)) => principal.clone(),
             (None, Identity::Token { .. }) => Principal::Anonymous,
         })
+    }
+
+    /// Returns true if the request of the caller has a token.
+    pub(crate) fn has_token(&self) -> bool {
+        matches!(self.identity, Identity::Token { .. })
     }
 
     /// Returns true if the server ends the call when this member knows no leader.
@@ -298,6 +306,11 @@ impl Caller {
             Ok(Principal::User(name)) => Some(name),
             Ok(Principal::Member | Principal::Anonymous) | Err(_) => None,
         }
+    }
+
+    /// Returns the address of the client, for log messages.
+    pub(crate) const fn address(&self) -> Option<SocketAddr> {
+        self.options.address
     }
 
     /// Returns the user name as of the beginning of the call, for log messages.

@@ -13,11 +13,11 @@ use tenure_core::service::log::{
 };
 use tenure_core::service::relayed_log::{Command, Event, Ticket};
 use tenure_core::{ProcessId, ProcessSet, Term};
-use tenure_runtime::Application;
 use tenure_runtime::store::Registry;
+use tenure_runtime::{Application, ProcessNames};
 use tenure_store::{LogPosition, Outcome};
 use tokio::sync::oneshot;
-use tracing::info;
+use tracing::{Span, info};
 
 use crate::log::compaction::CompactionPolicy;
 use crate::log::request::{
@@ -27,6 +27,7 @@ use crate::log::request::{
 use crate::log::snapshot;
 use crate::log::state::{LeaderStatus, SharedState, State};
 use crate::member::eviction::Eviction;
+use crate::spans;
 
 /// Request of a task of this member to the task that steps the log.
 #[derive(Debug)]
@@ -37,6 +38,8 @@ pub(crate) enum MemberRequest {
         command: Arc<[u8]>,
         /// Receives the outcome.
         reply: oneshot::Sender<Result<Outcome, ProposeError>>,
+        /// Span of the command.
+        span: Span,
     },
     /// Wait until this member has applied all entries that any member had reported as committed
     /// before the request.
@@ -88,11 +91,20 @@ pub(crate) enum MemberRequest {
 enum Waiter {
     /// Task of this member that proposed a command. The application notifies it after applying the
     /// entry.
-    Proposer(oneshot::Sender<Result<Outcome, ProposeError>>),
+    Proposer(Proposer),
     /// Task of this member that made another request.
     Task(oneshot::Sender<LeaderResponse>),
     /// Member that asked this one, the leader, to change the membership.
     Peer(ProcessId, Ticket),
+}
+
+/// Task that proposed a command, with the spans of the command.
+#[derive(Debug)]
+struct Proposer {
+    reply: oneshot::Sender<Result<Outcome, ProposeError>>,
+    propose: Span,
+    /// Ends when this value is dropped: the command is committed, or has no outcome.
+    commit: Span,
 }
 
 /// Application that runs on the log of one member.
@@ -110,6 +122,8 @@ pub(crate) struct LogApplication {
     unreadable: Option<String>,
     compaction: CompactionPolicy,
     registry: Option<Registry>,
+    /// Names of the members in the log.
+    names: ProcessNames,
 }
 
 impl LogApplication {
@@ -130,7 +144,13 @@ impl LogApplication {
             unreadable: None,
             compaction: CompactionPolicy::default(),
             registry,
+            names: ProcessNames::default(),
         }
+    }
+
+    /// Sets the names of the members in the log.
+    pub(crate) fn with_names(self, names: ProcessNames) -> Self {
+        LogApplication { names, ..self }
     }
 
     /// Registers a waiter, and returns the ticket of its request.
@@ -160,7 +180,12 @@ impl LogApplication {
                 }
             }
             Content::Members(members) => {
-                info!(%members, index, "membership changed");
+                let named = |set: &ProcessSet| {
+                    let names = set.iter().map(|process| self.names.of(process).to_string());
+                    names.collect::<Vec<_>>().join(" ")
+                };
+                let (voters, learners) = (named(&members.voters), named(&members.learners));
+                info!(voters, learners, index, "membership changed");
                 self.shared.set_members(Members::clone(members), index);
             }
         }
@@ -168,23 +193,26 @@ impl LogApplication {
     }
 
     fn execute(&mut self, at: LogPosition, LogEntry { origin, command }: LogEntry) {
-        let outcome = match command {
-            LogCommand::Store(principal, command) => {
-                self.shared.lock().apply(at, &principal, command)
-            }
+        let (principal, command) = match command {
+            LogCommand::Store(principal, command) => (principal, command),
             LogCommand::Announce { process, urls } => {
                 self.shared.lock().client_urls.insert(process, urls);
                 return;
             }
         };
         let (process, session, ticket) = origin;
-        if (ProcessId(process), session) != (self.me, self.session) {
+        let is_own = (ProcessId(process), session) == (self.me, self.session);
+        let waiter = if is_own { self.waiters.remove(&ticket) } else { None };
+        let Some(Waiter::Proposer(Proposer { reply, propose, commit })) = waiter else {
+            self.shared.lock().apply(at, &principal, command);
             return;
-        }
-        if let Some(Waiter::Proposer(reply)) = self.waiters.remove(&ticket) {
-            // The proposer may have stopped waiting.
-            let _ = reply.send(Ok(outcome));
-        }
+        };
+        drop(commit);
+        let apply = spans::apply(&propose, at.index, at.term);
+        let outcome = apply.in_scope(|| self.shared.lock().apply(at, &principal, command));
+        drop((apply, propose));
+        // The proposer may have stopped waiting.
+        let _ = reply.send(Ok(outcome));
     }
 
     fn append(&self, ticket: u64, command: &[u8]) -> Command {
@@ -200,7 +228,7 @@ impl LogApplication {
                 return Some(Command::Reply { to, ticket, reply: payload(&response) });
             }
             Waiter::Task(reply) => drop(reply.send(response)),
-            Waiter::Proposer(reply) => drop(reply.send(Err(match response {
+            Waiter::Proposer(Proposer { reply, .. }) => drop(reply.send(Err(match response {
                 LeaderResponse::Failed(error) => error,
                 // A snapshot included the entry, so its own outcome is lost.
                 _ => ProposeError::Unknown,
@@ -244,12 +272,16 @@ impl LogApplication {
         let leader = leader.map(ProcessId::index);
         match leader {
             Some(leader) if leader == self.me.index() => info!(term, "became leader"),
-            Some(leader) => info!(leader = %ProcessId::at(leader), term, "follows leader"),
+            Some(leader) => {
+                info!(leader = %self.names.of(ProcessId::at(leader)), term, "follows leader");
+            }
             None => info!(term, "no leader"),
         }
         let mut state = self.shared.lock();
+        let is_leading = leader == Some(self.me.index());
+        state.claim_times.set_leader(term, is_leading);
         let State { store, leases, .. } = &mut *state;
-        match leader == Some(self.me.index()) {
+        match is_leading {
             true => leases.start_leading(term, store, Instant::now()),
             false => leases.stop_leading(),
         }
@@ -346,8 +378,10 @@ impl Application<RelayedLog> for LogApplication {
 
     fn on_request(&mut self, request: MemberRequest) -> Option<Command> {
         Some(match request {
-            MemberRequest::Propose { command, reply } => {
-                let ticket = self.add_waiter(Waiter::Proposer(reply));
+            MemberRequest::Propose { command, reply, span } => {
+                let commit = spans::commit(&span);
+                let proposer = Proposer { reply, propose: span, commit };
+                let ticket = self.add_waiter(Waiter::Proposer(proposer));
                 self.append(ticket, &command)
             }
             MemberRequest::NotifyRelease { to, released } => {

@@ -2,6 +2,7 @@
 //! timers of leases.
 
 pub(crate) mod application;
+pub(crate) mod claim_times;
 pub(crate) mod compaction;
 pub(crate) mod leader;
 pub(crate) mod leader_monitor;

@@ -11,6 +11,7 @@ use tenure_store::{
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::config::bounds::MAX_STORE_OPERATIONS;
+use crate::log::claim_times::ClaimTimes;
 use crate::log::leases::Leases;
 use crate::log::request::Released;
 use crate::member::eviction::Eviction;
@@ -46,6 +47,8 @@ pub(crate) struct PendingEvents {
     pub(crate) since: Option<u64>,
     /// Revision in which the watched key was created, if the holder of its lock has sent a release.
     pub(crate) released: Option<u64>,
+    /// Time at which this member applied the first such event.
+    pub(crate) changed_at: Option<Instant>,
 }
 
 /// Wakes the task of a watch stream, and collects the pending events of the stream's watchers.
@@ -56,8 +59,12 @@ pub(crate) struct WatcherSignal {
 }
 
 impl WatcherSignal {
-    fn changed(&self, watcher: WatcherId, revision: u64) {
-        lock(&self.pending).entry(watcher).or_default().since.get_or_insert(revision);
+    fn changed(&self, watcher: WatcherId, revision: u64, now: Instant) {
+        let mut pending = lock(&self.pending);
+        let events = pending.entry(watcher).or_default();
+        events.since.get_or_insert(revision);
+        events.changed_at.get_or_insert(now);
+        drop(pending);
         self.notify.notify_one();
     }
 
@@ -96,6 +103,7 @@ fn limits() -> Limits {
 pub(crate) struct State {
     pub(crate) store: Store,
     pub(crate) leases: Leases,
+    pub(crate) claim_times: ClaimTimes,
     /// Index of the last log entry that this member has applied.
     pub(crate) applied: u64,
     /// Members of the log as of the last applied entry.
@@ -131,6 +139,7 @@ impl SharedState {
         let state = State {
             store: Store::new(limits()),
             leases: Leases::default(),
+            claim_times: ClaimTimes::default(),
             applied: 0,
             members,
             membership_index: 0,
@@ -177,15 +186,17 @@ impl State {
     ) -> Outcome {
         let outcome = self.store.apply_as(at, principal, command);
         self.applied = at.index;
+        let now = Instant::now();
         for event in &outcome.events {
             for (watcher, signal) in self.watchers_of(&event.kv.key) {
-                signal.changed(watcher, event.revision());
+                signal.changed(watcher, event.revision(), now);
             }
         }
         let revision = outcome.revision;
         self.notify_claims(&outcome.ended, ClaimOutcome::Ended);
         self.notify_claims(&outcome.granted, ClaimOutcome::Acquired { revision });
-        self.leases.apply(&outcome.leases, &self.store, Instant::now());
+        self.leases.apply(&outcome.leases, &self.store, now);
+        self.claim_times.apply(at.term, &outcome, now);
         outcome
     }
 
@@ -219,7 +230,9 @@ impl State {
         (self.store, self.applied) = (store, applied);
         // A snapshot of an earlier release has a limit of its own.
         self.store.set_max_operations(MAX_STORE_OPERATIONS);
-        self.signals.iter().for_each(|(watcher, signal)| signal.changed(*watcher, first));
+        self.claim_times.replace(&self.store);
+        let now = Instant::now();
+        self.signals.iter().for_each(|(watcher, signal)| signal.changed(*watcher, first, now));
         // Waiters look up their claims again when the sender is dropped.
         self.claim_waiters.clear();
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use tenure_algorithms::agreement::RelayedLog;
 use tenure_core::service::log::{Members, Reason};
@@ -10,12 +10,15 @@ use tenure_core::{ProcessId, ProcessSet};
 use tenure_etcd::etcdserverpb::ResponseHeader;
 use tenure_runtime::store::{OpenError, Owner, Registry, SaveCounts, SaveError, SaveMetrics};
 use tenure_runtime::transport::{Listen, MeshView, Settings};
-use tenure_runtime::{Failure, Injection, Parts, Recorder, StartError, Store, start};
+use tenure_runtime::{
+    Failure, Histogram, Injection, Parts, ProcessNames, Recorder, StartError, Store, start,
+};
 use tenure_store::{Command, LeaseId, Outcome, Principal};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout_at};
+use tracing::Instrument;
 
 use crate::auth::password_hasher::PasswordHasher;
 use crate::auth::token_uses::TokenUses;
@@ -33,12 +36,14 @@ use crate::log::request::{
 use crate::log::state::{LeaderStatus, SharedState, State};
 use crate::member::eviction::Eviction;
 use crate::member::log_config::log_config;
+use crate::metrics::timings::Timings;
 use crate::net::connections::ConnectionLimiter;
 use crate::net::peers::{peer_trust, transport_limits};
 use crate::net::request_budget::RequestBudget;
 use crate::net::response_budget::ResponseBudget;
 use crate::rpc::convert::signed;
 use crate::rpc::error::{RejectionCounters, RpcError};
+use crate::spans;
 
 pub(crate) mod eviction;
 pub(crate) mod log_config;
@@ -81,6 +86,14 @@ pub enum ServeError {
     /// The log failed: its state could not be saved, or its peers reject this member.
     #[error(transparent)]
     Failure(#[from] Failure),
+    /// A peer rejects this member permanently.
+    #[error("member {peer} rejects this member permanently: {reason}")]
+    Refused {
+        /// Name of the peer.
+        peer: String,
+        /// Reason, and its probable cause.
+        reason: &'static str,
+    },
     /// This member must not participate any more.
     #[error(transparent)]
     Evicted(#[from] Eviction),
@@ -102,7 +115,7 @@ impl ServeError {
 
     /// Returns true if this member is excluded from its cluster until an operator acts.
     pub fn is_eviction(&self) -> bool {
-        matches!(self, ServeError::Failure(Failure::Evicted(_)) | ServeError::Evicted(_))
+        matches!(self, ServeError::Refused { .. } | ServeError::Evicted(_))
     }
 }
 
@@ -120,6 +133,7 @@ pub(crate) struct Member {
     election_timeout: Duration,
     session: u64,
     saves: SaveMetrics,
+    pub(crate) timings: Timings,
     /// Connections to the other members.
     pub(crate) peers: MeshView,
     pub(crate) connections: ConnectionLimiter,
@@ -148,24 +162,28 @@ impl Member {
         let (store, registry) = open_store(config, &plan, &owner)?;
         let members = initial_members(!registry.has_joined(), me, size);
         let (session, saves) = (store.session(), store.saves());
+        let shared = Arc::new(SharedState::new(members.clone()));
         // A single member has no peers, so it listens on a port that others cannot guess.
         let listen = if size == 1 { ([127, 0, 0, 1], 0).into() } else { plan.peers };
+        let names = ProcessNames::new(plan.members.iter().map(|it| it.name.clone()));
+        let application = LogApplication::new(me, session, shared.clone(), Some(registry.clone()))
+            .with_names(names.clone());
         let transport = Settings {
             cluster,
             me,
             session,
             listen: Listen::Address(listen),
             addresses: plan.members.iter().map(|it| it.address.clone()).collect(),
+            names: names.clone(),
             trust: peer_trust(config, me, size)?,
             limits: transport_limits(),
         };
-        let shared = Arc::new(SharedState::new(members.clone()));
         let (requests, received) = mpsc::unbounded_channel();
         let running = start::<RelayedLog, LogApplication>(Parts {
             config: log_config(config, me, size, members).with_incarnation(session),
             transport,
             store,
-            application: LogApplication::new(me, session, shared.clone(), Some(registry.clone())),
+            application,
             requests: received,
             recorder: Recorder::none(),
             injection: Injection::none(),
@@ -183,6 +201,7 @@ impl Member {
             election_timeout,
             session,
             saves,
+            timings: Timings::default(),
             peers: running.view,
             connections: ConnectionLimiter::new(),
             rejections: RejectionCounters::default(),
@@ -232,6 +251,11 @@ impl Member {
         self.saves.read()
     }
 
+    /// Returns the histogram of the durations of saves.
+    pub(crate) fn save_durations(&self) -> &Histogram {
+        self.saves.durations()
+    }
+
     /// Returns the header of a response that has this revision.
     pub(crate) fn header(&self, revision: u64) -> Option<ResponseHeader> {
         Some(ResponseHeader {
@@ -272,18 +296,25 @@ impl Member {
         let mut proposal = self.proposal_limit.admit(command.len(), on_abandoned)?;
         let command: Arc<[u8]> = command.into();
         let mut leader_status = self.shared.leader_status.subscribe();
-        let deadline = self.request_deadline();
-        loop {
-            self.wait_for_leader(&mut leader_status, deadline).await?;
-            check()?;
-            let (reply, outcome) = oneshot::channel();
-            let request = MemberRequest::Propose { command: command.clone(), reply };
-            self.requests.send(request).map_err(|_| RpcError::STOPPED)?;
-            match proposal.wait(outcome, deadline).await? {
-                Ok(outcome) => return Ok(outcome),
-                Err(error) => retry_or_fail(error, &mut leader_status, deadline).await?,
+        let (deadline, started) = (self.request_deadline(), Instant::now());
+        let span = spans::propose(command.len());
+        let proposed = async {
+            loop {
+                self.wait_for_leader(&mut leader_status, deadline).await?;
+                check()?;
+                let (reply, outcome) = oneshot::channel();
+                let (command, span) = (command.clone(), span.clone());
+                let request = MemberRequest::Propose { command, reply, span };
+                self.requests.send(request).map_err(|_| RpcError::STOPPED)?;
+                match proposal.wait(outcome, deadline).await? {
+                    Ok(outcome) => return Ok::<_, RpcError>(outcome),
+                    Err(error) => retry_or_fail(error, &mut leader_status, deadline).await?,
+                }
             }
-        }
+        };
+        let outcome = proposed.instrument(span.clone()).await?;
+        self.timings.commits.record(started.elapsed());
+        Ok(outcome)
     }
 
     /// Notifies the clients of all members that wait for a released lock.
@@ -425,6 +456,15 @@ impl Member {
 
     /// Renews a lease, and returns its new time to live in seconds; `None` if the lease is gone.
     pub(crate) async fn renew_lease(&self, lease: LeaseId) -> Result<Option<u64>, RpcError> {
+        let started = Instant::now();
+        let renewed = self.try_renew_lease(lease).await;
+        if let Ok(Some(_)) = renewed {
+            self.timings.renewals.record(started.elapsed());
+        }
+        renewed
+    }
+
+    async fn try_renew_lease(&self, lease: LeaseId) -> Result<Option<u64>, RpcError> {
         let deadline = self.request_deadline();
         while tokio::time::Instant::now() < deadline {
             let response = self.ask_leader(LeaderRequest::Renew(lease)).await?;

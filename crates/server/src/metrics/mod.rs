@@ -10,6 +10,7 @@ use crate::member::Member;
 use crate::rpc::maintenance::VERSION;
 
 mod process;
+pub(crate) mod timings;
 
 /// Returns the version as JSON: the response to `/version`.
 pub(crate) fn version() -> String {
@@ -21,6 +22,10 @@ pub(crate) fn version() -> String {
 pub(crate) fn metrics(member: &Member) -> String {
     let leader_status = member.leader_status();
     let mut all = Exposition::default();
+    let help = "Name of this member and its release of Tenure; always 1.";
+    let (name, release) = (&member.plan.members[member.plan.me].name, env!("CARGO_PKG_VERSION"));
+    all.family("gauge", "tenure_member_info", help)
+        .set(&[("member", name), ("version", release)], 1);
     let has_leader = u8::from(leader_status.leader.is_some());
     all.gauge("etcd_server_has_leader", "Whether a leader is known: 1 or 0.", has_leader);
     let is_leader = u8::from(member.is_leader());
@@ -44,6 +49,7 @@ pub(crate) fn metrics(member: &Member) -> String {
     all.counter("tenure_save_seconds_total", "Total duration of saves in seconds.", total);
     let longest = saves.longest.as_secs_f64();
     all.gauge("tenure_save_longest_seconds", "Longest duration of a save in seconds.", longest);
+    write_histograms(member, &mut all);
     for (name, kind, help, value) in process::metrics() {
         all.metric(kind, name, help, value);
     }
@@ -51,9 +57,15 @@ pub(crate) fn metrics(member: &Member) -> String {
 }
 
 /// Returns the gauges of the store, each with name, description and value.
-fn store_gauges(member: &Member) -> [(&'static str, &'static str, u64); 12] {
+fn store_gauges(member: &Member) -> [(&'static str, &'static str, u64); 14] {
     member.with_state(|state| {
         let store = &state.store;
+        let (mut queues, mut holding, mut waiting) = (0, 0, 0);
+        for (_, queue) in store.queues() {
+            queues += 1;
+            holding += queue.holder_count();
+            waiting += queue.len() - queue.holder_count();
+        }
         [
             ("tenure_applied_index", "Index of the last applied log entry.", store.applied().index),
             ("tenure_revision", "Revision of the store.", store.revision()),
@@ -80,11 +92,9 @@ fn store_gauges(member: &Member) -> [(&'static str, &'static str, u64); 12] {
                 "Number of claims with waiting calls.",
                 state.waiting_claim_count() as u64,
             ),
-            (
-                "tenure_queues",
-                "Number of locks and elections with claims.",
-                store.queues().count() as u64,
-            ),
+            ("tenure_claims_holding", "Number of claims that hold a lock.", holding as u64),
+            ("tenure_claims_waiting", "Number of claims that wait for a lock.", waiting as u64),
+            ("tenure_queues", "Number of locks and elections with claims.", queues),
             // Dashboards for etcd read these.
             (
                 "etcd_debugging_mvcc_watcher_total",
@@ -106,11 +116,34 @@ fn bytes_in(directory: &Path) -> u64 {
     files.filter_map(|file| file.metadata().ok()).map(|it| it.len()).sum()
 }
 
+/// Writes the histograms of durations.
+fn write_histograms(member: &Member, all: &mut Exposition) {
+    member.with_state(|state| {
+        let times = &state.claim_times;
+        let help = "Time from the queueing of a claim until it held its lock.";
+        all.histogram("tenure_lock_wait_seconds", help, &times.waits);
+        let help = "Time for which a claim held its lock.";
+        all.histogram("tenure_lock_hold_seconds", help, &times.holds);
+    });
+    let timings = &member.timings;
+    let help = "Time from the proposal of a command until this member has applied it.";
+    all.histogram("tenure_commit_seconds", help, &timings.commits);
+    let help = "Time of a save to the disk.";
+    all.histogram("tenure_fsync_seconds", help, member.save_durations());
+    let help = "Time of a successful lease renewal.";
+    all.histogram("tenure_renewal_seconds", help, &timings.renewals);
+    let help = "Time from the commit of an event until a watch stream has taken it.";
+    all.histogram("tenure_watch_lag_seconds", help, &timings.watch_lags);
+}
+
 /// Writes the state of the connections to other members.
 fn write_links(member: &Member, all: &mut Exposition) {
     let help = "Whether a connection with the member carries messages: 1 or 0.";
     let mut links = all.family("gauge", "tenure_link_up", help);
-    for link in member.peers.peers() {
+    let members = member.with_state(|state| state.members.all());
+    // A process that is not a member now need not be there.
+    let peers = member.peers.peers().into_iter().filter(|link| members.contains(link.peer));
+    for link in peers {
         let peer = &member.plan.members[link.peer.index()].name;
         links.set(&[("peer", peer)], u8::from(link.is_connected));
     }

@@ -20,6 +20,7 @@ use tonic::body::Body;
 use crate::member::{Member, ServeError};
 use crate::metrics;
 use crate::net::cors;
+use crate::net::dashboard;
 use crate::net::gateway;
 use crate::net::probes;
 use crate::net::tls::Tls;
@@ -47,7 +48,7 @@ pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 pub(crate) enum Scope {
     /// All services.
     All,
-    /// Only metrics, health and the version.
+    /// Only metrics, health, the version, and the page without the names of locks.
     Metrics,
 }
 
@@ -104,7 +105,7 @@ where
         async move {
             let response = match scope {
                 Scope::Metrics if !is_metrics_request(&request) => not_found(),
-                _ => respond(member, request).await,
+                _ => respond(member, request, scope).await,
             };
             response.map(|body| call.attach_to(body))
         }
@@ -173,11 +174,12 @@ where
     ended.err()?.downcast::<hyper::Error>().ok().map(|why| *why)
 }
 
-/// Returns true if a request asks for metrics, health or the version.
+/// Returns true if a request is for metrics, health, the version, or the page.
 fn is_metrics_request(request: &Request<Incoming>) -> bool {
     let first = request.uri().path().split('/').nth(1).unwrap_or_default();
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    is_read && ["metrics", "health", "livez", "readyz", "version"].contains(&first)
+    let served = ["dashboard", "metrics", "health", "livez", "readyz", "version"];
+    is_read && served.contains(&first)
 }
 
 fn not_found() -> Response<Body> {
@@ -185,11 +187,15 @@ fn not_found() -> Response<Body> {
     text_response(StatusCode::NOT_FOUND, "text/plain; charset=utf-8", text)
 }
 
-async fn respond(member: Arc<Member>, request: Request<Incoming>) -> Response<Body> {
+async fn respond(member: Arc<Member>, request: Request<Incoming>, scope: Scope) -> Response<Body> {
     let content_type = request.headers().get(header::CONTENT_TYPE);
     if content_type.is_some_and(|it| it.as_bytes().starts_with(b"application/grpc")) {
         let request = request.map(|body| member.request_budget.meter_grpc(body));
         return router::call(member, request).await;
+    }
+    // Pages of other origins cannot read its responses: they have no CORS headers.
+    if dashboard::is_dashboard(request.uri().path()) {
+        return dashboard::respond(member, &request, scope).await;
     }
     let headers = request.headers().clone();
     let mut response = match request.method() {

@@ -2,6 +2,7 @@
 
 pub(crate) mod connections;
 pub(crate) mod cors;
+pub(crate) mod dashboard;
 pub(crate) mod gateway;
 pub(crate) mod json_enums;
 pub(crate) mod json_stream;

@@ -71,9 +71,12 @@ impl Tls {
                 match config(&self.files) {
                     Ok(config) => {
                         current.config = Arc::new(config);
-                        info!("certificates reloaded");
+                        info!(file = %self.files.cert.display(), "certificates reloaded");
                     }
-                    Err(error) => error!(%error, "certificates not reloaded"),
+                    Err(error) => {
+                        let file = self.files.cert.display();
+                        error!(%file, %error, "certificates not reloaded");
+                    }
                 }
             }
         }

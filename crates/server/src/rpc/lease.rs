@@ -3,10 +3,12 @@
 use futures_util::{Stream, StreamExt};
 use tenure_store::{Command, CommandResult, Error, Span, Store};
 use tonic::Status;
+use tracing::info;
 
 use crate::auth::caller::Caller;
 use crate::rpc::convert::{lease, lease_id, signed, unsigned};
 use crate::rpc::error::RpcError;
+use crate::rpc::router::describe_caller;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::frames::MessageStream;
 
@@ -37,7 +39,18 @@ pub(crate) async fn revoke(
     request: rpc::LeaseRevokeRequest,
 ) -> Result<rpc::LeaseRevokeResponse, RpcError> {
     let lease = lease(request.id);
+    // Without keys the client has only closed its session. That is not worth a log entry.
+    let held = caller.with_state(|state| {
+        let keys = &state.store.lease(lease)?.keys;
+        let first = String::from_utf8_lossy(keys.first()?).into_owned();
+        Some((keys.len(), first))
+    });
     let (revision, _) = caller.execute(Command::Revoke { lease }).await?;
+    if let Some((keys, first)) = held {
+        let client = describe_caller(caller.address(), caller.log_name());
+        let lease = format_args!("{lease:x}");
+        info!(%client, lease, keys, ?first, "lease revoked, keys deleted");
+    }
     Ok(rpc::LeaseRevokeResponse { header: caller.header(revision) })
 }
 

@@ -17,6 +17,7 @@ use tokio::time::{Instant, timeout_at};
 use tonic::body::Body;
 use tonic::server::{Grpc, ServerStreamingService, StreamingService, UnaryService};
 use tonic::{Code, Status, Streaming};
+use tracing::Instrument;
 
 use crate::auth::caller::{CallOptions, Caller};
 use crate::member::Member;
@@ -26,12 +27,18 @@ use crate::rpc::error::RpcError;
 use crate::rpc::{
     auth, cluster, election, health, kv, lease, lock, maintenance, observe, session, watch,
 };
+use crate::spans;
 
 /// Serves a gRPC call. Responds before the deadline of the client, if it has one.
 pub(crate) async fn call(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
-    let options = options(request.headers());
-    let (counters, uri) = (member.clone(), request.uri().clone());
+    let span = spans::receive(request.uri().path());
+    serve(member, request).instrument(span).await
+}
+
+async fn serve(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
     let address = request.extensions().get::<SocketAddr>().copied();
+    let options = CallOptions { address, ..options(request.headers()) };
+    let (counters, uri) = (member.clone(), request.uri().clone());
     let caller = match is_public_path(uri.path()) {
         true => Ok(Caller::new(member, Principal::Anonymous)),
         false => Caller::from_headers(member, request.headers()),
@@ -52,12 +59,13 @@ pub(crate) async fn call(member: Arc<Member>, request: Request<Body>) -> Respons
     status.into_http()
 }
 
-/// Returns the options in the metadata of a call.
+/// Returns the options in the metadata of a call. They have no address.
 fn options(headers: &HeaderMap) -> CallOptions {
     let time = headers.get("grpc-timeout").and_then(|it| parse_timeout(it.to_str().ok()?));
     CallOptions {
         requires_leader: headers.get("hasleader").is_some_and(|it| it == "true"),
         deadline: time.map(|time| Instant::now() + time),
+        address: None,
     }
 }
 

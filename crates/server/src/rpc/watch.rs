@@ -216,7 +216,8 @@ impl WatchStream {
             .into_iter()
             .filter_map(|(id, events)| Some((*self.client_ids.get(&id)?, events)));
         let mut queue: VecDeque<(i64, PendingEvents)> = queue.collect();
-        while let Some((id, PendingEvents { since, released })) = queue.pop_front() {
+        while let Some((id, events)) = queue.pop_front() {
+            let PendingEvents { since, released, changed_at } = events;
             if let Some(fence) = released {
                 self.notify_released(id, fence).await?;
             }
@@ -225,6 +226,9 @@ impl WatchStream {
                 // No event of the watcher lies between.
                 watcher.next_revision = watcher.next_revision.max(revision);
                 self.deliver_events(id, last).await?;
+                if let Some(changed_at) = changed_at {
+                    self.caller.timings.watch_lags.record(changed_at.elapsed());
+                }
             }
         }
         Ok(())

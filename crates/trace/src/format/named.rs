@@ -32,7 +32,7 @@ pub(crate) fn unknown_process(record: &Record, size: u32) -> Option<String> {
 
 fn in_agreement(event: &agreement::Event, check: &mut impl FnMut(ProcessId)) {
     use agreement::Event::{
-        Barrier, Broadcast, Consensus, Drinking, Forum, Membership, Renaming, Resources,
+        Barrier, Broadcast, Consensus, Drinking, Forum, Membership, Renaming, Resources, Shares,
     };
     match event {
         Broadcast(broadcast::Event::Delivered { item }) => check(item.from),
@@ -83,6 +83,7 @@ fn in_agreement(event: &agreement::Event, check: &mut impl FnMut(ProcessId)) {
         | Barrier(_)
         | Renaming(_)
         | Resources(_)
+        | Shares(_)
         | Drinking(_)
         | Forum(_)
         | agreement::Event::Log(_) => {}

@@ -2,7 +2,7 @@
 
 use tenure_core::service::{
     agreement, barrier, broadcast, consensus, drinking, forum, log, membership, relayed_log,
-    renaming, resources, snapshot, spanning_tree, termination, wave,
+    renaming, resources, shares, snapshot, spanning_tree, termination, wave,
 };
 use tenure_core::{ProcessId, Service};
 
@@ -165,6 +165,28 @@ agreement_commands! {
         format |command, at| match command {
             resources::Command::Acquire { resource } => numeric_command("acquire", resource.0, at),
             resources::Command::Release { resource } => numeric_command("release", resource.0, at),
+        };
+    Shares of shares: words ["unlock" => Unlock],
+        parse |script_command| match (&*script_command.verb, script_command.words.as_slice()) {
+            ("lock", [share]) => {
+                let share = match &**share {
+                    "part" => shares::Share::Part,
+                    "whole" => shares::Share::Whole,
+                    _ => return None,
+                };
+                Some(shares::Command::Lock { share })
+            }
+            _ => one_word(script_command),
+        },
+        format |command, at| match command {
+            shares::Command::Lock { share } => {
+                let word = match share {
+                    shares::Share::Part => "part",
+                    shares::Share::Whole => "whole",
+                };
+                ScriptCommand { words: vec![word.into()], ..script_command("lock", at) }
+            }
+            shares::Command::Unlock => script_command("unlock", at),
         };
     Log of log: words [],
         parse |script_command| match (

@@ -16,8 +16,9 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
     /// Returns the card of the lock.
     ///
     /// If the leader has a lease, a detector may suspect the leader wrongly. Entries then expire,
-    /// and rely on clocks as the lease does. Without a lease, entries rely on the assumptions of
-    /// the election.
+    /// and rely on clocks as the lease does. Without a lease, a leader does not wait for a suspect
+    /// that may be inside. So the lock needs a detector without mistakes, even if the election
+    /// needs a weaker one or none.
     fn card(config: &Config<E::Config>, size: u32) -> Card {
         let mut election = E::card(&config.election, size);
         let (tolerates_loss, tolerates_recovery) =
@@ -41,6 +42,7 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
             election.variants.extend(Variants::<Switch>::declared());
         } else {
             election.promises.extend(of_lock);
+            election.detection = Detection::Perfect;
         }
         election.promises.push(Property::StarvationFreedom);
         sort(&mut election.promises);

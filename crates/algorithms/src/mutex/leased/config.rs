@@ -20,7 +20,7 @@ const COMMIT: &str = "commit";
 const CHANGE: &str = "leader-change";
 
 /// Configuration of one process.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Config {
     /// The process that is the service.
     pub service: ProcessId,
@@ -58,7 +58,7 @@ impl Config {
     }
 
     /// Returns the timeouts that a user may set.
-    pub(super) fn timeouts(&self) -> [Timeout; 5] {
+    pub(crate) fn timeouts(&self) -> [Timeout; 5] {
         let SessionTimes { ttl, validity, renewal_interval } = self.times;
         let validity_text = "time for which a session is claimed, from its last answered renewal";
         [

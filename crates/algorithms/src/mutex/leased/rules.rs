@@ -1,9 +1,9 @@
 //! Rules on which the proof relies, each with the variants that break it.
 
-use super::Leased;
 use super::config::{PARTS, Switch};
+use super::{LockClient, LockKind};
 
-impl Leased {
+impl<L: LockKind> LockClient<L> {
     /// Returns true if a waiting client notices that its session has ended.
     pub(super) fn notices_session_end(&self) -> bool {
         !self.has(Switch::GrantToDeadSession)

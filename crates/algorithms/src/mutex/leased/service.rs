@@ -10,20 +10,17 @@ use alloc::vec::Vec;
 use tenure_core::{Effects, ProcessId};
 use tenure_session::{LeaseParts, LeaseProposal, Lessor, Renewal};
 use tenure_store::{
-    Command, Enqueue, EventKind, LeaseChange, LeaseCheckpoint, LeaseExpiry, Limits, LockMode,
-    LogPosition, Range, SortOrder, SortTarget, Span, Store, Watch, claim_key,
+    Command, Enqueue, EventKind, LeaseChange, LeaseCheckpoint, LeaseExpiry, Limits, LogPosition,
+    Range, Span, Store, claim_key,
 };
 
 use super::config::PARTS;
-use super::{Leased, Message, Timer};
+use super::{Blockers, ClaimTicket, LockClient, LockKind, Message, Timer};
 use crate::mutex::Ticket;
-
-/// Name of the lock.
-const NAME: &[u8] = b"lock";
 
 /// State of the service at its leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Service {
+pub(super) struct Service<L: LockKind> {
     pub(super) store: Store,
     /// Term of the current leader.
     term: u64,
@@ -31,8 +28,8 @@ pub(super) struct Service {
     /// Leases whose end is being committed. The value is their `renewal_index` at the expiry, or
     /// `None` if the owner has left.
     ends: BTreeMap<u64, Option<u64>>,
-    /// The watched key of each watching session, identified by the key's lease.
-    watches: BTreeMap<(ProcessId, Ticket), u64>,
+    /// The watched keys of each watching claim.
+    watches: BTreeMap<(ProcessId, L::Ticket), L::Blockers>,
     /// True if the previous leader may still answer clients.
     pub(super) has_former_leader: bool,
     /// For each lease, number of its parts that have started since the last renewal, minus the
@@ -59,7 +56,7 @@ pub(super) fn lease_of(process: ProcessId, ticket: Ticket) -> u64 {
     u64::from(process.number()) * 100_000_000 + boot * 100_000 + number
 }
 
-impl Service {
+impl<L: LockKind> Service<L> {
     pub(super) fn of(store: Store, term: u64) -> Self {
         Service {
             store,
@@ -81,47 +78,30 @@ impl Service {
         outcome
     }
 
-    /// Returns the creation revision of a lease's key at revision `at`, and the lease of the next
-    /// key ahead of it. Each is `None` if there is no such key.
-    fn place(&self, lease: u64, at: u64) -> (Option<u64>, Option<u64>) {
-        let key = claim_key(NAME, lease, LockMode::Exclusive);
+    /// Returns the creation revision of a claim's key at revision `at`, and the keys for which the
+    /// claim waits. Each is `None` if there is no such key.
+    fn place(
+        &self,
+        kind: &L,
+        from: ProcessId,
+        ticket: &L::Ticket,
+        at: u64,
+    ) -> (Option<u64>, Option<L::Blockers>) {
+        let lease = lease_of(from, ticket.session());
+        let Enqueue { name, mode, .. } = kind.enqueue(from, ticket, lease);
+        let key = claim_key(&name, lease, mode);
         let found = self.store.range(&Range { revision: at, ..Range::of(Span::single(key)) }).ok();
         let own = found.and_then(|found| found.kvs.first().map(|kv| kv.create_revision));
-        (own, own.and_then(|own| self.last_before(own, at)))
-    }
-
-    /// Returns the lease of the last key that was created before `revision`, in the state at
-    /// revision `at`.
-    fn last_before(&self, revision: u64, at: u64) -> Option<u64> {
-        let span = Span::prefix([NAME, b"/"].concat());
-        let range = Range {
-            limit: 1,
-            revision: at,
-            order: SortOrder::Descend,
-            target: SortTarget::Create,
-            max_create_revision: revision.checked_sub(1).filter(|most| *most > 0)?,
-            ..Range::of(span)
-        };
-        let found = self.store.range(&range).ok()?;
-        found.kvs.first().map(|kv| kv.lease)
-    }
-
-    /// Returns true if the key of a lease was deleted at revision `from` or later, or may have
-    /// been, because the history is compacted. If `from` is 0, returns false: only future deletions
-    /// count.
-    fn has_deleted(&self, lease: u64, from: u64) -> bool {
-        let key = claim_key(NAME, lease, LockMode::Exclusive);
-        let watch = Watch { span: Span::single(key), no_put: true, ..Watch::default() };
-        let replay = self.store.replay(&watch, from, 1);
-        replay.is_err() || replay.is_ok_and(|replay| !replay.events.is_empty())
+        let claim = (from, ticket, lease);
+        (own, own.and_then(|own| kind.blockers(&self.store, claim, own, at)))
     }
 }
 
-impl Leased {
+impl<L: LockKind> LockClient<L> {
     /// Starts the term of a new leader, which waits for the recorded remaining time of each lease.
     pub(super) fn start_term(&mut self, fx: &mut impl Effects<Self>) {
         let Some(service) = &self.service else { return };
-        fx.set_timer(Timer::Change, self.config.change);
+        fx.set_timer(Timer::Change, self.config.base().change);
         let leases: Vec<(u64, u64)> =
             service.store.leases().map(|(lease, value)| (lease, value.left)).collect();
         for (lease, left) in leases {
@@ -134,7 +114,7 @@ impl Leased {
 
     /// Changes the leader of the service.
     pub(super) fn change_leader(&mut self, fx: &mut impl Effects<Self>) {
-        let rounds = self.config.rounds;
+        let rounds = self.config.base().rounds;
         let Some(service) = &mut self.service else { return };
         let store = service.store.clone();
         let ends = core::mem::take(&mut service.ends);
@@ -185,8 +165,8 @@ impl Leased {
         let deleted = outcome.events.iter().filter(|event| event.kind == EventKind::Delete);
         let deleted: Vec<u64> =
             deleted.filter_map(|event| event.prev.as_ref().map(|was| was.lease)).collect();
-        let notified: Vec<_> =
-            service.watches.extract_if(.., |_, key| deleted.contains(key)).collect();
+        let is_deleted = |keys: &L::Blockers| deleted.iter().any(|lease| keys.contains(*lease));
+        let notified: Vec<_> = service.watches.extract_if(.., |_, keys| is_deleted(keys)).collect();
         let revision = service.store.revision();
         for ((process, ticket), key) in notified {
             self.send(process, Message::Deleted { ticket, key, revision }, fx);
@@ -197,17 +177,17 @@ impl Leased {
     fn set_part_timer(&mut self, lease: u64, part: Option<u64>, fx: &mut impl Effects<Self>) {
         let (Some(part), Some(service)) = (part, &mut self.service) else { return };
         *service.started.entry(lease).or_default() += 1;
-        fx.set_timer(Timer::Part(lease), self.config.parts(part));
+        fx.set_timer(Timer::Part(lease), self.config.base().parts(part));
     }
 
     pub(super) fn on_open(
         &mut self,
         from: ProcessId,
-        ticket: Ticket,
+        ticket: L::Ticket,
         round: u64,
         fx: &mut impl Effects<Self>,
     ) {
-        let lease = lease_of(from, ticket);
+        let lease = lease_of(from, ticket.session());
         let known = self.service.as_ref().is_some_and(|it| it.store.lease(lease).is_some());
         if known {
             return self.on_renew(from, ticket, round, fx);
@@ -219,11 +199,11 @@ impl Leased {
     pub(super) fn on_renew(
         &mut self,
         from: ProcessId,
-        ticket: Ticket,
+        ticket: L::Ticket,
         round: u64,
         fx: &mut impl Effects<Self>,
     ) {
-        let (lease, honours) = (lease_of(from, ticket), self.honours_renewals());
+        let (lease, honours) = (lease_of(from, ticket.session()), self.honours_renewals());
         let confirms = self.confirms_leadership();
         let Some(service) = &mut self.service else { return };
         if service.has_former_leader && from != self.me && fx.choose(2) == 0 {
@@ -253,23 +233,25 @@ impl Leased {
     pub(super) fn on_look(
         &mut self,
         from: ProcessId,
-        ticket: Ticket,
+        ticket: L::Ticket,
         at: u64,
         fx: &mut impl Effects<Self>,
     ) {
-        let lease = lease_of(from, ticket);
+        let lease = lease_of(from, ticket.session());
         let is_alive = self.service.as_ref().is_some_and(|it| it.store.lease(lease).is_some());
         if is_alive && at == 0 {
-            let (name, value) = (NAME.into(), b"".into());
-            let enqueue = Enqueue { name, lease, mode: LockMode::Exclusive, value };
+            let enqueue = self.config.enqueue(from, &ticket, lease);
             self.commit(Command::Enqueue(enqueue), fx);
         }
         let honours = self.notices_session_end();
         let Some(service) = &self.service else { return };
         let revision = if at == 0 { service.store.revision() } else { at };
-        let (mut own, mut ahead) = service.place(lease, revision);
+        let kind = &*self.config;
+        let (mut own, mut ahead) = service.place(kind, from, &ticket, revision);
         if !honours && own.is_none() {
-            (own, ahead) = (Some(revision), service.last_before(revision + 1, revision));
+            let claim = (from, &ticket, lease);
+            ahead = kind.blockers(&service.store, claim, revision + 1, revision);
+            own = Some(revision);
         }
         self.send(from, Message::Place { ticket, revision, own, ahead }, fx);
     }
@@ -277,13 +259,13 @@ impl Leased {
     pub(super) fn on_watch(
         &mut self,
         from: ProcessId,
-        ticket: Ticket,
-        key: u64,
+        ticket: L::Ticket,
+        key: L::Blockers,
         revision: u64,
         fx: &mut impl Effects<Self>,
     ) {
         let Some(service) = &mut self.service else { return };
-        if service.has_deleted(key, revision) {
+        if self.config.has_deleted(&service.store, &key, revision) {
             let revision = service.store.revision();
             return self.send(from, Message::Deleted { ticket, key, revision }, fx);
         }
@@ -293,15 +275,15 @@ impl Leased {
     pub(super) fn on_release(
         &mut self,
         from: ProcessId,
-        ticket: Ticket,
+        ticket: L::Ticket,
         was_inside: bool,
         fx: &mut impl Effects<Self>,
     ) {
-        let (lease, is_early) = (lease_of(from, ticket), self.releases_early());
+        let (lease, is_early) = (lease_of(from, ticket.session()), self.releases_early());
         if let Some(service) = &mut self.service {
             service.watches.remove(&(from, ticket));
             if is_early {
-                return self.release_early(lease, was_inside, fx);
+                return self.release_early(from, ticket, was_inside, fx);
             }
             service.ends.remove(&lease);
             fx.cancel_timer(Timer::Commit(lease));
@@ -309,26 +291,35 @@ impl Leased {
         self.commit(Command::Revoke { lease }, fx);
     }
 
-    /// Grants the lock to the process behind one that has left. The end of the previous lease is
-    /// committed later.
-    fn release_early(&mut self, lease: u64, was_inside: bool, fx: &mut impl Effects<Self>) {
+    /// Grants the lock to the processes that wait only for one that has left, and can take over
+    /// from it. The end of the previous lease is committed later.
+    fn release_early(
+        &mut self,
+        from: ProcessId,
+        ticket: L::Ticket,
+        was_inside: bool,
+        fx: &mut impl Effects<Self>,
+    ) {
         let leaves_none_inside = self.leaves_none_inside(was_inside);
+        let lease = lease_of(from, ticket.session());
+        let kind = &*self.config;
         let Some(service) = &mut self.service else { return };
         if service.store.lease(lease).is_none() {
             return;
         }
         service.ends.insert(lease, None);
-        fx.set_timer(Timer::Commit(lease), self.config.commit);
+        fx.set_timer(Timer::Commit(lease), kind.base().commit);
         let at = service.store.revision();
-        let is_next = |(process, ticket): (ProcessId, Ticket)| {
-            service.place(lease_of(process, ticket), at).1 == Some(lease)
+        let is_next = |process: ProcessId, waiting: &L::Ticket| {
+            let blockers = service.place(kind, process, waiting, at).1;
+            blockers.and_then(|keys| keys.only()) == Some(lease)
+                && kind.takes_over((process, waiting), (from, &ticket))
         };
-        let waiting =
-            service.watches.iter().filter(|(_, key)| **key == lease).map(|(waiter, _)| *waiter);
-        let next: Vec<_> =
-            waiting.filter(|waiter| leaves_none_inside && is_next(*waiter)).collect();
-        for (process, ticket) in next {
-            self.send(process, Message::Released { ticket, key: lease }, fx);
+        let waiting = service.watches.iter().filter(|(_, keys)| keys.only() == Some(lease));
+        let waiting = waiting.filter(|((process, ticket), _)| is_next(*process, ticket));
+        let next: Vec<_> = waiting.map(|(waiter, keys)| (*waiter, keys.clone())).collect();
+        for ((process, ticket), key) in next.into_iter().filter(|_| leaves_none_inside) {
+            self.send(process, Message::Released { ticket, key }, fx);
         }
     }
 
@@ -339,7 +330,7 @@ impl Leased {
     /// end of a lease by at most one part.
     pub(super) fn on_part(&mut self, lease: u64, fx: &mut impl Effects<Self>) {
         let Some(service) = &mut self.service else { return };
-        fx.set_timer(Timer::Change, self.config.change);
+        fx.set_timer(Timer::Change, self.config.base().change);
         if service.started.get(&lease).is_some_and(|parts| *parts > PARTS) {
             return;
         }
@@ -354,7 +345,7 @@ impl Leased {
             }
             LeaseProposal::Expire => {
                 service.ends.insert(lease, Some(renewal_index));
-                fx.set_timer(Timer::Commit(lease), self.config.commit);
+                fx.set_timer(Timer::Commit(lease), self.config.base().commit);
             }
         }
     }

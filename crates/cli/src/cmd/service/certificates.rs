@@ -12,20 +12,46 @@ use crate::cmd::failure::Failure;
 pub(crate) struct CertificateFiles {
     /// CA certificates that the members' certificates must be signed by, for https URLs (PEM)
     #[arg(long, value_name = "FILE")]
-    cacert: Option<PathBuf>,
+    pub(super) cacert: Option<PathBuf>,
     /// Client certificate, for members that require one (PEM)
-    #[arg(long, value_name = "FILE", requires_all = ["cacert", "key"])]
-    cert: Option<PathBuf>,
+    #[arg(long, value_name = "FILE")]
+    pub(super) cert: Option<PathBuf>,
     /// Private key of the client certificate (PEM)
-    #[arg(long, value_name = "FILE", requires = "cert")]
-    key: Option<PathBuf>,
+    #[arg(long, value_name = "FILE")]
+    pub(super) key: Option<PathBuf>,
 }
 
 impl CertificateFiles {
+    /// Returns these files, with those of `other` where none is given. The client certificate and
+    /// its key come from the same source.
+    pub(super) fn or(&self, other: CertificateFiles) -> CertificateFiles {
+        let cacert = self.cacert.clone().or(other.cacert);
+        let (cert, key) = match (&self.cert, &self.key) {
+            (None, None) => (other.cert, other.key),
+            (cert, key) => (cert.clone(), key.clone()),
+        };
+        CertificateFiles { cacert, cert, key }
+    }
+
+    /// True if no file is given.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.cacert.is_none() && self.cert.is_none() && self.key.is_none()
+    }
+
     /// Reads the files, if any are given.
-    pub(crate) fn read(&self) -> Result<Option<Certificates>, Failure> {
-        let Some(authorities) = &self.cacert else { return Ok(None) };
+    pub(super) fn read(&self) -> Result<Option<Certificates>, Failure> {
         let own = self.cert.as_deref().zip(self.key.as_deref());
-        Certificates::read(authorities, own).map(Some).map_err(Failure::usage)
+        match &self.cacert {
+            _ if own.is_none() && (self.cert.is_some() || self.key.is_some()) => {
+                Err(Failure::usage("a client certificate requires --cert, --key and --cacert"))
+            }
+            None if own.is_some() => {
+                Err(Failure::usage("a client certificate requires --cacert as well"))
+            }
+            None => Ok(None),
+            Some(authorities) => {
+                Certificates::read(authorities, own).map(Some).map_err(Failure::usage)
+            }
+        }
     }
 }

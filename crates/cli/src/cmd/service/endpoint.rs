@@ -1,5 +1,6 @@
 //! The endpoints of a service, and a blocking client of it.
 
+use std::env;
 use std::future::Future;
 
 use clap::Args;
@@ -7,59 +8,103 @@ use tenure_client::{Admin, ClientError, Code, ConnectOptions};
 use tokio::runtime::Runtime;
 
 use super::certificates::CertificateFiles;
+use super::client_file::ClientFile;
 use super::user::{self, User};
 use crate::cmd::failure::Failure;
 use crate::cmd::machine;
 
+/// Endpoint of a service without any setting.
+const DEFAULT_ENDPOINT: &str = "http://127.0.0.1:2379";
+
 /// Options that select a service.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Endpoints {
-    /// Members of the service, of Tenure or etcd; the first one that responds is used
+    /// Members of the service, of Tenure or etcd; the first one that responds is used [default:
+    /// TENURE_ENDPOINTS, or the setting in client.toml, or http://127.0.0.1:2379]
     #[arg(long, alias = "endpoint", value_name = "URL,…", value_delimiter = ',')]
-    #[arg(default_value = "http://127.0.0.1:2379")]
-    endpoints: Vec<String>,
-    /// User to authenticate as, NAME:PASSWORD [default: TENURE_USER]
+    endpoints: Option<Vec<String>>,
+    /// User to authenticate as, NAME:PASSWORD [default: TENURE_USER, or the setting in client.toml]
     #[arg(long, value_name = "NAME:PASSWORD", value_parser = user::parse)]
     user: Option<User>,
     #[command(flatten)]
     files: CertificateFiles,
 }
 
+/// A service, and how to connect to it.
+#[derive(Debug)]
+pub(super) struct Target {
+    pub(super) endpoints: Vec<String>,
+    pub(super) access: ConnectOptions,
+}
+
 impl Endpoints {
-    /// Creates a client of the service. The first call opens the connection.
-    pub(crate) fn service(&self) -> Result<Service, Failure> {
+    /// Returns the service that the options select. An option takes precedence over the
+    /// environment, and the environment over the file.
+    pub(super) fn target(&self) -> Result<Target, Failure> {
+        let file = ClientFile::read()?;
+        let certificates = self.files.or(file.certificates());
+        let endpoints = self.endpoints.clone().or_else(endpoints_from_environment);
+        let endpoints = endpoints.or(file.endpoints);
+        let endpoints = endpoints.unwrap_or_else(|| vec![DEFAULT_ENDPOINT.to_owned()]);
+        let user = match &self.user {
+            Some(user) => Some(user.clone()),
+            None => user::from_environment()?.or(file.user),
+        };
         let mut access = ConnectOptions::default();
-        if let Some(User { name, password }) = user::or_from_environment(self.user.as_ref())? {
+        if let Some(User { name, password }) = user {
             access = access.user(tenure_client::User::new(name, password));
         }
-        if let Some(certificates) = self.files.read()? {
+        // A setting of the file may be for other endpoints than these.
+        let uses_tls = endpoints.iter().any(|endpoint| endpoint.starts_with("https://"));
+        if (uses_tls || !self.files.is_empty())
+            && let Some(certificates) = certificates.read()?
+        {
             access = access.certificates(certificates);
         }
-        Service::new(&self.endpoints, access)
+        Ok(Target { endpoints, access })
     }
 
-    /// Returns the endpoints as the user gave them.
-    pub(crate) fn urls(&self) -> &[String] {
-        &self.endpoints
+    /// Returns these options with other endpoints.
+    pub(crate) fn at(&self, endpoints: Vec<String>) -> Endpoints {
+        Endpoints { endpoints: Some(endpoints), ..self.clone() }
     }
+
+    /// Creates a client of the service. The first call opens the connection.
+    pub(crate) fn service(&self) -> Result<Service, Failure> {
+        let Target { endpoints, access } = self.target()?;
+        Service::new(endpoints, access)
+    }
+}
+
+/// Returns the endpoints in the environment variable `TENURE_ENDPOINTS`.
+fn endpoints_from_environment() -> Option<Vec<String>> {
+    let variable = env::var_os("TENURE_ENDPOINTS").filter(|variable| !variable.is_empty())?;
+    let endpoints = variable.to_string_lossy();
+    Some(endpoints.split(',').map(|endpoint| endpoint.trim().to_owned()).collect())
 }
 
 /// A blocking client of a service, with the runtime on which its calls run.
 #[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) admin: Admin,
+    endpoints: Vec<String>,
     runtime: Runtime,
 }
 
 impl Service {
     /// Creates a client of one member, without TLS and without a user.
     pub(crate) fn of(endpoint: &str) -> Result<Service, Failure> {
-        Service::new(&[endpoint], ConnectOptions::default())
+        Service::new(vec![endpoint.to_owned()], ConnectOptions::default())
     }
 
-    fn new<E: AsRef<str>>(endpoints: &[E], access: ConnectOptions) -> Result<Service, Failure> {
-        let admin = Admin::new(endpoints, access).map_err(request_failure)?;
-        Ok(Service { admin, runtime: machine::current_thread_runtime()? })
+    fn new(endpoints: Vec<String>, access: ConnectOptions) -> Result<Service, Failure> {
+        let admin = Admin::new(&endpoints, access).map_err(request_failure)?;
+        Ok(Service { admin, endpoints, runtime: machine::current_thread_runtime()? })
+    }
+
+    /// Returns the endpoints as the user gave them.
+    pub(crate) fn urls(&self) -> &[String] {
+        &self.endpoints
     }
 
     /// Makes a call and waits for its response. Converts an error to a failure of the command.
@@ -82,7 +127,9 @@ pub(crate) fn request_failure(error: ClientError) -> Failure {
         ClientError::MissingCertificates { .. } => {
             Failure::usage(format!("{error}: give the CA certificate with --cacert"))
         }
-        ClientError::InvalidEndpoint { .. } => Failure::usage(error),
+        ClientError::InvalidEndpoint { .. } | ClientError::UnknownCandidate { .. } => {
+            Failure::usage(error)
+        }
         // Not an error response: the received data is invalid.
         ClientError::Rejected { code: Code::Internal | Code::OutOfRange, .. } => {
             Failure::environment(error)

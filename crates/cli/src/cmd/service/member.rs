@@ -108,7 +108,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
             Some(service.call(service.admin.remove_member(id))?)
         }
     };
-    let report = service.call(query_members(&service.admin, common.endpoints.urls(), changed))?;
+    let report = service.call(query_members(&service.admin, service.urls(), changed))?;
     common.print(&report)
 }
 

@@ -202,6 +202,23 @@ impl Report {
         Report { quorum, leader: leader.map(|it| it.id), members: lines }
     }
 
+    /// Returns the name of the leader, if a member reports that it leads.
+    pub(super) fn leader_name(&self) -> Option<&str> {
+        let leader = self.members.iter().find(|it| Some(it.id) == self.leader)?;
+        Some(&leader.name)
+    }
+
+    /// Returns the latest term that a member has reported.
+    pub(super) fn term(&self) -> Option<u64> {
+        self.members.iter().filter_map(|it| it.term).max()
+    }
+
+    /// Returns the number of members that responded, and of all members.
+    pub(super) fn responding(&self) -> (usize, usize) {
+        let there = self.members.iter().filter(|it| it.unreachable.is_none()).count();
+        (there, self.members.len())
+    }
+
     /// Formats the report as a table, with a line for each problem.
     pub(super) fn text(&self) -> String {
         let head = ["id", "name", "state", "term", "applied", "lag", "version", "client URL"];

@@ -1,18 +1,23 @@
 //! Subcommands of the lock service: members, clients and operation.
 
 mod certificates;
+mod client_file;
 mod endpoint;
 mod etcd_flags;
 mod hold;
+mod identity;
 mod locks;
 mod member;
 mod member_states;
 mod serve;
 mod snapshot;
+#[cfg_attr(not(feature = "otel"), path = "no_span_export.rs")]
+mod span_export;
+pub(super) mod status;
 mod table;
 mod user;
 
-pub(super) use endpoint::Service;
+pub(super) use endpoint::{Endpoints, Service};
 
 use clap::Subcommand;
 

@@ -11,8 +11,9 @@ use tracing::warn;
 use tracing_subscriber::filter::LevelFilter;
 
 use super::etcd_flags::{self, EtcdFlags};
+use super::span_export::SpanExport;
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::node::{self, LogFormat, interrupted};
+use crate::cmd::node::{LogFormat, interrupted};
 use crate::cmd::notify::ServiceManager;
 use crate::cmd::usage_error;
 
@@ -57,7 +58,7 @@ pub(crate) struct Options {
     /// Peer URL of this member; must equal its URL in --initial-cluster
     #[arg(long, value_name = "URL")]
     initial_advertise_peer_urls: Option<String>,
-    /// Also serve /metrics, the health probes and /version at these URLs, and nothing else there
+    /// Also serve /metrics, health probes, /version and /dashboard (without names of locks) here
     #[arg(long, value_name = "URL,…")]
     listen_metrics_urls: Option<String>,
     /// All members of the cluster; the same on each member [default: this member only]
@@ -253,7 +254,7 @@ fn cluster_state(text: &str) -> Result<ClusterState, String> {
 
 pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     let Settings { config, log_level, log_format, ignored, variables } = options.settings()?;
-    node::init_logging(log_level, log_format);
+    let spans = SpanExport::start(&config.name, log_level, log_format)?;
     for (option, reason) in ignored {
         warn!(option = format!("--{option}"), reason, "option has no effect");
     }
@@ -267,9 +268,10 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         .build()
         .map_err(|error| Failure::environment(format!("cannot create the runtime: {error}")))?;
     let outcome = runtime.block_on(serve(&config));
+    spans.finish();
     outcome.map(|()| Status::Success).map_err(|error| match () {
         () if error.is_misconfiguration() => Failure::usage(error),
-        () if matches!(error, ServeError::Failure(_)) && error.is_eviction() => {
+        () if matches!(error, ServeError::Refused { .. }) => {
             Failure::evicted(format!("{error}; {EVICTION_REMEDY}"))
         }
         () if error.is_eviction() => Failure::evicted(error),

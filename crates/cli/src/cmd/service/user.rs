@@ -28,20 +28,16 @@ pub(crate) fn parse(text: &str) -> Result<User, String> {
     }
 }
 
-/// Returns the given user, or else the user in the environment variable `TENURE_USER`. With the
-/// variable, the list of processes does not show the password.
-pub(crate) fn or_from_environment(given: Option<&User>) -> Result<Option<User>, Failure> {
-    let variable = env::var_os("TENURE_USER").filter(|variable| !variable.is_empty());
-    match (given, variable) {
-        (Some(given), _) => Ok(Some(given.clone())),
-        (None, None) => Ok(None),
-        (None, Some(variable)) => {
-            let parsed = variable.to_str().and_then(|variable| parse(variable).ok());
-            // The value is not shown: it may be a password.
-            let invalid = || Failure::usage("invalid value of TENURE_USER: expected NAME:PASSWORD");
-            parsed.ok_or_else(invalid).map(Some)
-        }
-    }
+/// Returns the user in the environment variable `TENURE_USER`. With the variable, the list of
+/// processes does not show the password.
+pub(super) fn from_environment() -> Result<Option<User>, Failure> {
+    let Some(variable) = env::var_os("TENURE_USER").filter(|variable| !variable.is_empty()) else {
+        return Ok(None);
+    };
+    let parsed = variable.to_str().and_then(|variable| parse(variable).ok());
+    // The value is not shown: it may be a password.
+    let invalid = || Failure::usage("invalid value of TENURE_USER: expected NAME:PASSWORD");
+    parsed.ok_or_else(invalid).map(Some)
 }
 
 /// Adds advice to the error of a service that requires a user.

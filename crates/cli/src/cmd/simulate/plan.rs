@@ -130,7 +130,7 @@ impl Plan {
                 let entries = proposals(options, &locking.entries, self.size());
                 let pattern = Pattern::Closed { think: Distribution::ZERO };
                 // Users of other services give nothing back.
-                let holds = matches!(service, Service::Drinking | Service::Forum);
+                let holds = matches!(service, Service::Drinking | Service::Forum | Service::Shares);
                 let hold = if holds { locking.hold } else { Distribution::ZERO };
                 Workload::locking(Locking { pattern, entries, hold })
             }

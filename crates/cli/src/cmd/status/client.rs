@@ -38,7 +38,8 @@ fn query(target: &Target) -> Response {
 /// Requests the status from one page. The request uses HTTP/1.0, so that the response is not
 /// chunked and ends with the connection.
 fn request(page: &str, query: &str) -> Result<NodeStatus, String> {
-    let response = exchange(page, query).map_err(|error| describe_io_error(&error))?;
+    let path = format!("/status{query}");
+    let response = exchange(page, &path).map_err(|error| describe_io_error(&error))?;
     let (head, body) = response.split_once("\r\n\r\n").ok_or("the response is not HTTP")?;
     match head.split(' ').nth(1) {
         Some("200") => serde_json::from_str(body)
@@ -62,13 +63,21 @@ fn describe_io_error(error: &Error) -> String {
     }
 }
 
-fn exchange(page: &str, query: &str) -> std::io::Result<String> {
+/// Returns true if a member of a lock service responds at this address, of Tenure or of etcd.
+#[cfg(feature = "service")]
+pub(super) fn is_service(address: &str) -> bool {
+    let response = exchange(address, "/version").unwrap_or_default();
+    let (head, body) = response.split_once("\r\n\r\n").unwrap_or_default();
+    head.split(' ').nth(1) == Some("200") && body.contains("etcdserver")
+}
+
+fn exchange(page: &str, path: &str) -> std::io::Result<String> {
     let no_address = || std::io::Error::other("the name has no address");
     let to = page.to_socket_addrs()?.next().ok_or_else(no_address)?;
     let mut stream = TcpStream::connect_timeout(&to, REQUEST_TIMEOUT)?;
     stream.set_read_timeout(Some(REQUEST_TIMEOUT))?;
     stream.set_write_timeout(Some(REQUEST_TIMEOUT))?;
-    write!(stream, "GET /status{query} HTTP/1.0\r\nHost: {to}\r\n\r\n")?;
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: {to}\r\n\r\n")?;
     let mut response = String::new();
     stream.take(MAX_RESPONSE_BYTES).read_to_string(&mut response)?;
     Ok(response)

@@ -1,6 +1,8 @@
-//! `tenure status`: the current leader of a cluster.
+//! `tenure status`: the current leader of a cluster, of nodes or of members of a lock service.
 
 mod client;
+#[cfg(feature = "service")]
+mod service_members;
 mod table;
 
 use std::collections::BTreeSet;
@@ -14,20 +16,33 @@ use tenure_daemon::status::{LeaderInfo, NodeStatus};
 use super::failure::{Failure, Status};
 use super::output::{Format, print, print_json};
 
-/// Show the current leader and its time in office, as each node sees it
+/// Show the current leader, and the state of each node or member of a lock service
 ///
-/// Queries the status pages of running nodes. A configuration file names the page of its own node,
-/// and those of all nodes if it has page.addresses. A page that is reachable from other machines
-/// requires the token in the address that its node reported.
+/// Nodes: queries their status pages, and shows the leader and its time in office as each node sees
+/// it. A configuration file names the page of its own node, and those of all nodes if it has
+/// page.addresses. A page that is reachable from other machines requires the token in the address
+/// that its node reported.
+///
+/// Lock service: a client URL of one member, or its configuration file, is enough to query all
+/// members. Without arguments --endpoints selects the service. Shows for each member its role,
+/// term, applied index, lag and version, and the numbers of claims that hold a lock or wait.
+///
+/// Exit status: 0 if all respond, 4 if one does not, or if the service has no quorum.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tenure status node-1.toml
   tenure status node-1.toml node-2.toml node-3.toml --format json
-  tenure status http://127.0.0.1:7180/")]
+  tenure status http://127.0.0.1:7180/
+  tenure status --endpoints http://127.0.0.1:2379
+  tenure status /etc/tenure/a.toml")]
 pub(crate) struct Options {
-    /// Configuration files of nodes, or URLs of their pages
-    #[arg(required = true, value_name = "CONFIG|URL")]
+    /// Configuration files of nodes or members, URLs of pages, or client URLs of members
+    #[arg(value_name = "CONFIG|URL")]
+    #[cfg_attr(not(feature = "service"), arg(required = true))]
     targets: Vec<String>,
+    #[cfg(feature = "service")]
+    #[command(flatten)]
+    endpoints: super::service::Endpoints,
     /// Output format
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
@@ -64,6 +79,14 @@ struct ClusterStatus {
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
+    #[cfg(feature = "service")]
+    if options.targets.is_empty() {
+        return super::service::status::run(&options.endpoints, options.format);
+    }
+    #[cfg(feature = "service")]
+    if let Some(urls) = service_members::client_urls(&options.targets)? {
+        return super::service::status::run(&options.endpoints.at(urls), options.format);
+    }
     let mut targets: Vec<Target> = Vec::new();
     for argument in &options.targets {
         for target in targets_of(argument)? {

@@ -93,6 +93,7 @@ impl ClusterFiles {
             session: store.session(),
             listen,
             addresses: self.addresses.iter().map(SocketAddr::to_string).collect(),
+            names: Default::default(),
             trust: Trust::Keys(self.keys[me.index()].clone().into()),
             limits: Limits::default(),
         };

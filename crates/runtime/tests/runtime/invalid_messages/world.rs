@@ -2,6 +2,7 @@
 //! invalid ones.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use tenure_core::service::agreement::{ServiceUser, User, UserConfig};
 use tenure_core::service::{election, mutex};
@@ -25,9 +26,38 @@ impl Environment for SplitMix64 {
     }
 }
 
+/// User of a process, for services whose users must end each session.
+pub(crate) trait ProcessUser<P: Protocol>: fmt::Debug {
+    /// Issues the next command, if the user can issue one now.
+    fn issue(&mut self) -> Option<P::Command>;
+
+    /// Records an event of the process.
+    fn record(&mut self, event: &P::Event);
+}
+
+impl<P: Agreement> ProcessUser<P> for User {
+    fn issue(&mut self) -> Option<P::Command> {
+        let command = self.next_command()?;
+        self.on_command(&command);
+        Some(command)
+    }
+
+    fn record(&mut self, event: &P::Event) {
+        self.on_event(event);
+    }
+}
+
+/// Function that creates the user of a process in a group of a size.
+type NewUser<P> = fn(ProcessId, u32) -> Box<dyn ProcessUser<P>>;
+
+/// Number of sessions that such a user requests.
+const REQUESTS: u32 = 3;
+
 /// Commands and events of the users of a service.
 #[derive(Clone, Debug)]
 pub(crate) struct Service<P: Protocol> {
+    /// Creates the user of a process. `None` if all users issue `ask`.
+    user: Option<NewUser<P>>,
     pub(crate) ask: P::Command,
     /// Command with which a user ends what `ask` began. `None` if the service needs none.
     pub(crate) leave: Option<P::Command>,
@@ -37,28 +67,42 @@ pub(crate) struct Service<P: Protocol> {
 impl<P: Mutex> Service<P> {
     pub(crate) fn lock() -> Self {
         let serves = |event: &mutex::Event| matches!(event, mutex::Event::Entered { .. });
-        Service { ask: mutex::Command::Enter, leave: Some(mutex::Command::Exit), serves }
+        let (ask, leave) = (mutex::Command::Enter, Some(mutex::Command::Exit));
+        Service { user: None, ask, leave, serves }
     }
 }
 
 impl<P: Election> Service<P> {
     pub(crate) fn election() -> Self {
         let serves = |event: &election::Event| matches!(event, election::Event::Elected { .. });
-        Service { ask: election::Command::Elect, leave: None, serves }
+        Service { user: None, ask: election::Command::Elect, leave: None, serves }
     }
 }
 
 impl<P: Agreement + Algorithm> Service<P> {
-    /// Returns the service of an agreement algorithm. `None` if its users have no command, or must
-    /// release a resource before others are served.
+    /// Returns the service of an agreement algorithm. `None` if its users have no command.
     pub(crate) fn agreement(config: &P::Config, size: u32) -> Option<Self> {
+        use tenure_core::Service::{Drinking, Forum, Resources, Shares};
         let service = P::card(config, size).service;
-        if matches!(service, tenure_core::Service::Drinking | tenure_core::Service::Resources) {
-            return None;
-        }
+        let user: Option<NewUser<P>> = match service {
+            Drinking => Some(|at, size| user::<P>(Drinking, at, size)),
+            Forum => Some(|at, size| user::<P>(Forum, at, size)),
+            Resources => Some(|at, size| user::<P>(Resources, at, size)),
+            Shares => Some(|at, size| user::<P>(Shares, at, size)),
+            _ => None,
+        };
         let ask = User::first_command(&UserConfig { service, at: ProcessId(0), size, times: 1 })?;
-        Some(Service { ask, leave: None, serves: |_| true })
+        Some(Service { user, ask, leave: None, serves: |_| true })
     }
+}
+
+/// Returns the user of an agreement service at a process.
+fn user<P: Agreement>(
+    service: tenure_core::Service,
+    at: ProcessId,
+    size: u32,
+) -> Box<dyn ProcessUser<P>> {
+    Box::new(User::new(&UserConfig { service, at, size, times: REQUESTS }))
 }
 
 /// Next event of the group.
@@ -86,6 +130,8 @@ pub(crate) struct World<P: Protocol> {
     config: P::Config,
     service: Service<P>,
     pub(crate) members: Vec<Member<P>>,
+    /// Users of the processes. Empty if all users issue the command of the service.
+    users: Vec<Box<dyn ProcessUser<P>>>,
     due: BTreeMap<(u64, u64), Due<P>>,
     timers: BTreeMap<(ProcessId, P::Timer), (u64, u64)>,
     now: u64,
@@ -122,7 +168,13 @@ impl<P: Protocol> World<P> {
                 ),
             ));
         }
-        let mut world = World { config, service, members, due, timers, now: 0, number: 0, batch };
+        let user = service
+            .user
+            .into_iter()
+            .flat_map(|user| (0..size).map(move |at| user(ProcessId(at), size)));
+        let users = user.collect();
+        let (now, number) = (0, 0);
+        let mut world = World { config, service, members, users, due, timers, now, number, batch };
         for (place, (member, effects)) in processes.into_iter().enumerate() {
             world.members.push(member);
             world.batch = effects;
@@ -160,7 +212,16 @@ impl<P: Protocol> World<P> {
                 }
             }
             Due::Timer(at, timer) => self.step(at, Input::Timer(timer)),
-            Due::Ask(at) => self.step(at, Input::Command(self.service.ask.clone())),
+            Due::Ask(at) => {
+                let command = match self.users.get_mut(at.index()) {
+                    Some(_) if self.members[at.index()].stopped => None,
+                    Some(user) => user.issue(),
+                    None => Some(self.service.ask.clone()),
+                };
+                if let Some(command) = command {
+                    self.step(at, Input::Command(command));
+                }
+            }
             Due::Leave(at) => {
                 if let Some(command) = self.service.leave.clone() {
                     self.step(at, Input::Command(command));
@@ -245,6 +306,10 @@ impl<P: Protocol> World<P> {
             }
         }
         for event in events {
+            if let Some(user) = self.users.get_mut(at.index()) {
+                user.record(&event);
+                self.after(TICKS_PER_UNIT, Due::Ask(at));
+            }
             if (self.service.serves)(&event) {
                 self.members[at.index()].served += 1;
                 self.after(TICKS_PER_UNIT, Due::Leave(at));

@@ -47,6 +47,7 @@ impl Ports {
             session,
             listen,
             addresses: self.addresses.iter().map(ToString::to_string).collect(),
+            names: Default::default(),
             trust: Trust::LoopbackOnly,
             limits: limits(),
         }

@@ -6,25 +6,30 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde::Serialize;
-use tenure_client::ElectionState;
-use tenure_trace::plain_json;
+use tenure_client::{CampaignOptions, ClientError, ElectionState, Leadership, Session};
+use tenure_trace::{plain, plain_json};
 
+use super::held::Held;
 use super::service::{Service, Task, exit_with, run_held};
-use super::supervise::Held;
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
-use crate::cmd::output::print_file;
+use crate::cmd::output::{print, print_file};
+use crate::cmd::service::endpoint::request_failure;
+use crate::cmd::service::identity::Identity;
 
 const EXAMPLES: &str = "\
 Examples:
   tenure elect scheduler -- ./schedule.sh
   tenure elect --value host-7 scheduler -- ./schedule.sh
+  tenure elect --on-lost ./notify.sh scheduler -- ./schedule.sh
+  tenure elect --identity host-7 --priority 1 scheduler -- ./schedule.sh
+  tenure elect --transfer-to host-7 scheduler
   tenure elect --observe scheduler
 
 Exit status: that of the command, 128 + n if signal n ended it; 120 if the election was not won
-and the command was not started; 121 if leadership was lost or the guardian process was killed,
-and the command was ended.
+and the command was not started; 121 if leadership was lost or transferred, or the guardian
+process was killed, and the command was ended. The status of --on-lost has no effect on it.
 
 The command may outlive its leadership in the cases that `tenure lock --help` lists: processes
 outside its process tree, processes of a user that this one may not kill, processes that the
@@ -37,6 +42,11 @@ or suspended together.";
 /// resigns when the command and all its descendants have ended. The process tree of the command is
 /// supervised as by `tenure lock`, with the same variables and a guardian. With --observe no
 /// command is run: the leader is printed now and whenever it changes, as a line of JSON.
+///
+/// A candidate with --identity can be preferred: by a --priority that is higher than the leader's,
+/// or by --transfer-to. The leader, if it has an --identity too, then ends its command as before a
+/// deadline, with status 121, and the preferred candidate leads. With users, such candidates need
+/// the right to read and write the keys below NAME#election/ as well.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -45,41 +55,91 @@ pub(crate) struct Options {
     /// Give up after waiting this long to be elected [default: no limit]
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     timeout: Option<Duration>,
-    /// Value that observers of the election see [default: the process ID]
+    /// Value that observers of the election see [default: --identity, or the user, host, process ID
+    /// and program]
     #[arg(long, value_name = "TEXT")]
     value: Option<String>,
     /// Print the leader, a line of JSON per change, until interrupted
     #[arg(long, conflicts_with_all = ["command", "timeout", "value", "grace", "ttl"])]
+    #[arg(conflicts_with_all = ["identity", "on_lost"])]
     observe: bool,
+    /// Name of this candidate, by which --transfer-to selects it
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    identity: Option<String>,
+    /// Priority of this candidate [default: 0]
+    #[arg(long, value_name = "N", requires = "identity", allow_negative_numbers = true)]
+    priority: Option<i32>,
+    /// Make the waiting candidate with this --identity the next leader, and exit
+    #[arg(long, value_name = "IDENTITY")]
+    #[arg(conflicts_with_all = ["command", "timeout", "value", "grace", "ttl", "observe"])]
+    #[arg(conflicts_with_all = ["identity", "on_lost"])]
+    transfer_to: Option<String>,
+    /// Shell command to run after leadership was lost and the command has ended. It runs without
+    /// leadership, and receives TENURE_LOCK, TENURE_FENCE and TENURE_REASON
+    #[arg(long, value_name = "COMMAND")]
+    on_lost: Option<String>,
     /// Name of the election
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
     /// Command to run, with its arguments
-    #[arg(last = true, required_unless_present = "observe", value_name = "COMMAND")]
+    #[arg(last = true, value_name = "COMMAND")]
+    #[arg(required_unless_present_any = ["observe", "transfer_to"])]
     command: Vec<OsString>,
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
-    let task = Task {
-        name: &options.name,
-        command: &options.command,
-        grace: options.service.grace()?,
-        within: options.timeout,
-    };
+    let grace = options.service.grace()?;
     let runtime = machine::current_thread_runtime()?;
     if options.observe {
         return runtime.block_on(observe(options)).map(|()| Status::Success);
     }
-    let value = options.value.clone().unwrap_or_else(|| std::process::id().to_string());
-    let acquire = async |session: tenure_client::Session| {
-        let campaign = session.campaign(&options.name, value);
+    if let Some(identity) = &options.transfer_to {
+        return runtime.block_on(transfer(options, identity)).map(|()| Status::Success);
+    }
+    let description = Identity::of_command(&options.command, None).to_string();
+    let default = || options.identity.clone().unwrap_or(description);
+    let value = options.value.clone().unwrap_or_else(default);
+    let task = Task {
+        name: &options.name,
+        command: &options.command,
+        grace,
+        within: options.timeout,
+        identity: None,
+        // A delayed copy of the request for an empty value would look like one.
+        can_be_asked: !value.is_empty(),
+        on_lost: options.on_lost.as_deref(),
+    };
+    let acquire = async |session: Session| {
+        let campaign = campaign(&session, options, value);
         let leading = match options.timeout {
             None => Some(campaign.await?),
             Some(timeout) => tokio::time::timeout(timeout, campaign).await.ok().transpose()?,
         };
-        Ok(leading.map(Held::Office))
+        Ok(leading
+            .map(|leading| Held::Office { leading, has_identity: options.identity.is_some() }))
     };
     exit_with(runtime.block_on(run_held(&options.service, task, acquire)))
+}
+
+async fn campaign(
+    session: &Session,
+    options: &Options,
+    value: String,
+) -> Result<Leadership, ClientError> {
+    let Some(identity) = &options.identity else {
+        return session.campaign(&options.name, value).await;
+    };
+    let priority = options.priority.unwrap_or(0);
+    let candidate = CampaignOptions::new(identity).priority(priority).value(value);
+    session.campaign_with(&options.name, candidate).await
+}
+
+/// Requests that a candidate becomes the next leader.
+async fn transfer(options: &Options, identity: &str) -> Result<(), Failure> {
+    let client = options.service.client().await?;
+    let requested = client.request_transfer(&options.name, identity).await;
+    let candidate = requested.map_err(request_failure)?;
+    print(&format!("{} is to lead {} next\n", plain(&candidate.identity), options.name))
 }
 
 /// A line of output with the leader. Scripts depend on the JSON keys.

@@ -148,16 +148,16 @@ impl Guarded {
     }
 
     /// Sends an order to the guardian. A send error is ignored: the end of the guardian reports it.
+    /// Dropping the future may leave a part of the order, which makes the next one unreadable.
     pub(super) async fn order(&mut self, order: Order) {
         let _ = self.orders.write_all(order.line().as_bytes()).await;
     }
 
-    /// Passes a signal to the command, unless the terminal has sent it to both.
-    pub(super) async fn pass(&mut self, signal: Signal) {
+    /// Returns the order that passes a signal to the command; `None` if the terminal has sent it to
+    /// both.
+    pub(super) fn passed(&self, signal: Signal) -> Option<Order> {
         let is_typed = [Signal::INT, Signal::QUIT, Signal::WINCH].contains(&signal);
-        if self.is_apart || !is_typed {
-            self.order(Order::Signal(signal)).await;
-        }
+        (self.is_apart || !is_typed).then_some(Order::Signal(signal))
     }
 
     /// Kills the guardian and all its descendants, from this process.

@@ -36,6 +36,10 @@ const USUAL_KILL_TIME: Duration = Duration::from_secs(1);
 /// Time in which processes usually end after they have received the same signal as the command.
 const SIGNALLED_EXIT_TIME: Duration = Duration::from_millis(100);
 
+/// Upper bound on the orders that are read after the end of a stage, so that a stream of signals to
+/// pass on delays it little, whatever the limits of the runtime.
+const MAX_LATE_ORDERS: u32 = 64;
+
 /// Run a command for a wrapper and end its process tree before the lock expires
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -161,17 +165,24 @@ impl Guardian {
 
     /// Runs until the command and all its descendants have ended, and the wrapper was notified.
     async fn run(&mut self) {
+        let mut late_orders = 0;
         while !self.reap().await {
             let next = self.next();
+            let can_read = !self.is_wrapper_gone && late_orders < MAX_LATE_ORDERS;
             let is_done = tokio::select! {
                 biased;
                 // Orders first: a renewal may have arrived while this process was not scheduled.
-                order = self.orders.next_line(), if !self.is_wrapper_gone => {
+                order = self.orders.next_line(), if can_read => {
+                    late_orders = if boot_clock::now() < next { 0 } else { late_orders + 1 };
                     self.handle_order(order.ok().flatten())
+                }
+                // A stream of signals or of ended children must not delay the end of a stage.
+                () = self.timer.reached(next) => {
+                    late_orders = 0;
+                    self.advance().await
                 }
                 _ = self.children.recv() => false,
                 _ = self.signals.next() => false,
-                () = self.timer.reached(next) => self.advance().await,
             };
             if is_done {
                 self.kill().await;

@@ -1,26 +1,32 @@
 //! `tenure lock`: runs a command while holding a lock.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
+use tenure_client::{ClientError, LockAccess, LockRequest, Session};
 
+use super::held::Held;
 use super::service::{Service, Task, exit_with, run_held};
-use super::supervise::Held;
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
+use crate::cmd::service::identity::Identity;
 
 const EXAMPLES: &str = "\
 Examples:
   tenure lock jobs/nightly -- ./report.sh
   tenure lock --try jobs/nightly -- ./report.sh
+  tenure lock --shared config -- ./read-it.sh
+  tenure lock --slots 3 uploads -- ./upload.sh
+  tenure lock --all accounts/1,accounts/2 -- ./transfer.sh
   tenure lock --timeout 30s --ttl 5s jobs/nightly -- sh -c 'write --fence $TENURE_FENCE'
 
 Exit status: that of the command, 128 + n if signal n ended it; 120 if the lock was not
-acquired and the command was not started; 121 if the lock was lost or the guardian process was
-killed, and the command was ended.
+acquired and the command was not started; 121 if the lock was lost or broken, or the guardian
+process was killed, and the command was ended.
 
 Processes that outlive the lock: those that run outside the tree of the command (started by
 systemd-run, at, cron or a container daemon, or on another machine), those of another user
@@ -38,6 +44,11 @@ where that matters.";
 /// 1970. Signals are passed on to the command and its process group: it has a group of its own,
 /// unless it has the terminal.
 ///
+/// With --shared the lock is a read lock: commands with --shared run at the same time, and exclude
+/// those without it. All commands wait in one queue, in the order of their arrival, also with
+/// `etcdctl lock`. With --all, TENURE_LOCK has the names in alphabetical order, separated by
+/// commas, and TENURE_FENCE the tokens in the same order.
+///
 /// Processes that the command leaves behind have --grace to finish. Then they are sent TERM, and
 /// KILL after another --grace. The lock is held meanwhile.
 ///
@@ -45,6 +56,9 @@ where that matters.";
 /// lock can be granted to another client. If the lock is taken away it is killed at once. A
 /// guardian process does so too if this process is killed or suspended. This includes processes
 /// that became daemons or have a session of their own (on Linux; elsewhere the process group only).
+///
+/// `tenure locks` shows the user, the host, the process ID and the name of the program of each
+/// holder and waiting client, and never the arguments. `tenure locks break` ends the command.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -56,30 +70,75 @@ pub(crate) struct Options {
     /// Fail at once if another client holds the lock
     #[arg(long = "try", conflicts_with = "timeout")]
     at_once: bool,
-    /// Name of the lock
+    /// Hold the lock together with other commands that use --shared, as a read lock
+    #[arg(long, conflicts_with = "slots")]
+    shared: bool,
+    /// Let up to N commands hold the lock at the same time; all of them must give the same N
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    slots: Option<u32>,
+    /// Hold several locks, all of them or none; acquired in alphabetical order
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     #[arg(value_parser = NonEmptyStringValueParser::new())]
-    name: String,
+    #[arg(conflicts_with_all = ["name", "shared", "slots"])]
+    all: Vec<String>,
+    /// Text that `tenure locks` shows instead of the name of the program
+    #[arg(long, value_name = "TEXT")]
+    label: Option<String>,
+    /// Name of the lock
+    #[arg(value_parser = NonEmptyStringValueParser::new(), required_unless_present = "all")]
+    name: Option<String>,
     /// Command to run, with its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
+    let names: BTreeSet<&str> = options.name.iter().chain(&options.all).map(|it| &it[..]).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    let identity = Identity::of_command(&options.command, options.label.as_deref());
     let task = Task {
-        name: &options.name,
+        name: &names.join(","),
         command: &options.command,
         grace: options.service.grace()?,
         within: options.timeout,
+        identity: Some(&identity),
+        can_be_asked: true,
+        on_lost: None,
+    };
+    let access = match options.slots {
+        Some(slots) => LockAccess::Slots(slots),
+        None if options.shared => LockAccess::Shared,
+        None => LockAccess::Exclusive,
     };
     let runtime = machine::current_thread_runtime()?;
-    let acquire = async |session: tenure_client::Session| {
-        let name = &options.name;
-        let guard = match options.timeout {
-            _ if options.at_once => session.try_lock(name).await?,
-            None => Some(session.lock(name).await?),
-            Some(timeout) => session.lock_within(name, timeout).await?,
-        };
-        Ok(guard.map(Held::Lock))
+    let acquire = async |session: Session| {
+        let request = LockRequest::new(access).value(identity.encode());
+        let acquired = acquire(session, &names, &request, options.at_once);
+        match options.timeout {
+            None => acquired.await,
+            Some(timeout) => tokio::time::timeout(timeout, acquired).await.unwrap_or(Ok(None)),
+        }
     };
     exit_with(runtime.block_on(run_held(&options.service, task, acquire)))
+}
+
+/// Acquires locks in the order of their names, which is the same for all clients, so that they do
+/// not wait for each other. Returns `None` if one of them is not free and `at_once` is true. Locks
+/// that were acquired are then released.
+async fn acquire(
+    session: Session,
+    names: &[&str],
+    request: &LockRequest,
+    at_once: bool,
+) -> Result<Option<Held>, ClientError> {
+    let mut guards = Vec::new();
+    for name in names {
+        let guard = match at_once {
+            true => session.try_lock_with(name, request).await?,
+            false => Some(session.lock_with(name, request).await?),
+        };
+        let Some(guard) = guard else { return Ok(None) };
+        guards.push(guard);
+    }
+    Ok(Some(Held::Locks { session, guards }))
 }

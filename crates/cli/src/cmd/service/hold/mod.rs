@@ -2,12 +2,15 @@
 //! election.
 
 mod boot_clock;
+mod break_requests;
 mod channel;
 mod elect;
 mod exec_under;
 mod guarded;
 mod guardian;
+mod held;
 mod lock;
+mod on_lost;
 mod service;
 mod signals;
 mod supervise;

@@ -1,33 +1,31 @@
 //! Options that select the service, and the sequence of acquiring, running and releasing.
 
+use std::convert::Infallible;
 use std::ffi::OsString;
-use std::future::Future;
+use std::future::{Future, pending};
 use std::time::Duration;
 
 use clap::Args;
-use tenure_client::{Client, ClientError, ConnectOptions, Session};
+use tenure_client::{Client, ClientError, Session};
 
+use super::break_requests::BreakRequests;
 use super::guarded::{Timing, code};
+use super::held::Held;
+use super::on_lost::{self, Loss};
 use super::signals::Signals;
-use super::supervise::{End, Held, Supervised, warn_survivors};
+use super::supervise::{End, Supervised, warn_survivors};
 use super::{print_error, status};
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::service::certificates::CertificateFiles;
-use crate::cmd::service::user::{self, User};
+use crate::cmd::service::endpoint::{Endpoints, Target};
+use crate::cmd::service::identity::Identity;
+use crate::cmd::service::user;
 
 /// Options that select the service and the length of its leases.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Service {
-    /// Members of the service: `tenure serve`, or any etcd of 3.4 or later
-    #[arg(long, value_name = "URL,…", value_delimiter = ',')]
-    #[arg(default_value = "http://127.0.0.1:2379")]
-    pub(super) endpoints: Vec<String>,
-    /// User to authenticate as, NAME:PASSWORD [default: TENURE_USER]
-    #[arg(long, value_name = "NAME:PASSWORD", value_parser = user::parse)]
-    user: Option<User>,
     #[command(flatten)]
-    files: CertificateFiles,
+    endpoints: Endpoints,
     /// Length of the lease: the lock is held for at most this long after the last renewal
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
     pub(super) ttl: Duration,
@@ -40,22 +38,7 @@ pub(super) struct Service {
 impl Service {
     /// Connects to the service.
     pub(super) async fn client(&self) -> Result<Client, Failure> {
-        // A command sends few requests, so any member will do.
-        let mut access = ConnectOptions::default().any_member();
-        if let Some(User { name, password }) = user::or_from_environment(self.user.as_ref())? {
-            access = access.user(tenure_client::User::new(name, password));
-        }
-        if let Some(certificates) = self.files.read()? {
-            access = access.certificates(certificates);
-        }
-        let client = Client::connect_as(&self.endpoints, access).await;
-        client.map_err(|error| match error {
-            ClientError::MissingCertificates { .. } => {
-                Failure::usage(format!("{error}: give the CA certificate with --cacert"))
-            }
-            ClientError::InvalidEndpoint { .. } => Failure::usage(error),
-            error => Failure::environment(error),
-        })
+        connect(self.endpoints.target()?).await
     }
 
     /// Returns how long before the deadline of the lock the command and its descendants are killed.
@@ -80,6 +63,18 @@ impl Service {
     }
 }
 
+async fn connect(target: Target) -> Result<Client, Failure> {
+    // A command sends few requests, so any member will do.
+    let client = Client::connect_as(&target.endpoints, target.access.any_member()).await;
+    client.map_err(|error| match error {
+        ClientError::MissingCertificates { .. } => {
+            Failure::usage(format!("{error}: give the CA certificate with --cacert"))
+        }
+        ClientError::InvalidEndpoint { .. } => Failure::usage(error),
+        error => Failure::environment(error),
+    })
+}
+
 /// The command to run under the lock, and its time limits.
 #[derive(Debug)]
 pub(super) struct Task<'a> {
@@ -88,6 +83,12 @@ pub(super) struct Task<'a> {
     pub(super) grace: Duration,
     /// Longest time to wait for the lock; `None` for no limit.
     pub(super) within: Option<Duration>,
+    /// Description of this client in the keys of its locks; `None` for a leadership.
+    pub(super) identity: Option<&'a Identity>,
+    /// True if a write of another client to a key is a request to give up the claim.
+    pub(super) can_be_asked: bool,
+    /// Shell command to run after the leadership was lost and the command has ended.
+    pub(super) on_lost: Option<&'a str>,
 }
 
 /// Reason why the lock was not acquired.
@@ -114,13 +115,13 @@ where
     let started = tokio::select! {
         biased;
         signal = signals.fatal() => Err(NotHeld::Signalled(status_of_signal(signal))),
-        session = session(service, task.within) => match session {
+        started = session(service, task.within) => match started {
             Err(failure) if failure.status == Status::Usage => return Err(failure),
-            session => session.map_err(|failure| NotHeld::Refused(failure.to_string())),
+            started => started.map_err(|failure| NotHeld::Refused(failure.to_string())),
         },
     };
-    let session = match started {
-        Ok(session) => session,
+    let (client, session) = match started {
+        Ok(started) => started,
         Err(reason) => return Ok(not_held(task.name, reason)),
     };
     let acquired = tokio::select! {
@@ -139,16 +140,16 @@ where
             return Ok(not_held(task.name, reason));
         }
     };
-    let timing = Timing { margin: service.margin(), grace: task.grace };
-    let supervised = Supervised { held: &held, name: task.name, timing };
-    let code = match supervised.run(task.command, &mut signals).await? {
+    let fences = held.fences();
+    let end = supervise(service, &client, &held, &task, &mut signals).await?;
+    let (code, loss) = match end {
         End::Done(status) => {
             held.release().await;
-            code(status)
+            (code(status), None)
         }
         End::Killed(reason) => {
             print_error(&format!("{reason}; the command was ended"));
-            status::LOST
+            (status::LOST, Some(reason))
         }
         End::Left(reason, left) => {
             print_error(&format!("{reason}; the command was killed"));
@@ -159,7 +160,39 @@ where
         }
     };
     close(&session).await;
+    if let Some((command, reason)) = task.on_lost.zip(loss.as_deref()) {
+        let loss = Loss { election: task.name, fence: &fences, reason };
+        on_lost::run(command, loss, &mut signals).await;
+    }
     Ok(code)
+}
+
+/// Runs the command while the claim is held, and stores since when it is held.
+async fn supervise(
+    service: &Service,
+    client: &Client,
+    held: &Held,
+    task: &Task<'_>,
+    signals: &mut Signals,
+) -> Result<End, Failure> {
+    let value = task.identity.map(|identity| identity.holding().encode());
+    let mut requests = match task.can_be_asked {
+        true => BreakRequests::watch(client, held, value.as_deref()),
+        false => BreakRequests::none(),
+    };
+    let timing = Timing { margin: service.margin(), grace: task.grace };
+    let supervised = Supervised { held, name: task.name, timing };
+    let stored = async {
+        if let Some(value) = &value {
+            held.set_value(value).await;
+        }
+        pending::<Infallible>().await
+    };
+    tokio::select! {
+        biased;
+        end = supervised.run(task.command, signals, &mut requests) => end,
+        never = stored => match never {},
+    }
 }
 
 /// Ends the session, so that other clients need not wait until its lease expires. Ignores errors.
@@ -167,17 +200,22 @@ async fn close(session: &Session) {
     let _ = tokio::time::timeout(Duration::from_secs(2), session.close()).await;
 }
 
-async fn session(service: &Service, within: Option<Duration>) -> Result<Session, Failure> {
+async fn session(
+    service: &Service,
+    within: Option<Duration>,
+) -> Result<(Client, Session), Failure> {
+    let target = service.endpoints.target()?;
+    let endpoints = target.endpoints.join(", ");
     let started = async {
-        let client = service.client().await?;
-        client.session(service.ttl).await.map_err(Failure::environment)
+        let client = connect(target).await?;
+        let session = client.session(service.ttl).await.map_err(Failure::environment)?;
+        Ok((client, session))
     };
     match within {
         None => started.await,
-        Some(within) => tokio::time::timeout(within, started).await.unwrap_or_else(|_| {
-            let endpoints = service.endpoints.join(", ");
-            Err(Failure::environment(format!("no response from {endpoints}")))
-        }),
+        Some(within) => tokio::time::timeout(within, started)
+            .await
+            .unwrap_or_else(|_| Err(Failure::environment(format!("no response from {endpoints}")))),
     }
 }
 

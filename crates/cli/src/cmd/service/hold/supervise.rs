@@ -9,64 +9,23 @@
 //! - the kernel, which kills the command itself when the guardian ends.
 
 use std::ffi::OsString;
+use std::fmt;
+use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant, SystemTime};
 
-use tenure_client::{Deadlines, Guard, Leadership, LossReason};
+use tenure_client::LossReason;
 
 use super::boot_clock::{self, Timer};
+use super::break_requests::BreakRequests;
 use super::channel::{Order, Report};
 use super::guarded::{Event, Guarded, Timing};
+use super::held::Held;
 use super::print_error;
 use super::signals::Signals;
 use super::tree::{Survivor, listed};
 use crate::cmd::failure::Failure;
-
-/// The lock or leadership that is held while a command runs.
-#[derive(Debug)]
-pub(super) enum Held {
-    Lock(Guard),
-    Office(Leadership),
-}
-
-impl Held {
-    fn fence(&self) -> u64 {
-        match self {
-            Held::Lock(guard) => guard.fence(),
-            Held::Office(leading) => leading.fence(),
-        }
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        match self {
-            Held::Lock(guard) => guard.deadline(),
-            Held::Office(leading) => leading.deadline(),
-        }
-    }
-
-    fn deadlines(&self) -> Deadlines {
-        match self {
-            Held::Lock(guard) => guard.deadlines(),
-            Held::Office(leading) => leading.deadlines(),
-        }
-    }
-
-    async fn lost(&self) -> LossReason {
-        match self {
-            Held::Lock(guard) => guard.lost().await,
-            Held::Office(leading) => leading.lost().await,
-        }
-    }
-
-    /// Releases the lock or resigns. If the service cannot be reached, the lease expires.
-    pub(super) async fn release(self) {
-        let _ = match self {
-            Held::Lock(guard) => guard.release().await,
-            Held::Office(leading) => leading.resign().await,
-        };
-    }
-}
 
 /// How a command ended.
 #[derive(Debug)]
@@ -89,58 +48,97 @@ pub(super) struct Supervised<'a> {
 }
 
 impl Supervised<'_> {
-    /// Runs the command, until it and all its descendants have ended.
+    /// Runs the command, until it and all its descendants have ended. Ends the command if the lock
+    /// comes near its deadline, is lost, or is requested by `requests`.
     pub(super) async fn run(
         &self,
         command: &[OsString],
         signals: &mut Signals,
+        requests: &mut BreakRequests,
     ) -> Result<End, Failure> {
         let held = self.held;
         let mut deadlines = held.deadlines();
         let Some(deadline) = held.deadline() else {
-            return Ok(End::Killed(self.lost_because(held.lost().await)));
+            return Ok(End::Killed(self.lost_because(&held.lost().await)));
         };
         let cannot = |error| Failure::environment(format!("cannot start a process: {error}"));
         let timer = Timer::new().map_err(cannot)?;
         let mut at = boot_clock::of(deadline);
-        let variables = [
-            ("TENURE_LOCK", self.name.to_owned()),
-            ("TENURE_FENCE", held.fence().to_string()),
-            ("TENURE_DEADLINE", unix_seconds(deadline).to_string()),
-        ];
-        let mut guarded = Guarded::start(command, &variables, at, self.timing).map_err(cannot)?;
+        let mut guarded = self.start(command, deadline, at).map_err(cannot)?;
         let mut lost = std::pin::pin!(held.lost());
+        let mut preferred = std::pin::pin!(held.transfer_requested());
+        // Reason for which the command ends although the lock is still held.
+        let mut broken: Option<String> = None;
         loop {
+            let latest = at.saturating_sub(self.timing.margin / 2);
+            // The timer precedes the signals: a stream of signals must not delay the deadline.
+            let order = tokio::select! {
+                biased;
+                reason = &mut lost => {
+                    let reason = broken.unwrap_or_else(|| self.lost_because(&reason));
+                    return Ok(self.kill(guarded, reason).await);
+                }
+                event = guarded.next() => {
+                    if let Some(end) = self.handle(&mut guarded, event, broken.as_deref()).await {
+                        return Ok(end);
+                    }
+                    continue;
+                }
+                Some(deadline) = deadlines.next(), if broken.is_none() => {
+                    at = boot_clock::of(deadline);
+                    Some(Order::Deadline(at))
+                }
+                // The guardian should have killed the tree by now.
+                () = timer.reached(latest) => {
+                    let reason = broken
+                        .unwrap_or_else(|| self.lost_because(&LossReason::NotRenewed));
+                    return Ok(self.kill(guarded, reason).await);
+                }
+                reason = requests.next_or(&mut preferred), if broken.is_none() => {
+                    broken = Some(self.lost_because(&reason));
+                    // The guardian sends TERM at once, and KILL after the grace period.
+                    let reserved = self.timing.margin + self.timing.grace;
+                    at = at.min(boot_clock::now() + reserved);
+                    Some(Order::Deadline(at))
+                }
+                signal = signals.next() => guarded.passed(signal),
+            };
+            let Some(order) = order else { continue };
+            // A guardian that does not read its orders must not delay the deadline either.
             let latest = at.saturating_sub(self.timing.margin / 2);
             tokio::select! {
                 biased;
-                reason = &mut lost => return Ok(self.kill(guarded, reason).await),
-                event = guarded.next() => {
-                    if let Some(end) = self.handle(&mut guarded, event).await {
-                        return Ok(end);
-                    }
-                }
-                Some(deadline) = deadlines.next() => {
-                    at = boot_clock::of(deadline);
-                    guarded.order(Order::Deadline(at)).await;
-                }
-                signal = signals.next() => guarded.pass(signal).await,
-                // The guardian should have killed the tree by now.
-                () = timer.reached(latest) => {
-                    return Ok(self.kill(guarded, LossReason::NotRenewed).await);
-                }
+                () = guarded.order(order) => {}
+                () = timer.reached(latest) => {}
             }
         }
     }
 
-    async fn handle(&self, guarded: &mut Guarded, event: Event) -> Option<End> {
+    /// Starts the command. `at` is the deadline as time since boot.
+    fn start(&self, command: &[OsString], deadline: Instant, at: Duration) -> io::Result<Guarded> {
+        let variables = [
+            ("TENURE_LOCK", self.name.to_owned()),
+            ("TENURE_FENCE", self.held.fences()),
+            ("TENURE_DEADLINE", unix_seconds(deadline).to_string()),
+        ];
+        Guarded::start(command, &variables, at, self.timing)
+    }
+
+    /// Handles an event of the command. `broken` is the reason if another client broke the lock.
+    async fn handle(
+        &self,
+        guarded: &mut Guarded,
+        event: Event,
+        broken: Option<&str>,
+    ) -> Option<End> {
         if let Event::Report(Report::Ended { .. }) = event {
             // So that no process is left when this one ends.
             guarded.guardian_ended().await;
         }
         match event {
             Event::Report(Report::Ended { is_expired: true, .. }) => {
-                Some(End::Killed(self.lost_because(LossReason::NotRenewed)))
+                let not_renewed = || self.lost_because(&LossReason::NotRenewed);
+                Some(End::Killed(broken.map_or_else(not_renewed, str::to_owned)))
             }
             Event::Report(Report::Ended { status, .. }) => {
                 Some(End::Done(ExitStatus::from_raw(status)))
@@ -166,10 +164,9 @@ impl Supervised<'_> {
     }
 
     /// Kills the tree: the lock may be granted to another client at any moment.
-    async fn kill(&self, mut guarded: Guarded, reason: LossReason) -> End {
-        let reason = self.lost_because(reason);
-        guarded.order(Order::Kill).await;
+    async fn kill(&self, mut guarded: Guarded, reason: String) -> End {
         let ended = async {
+            guarded.order(Order::Kill).await;
             loop {
                 match guarded.next().await {
                     Event::Report(Report::Ended { .. }) => {
@@ -197,7 +194,7 @@ impl Supervised<'_> {
         }
     }
 
-    fn lost_because(&self, reason: LossReason) -> String {
+    fn lost_because(&self, reason: &dyn fmt::Display) -> String {
         format!("`{}` was lost: {reason}", self.name)
     }
 }

@@ -1,0 +1,367 @@
+//! Read and write locks, semaphores and several locks of a lock service: queues of keys that are
+//! attached to sessions.
+//!
+//! P. J. Courtois, F. Heymans, D. L. Parnas, *Concurrent control with "readers" and "writers"*,
+//! Communications of the ACM 14(10), 1971, state the problem. The recipes are those of etcd's
+//! clients, whose queues come from M. Burrows, *The Chubby lock service for loosely-coupled
+//! distributed systems*, OSDI 2006. The decisions are made by the code of the service and its
+//! clients: the store (`tenure-store`), and the session, the waiter, the admission rule and the
+//! lessor (`tenure-session`). [`crate::mutex::leased`] carries messages between them and describes
+//! sessions and leases.
+//!
+//! | | |
+//! |---|---|
+//! | assumes | clock rates within 5 %, no paused process; any delays, losses, crashes |
+//! | messages per entry | 5; none at the service; 4 more for each wait, and 2 per renewal |
+//! | delay to enter, uncontended | 4 messages |
+//! | delay from a crash inside to the next entry | the rest of the lease, and 3 messages |
+//!
+//! **Why it is right.** Keys are queued in the order of the revisions that created them. A claim
+//! holds its share if it can share the lock with all earlier keys ([`tenure_session::Access`]). New
+//! keys come last, so this stays true until the claim's own key is deleted. Let two processes hold
+//! shares that exclude each other, and take the later key. Its claim was granted in a revision in
+//! which the earlier key did not exist. As for the mutex, the owner of the earlier key has left
+//! before its key is deleted. So the two do not hold their shares at the same time.
+//!
+//! **Why every process is served.** A waiter watches all keys of which one must be deleted before
+//! it can hold its share, from the revision in which it saw them. No claim overtakes another, so a
+//! writer waits only for the readers before it.
+//!
+//! **Fences.** The fence is the revision of the key. It grows between holders that exclude each
+//! other. Readers that share the lock may learn of their grants in any order.
+//!
+//! **Kinds.** By default a part is a read lock, and the whole lock is a write lock. With the
+//! variant `semaphore` a part is one of *k* permits, and the whole lock is all of them. With
+//! `two-locks` a process holds its share of two locks in one session, and takes them in the same
+//! order as all others. The mistakes are known ones: hand-overs that skip the queue, counted
+//! notifications, upgrades and opposite orders.
+
+use alloc::format;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use tenure_core::service::shares::{Command, Event, Share};
+use tenure_core::{
+    Algorithm, Card, Cost, Crashes, Faults, Fence, Knowledge, ProcessId, Property, Service,
+    Strategy, Timing, Topology,
+};
+use tenure_session::{Access, Position, Waiter, WaiterAction};
+use tenure_store::{Enqueue, KeyValue, LockMode, Span, Store, Watch};
+
+use crate::catalogue_error::CatalogueError;
+use crate::drift;
+use crate::mutex::Ticket;
+use crate::mutex::leased::{self, Blockers, ClaimTicket, LockClient, LockKind, older_keys};
+use crate::parameters::{Configured, Parameters};
+use crate::variants::{Variants, switches};
+
+/// One process: a client of the lock service. One of the processes is also the service.
+pub type LeasedShares = LockClient<Config>;
+
+/// Configuration of one process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Config {
+    /// The service, and durations of leases and sessions.
+    pub base: leased::Config,
+    /// Number of permits of the semaphore, at least 1.
+    pub permits: u32,
+    /// Variants that are switched on.
+    pub variants: Variants<Switch>,
+}
+
+switches! {
+    Semaphore = "semaphore", sound,
+        "a part is one permit of a semaphore with k permits, and the whole lock is all permits";
+    TwoLocks = "two-locks", sound,
+        "a process takes its share of two locks in one session, one after the other";
+    EarlyRelease = "early-release", sound,
+        "the end of a lease is committed later, and processes that wait for a writer alone are \
+         granted the lock before, as soon as the writer has left";
+    AnyHolderHandsOver = "any-holder-hands-over", unsound,
+        "a writer is granted the lock early when the reader next ahead leaves, although others read"
+        => "", "-n 3 --variant any-holder-hands-over,early-release --property session-exclusion \
+                --after lock:p1:part,lock:p2:part,deliver:p2→p1,deliver:p1→p2,deliver:p2→p1,\
+                deliver:p1→p2,lock:p3:whole,deliver:p3→p1,deliver:p1→p3,deliver:p3→p1,\
+                deliver:p1→p3,deliver:p3→p1";
+    ReadersOvertake = "readers-overtake", unsound,
+        "a reader joins the readers inside, although a writer waits before it"
+        => "", "-n 3 --property fencing \
+                --after lock:p1:part,lock:p3:whole,deliver:p3→p1,deliver:p1→p3,deliver:p3→p1,\
+                deliver:p1→p3,deliver:p3→p1,lock:p2:part,deliver:p2→p1,deliver:p1→p2,\
+                deliver:p2→p1,deliver:p1→p2";
+    PermitCountedTwice = "permit-counted-twice", unsound,
+        "a waiter counts the deletions of which it is notified and does not read the queue again: \
+         a repeated notification frees a permit twice"
+        => "", "-n 3 --variant permit-counted-twice,semaphore --duplicate 1 \
+                --property session-exclusion \
+                --after lock:p1:part,lock:p2:part,deliver:p2→p1,deliver:p1→p2,deliver:p2→p1,\
+                deliver:p1→p2,lock:p3:whole,deliver:p3→p1,deliver:p1→p3,deliver:p3→p1,\
+                deliver:p1→p3,deliver:p3→p1,unlock:p1";
+    UpgradeWhileHolding = "upgrade-while-holding", unsound,
+        "a writer first reads, and requests the write lock while it holds the read lock: two of \
+         them wait for each other"
+        => "", "-n 2 --entries 2,1 --property progress";
+    OppositeOrder = "opposite-order", unsound,
+        "processes with an even number take two locks in the opposite order: two processes wait \
+         for each other"
+        => "", "-n 2 --property progress";
+}
+
+impl Config {
+    /// Returns a configuration for read and write locks, in which the first process is the service
+    /// and messages take at most `delay` ticks. A semaphore has two permits.
+    pub fn plain(delay: u64) -> Self {
+        let base = leased::Config::plain(delay);
+        Config { base, permits: 2, variants: Variants::none() }
+    }
+
+    /// Adds a variant.
+    #[must_use]
+    pub fn with(mut self, switch: Switch) -> Self {
+        if switch == Switch::EarlyRelease {
+            self.base.variants = self.base.variants.with(leased::Switch::EarlyRelease);
+        }
+        self.variants = self.variants.with(switch);
+        self
+    }
+
+    fn has(&self, switch: Switch) -> bool {
+        self.variants.has(switch)
+    }
+
+    /// Returns the claims that a process makes for a share, in their order: the number of the lock,
+    /// and the share of it.
+    fn claims(&self, at: ProcessId, share: Share) -> Vec<(u32, Share)> {
+        if self.has(Switch::UpgradeWhileHolding) && share == Share::Whole {
+            return [(1, Share::Part), (1, Share::Whole)].into();
+        }
+        let is_opposite = self.has(Switch::OppositeOrder);
+        match self.has(Switch::TwoLocks) || is_opposite {
+            true if is_opposite && at.number().is_multiple_of(2) => [(2, share), (1, share)].into(),
+            true => [(1, share), (2, share)].into(),
+            false => [(1, share)].into(),
+        }
+    }
+
+    /// Returns the name of the lock that a claim is for, and the access that it requests.
+    fn claim(&self, at: ProcessId, ticket: &ShareTicket) -> (Vec<u8>, Access) {
+        let claims = self.claims(at, ticket.share);
+        let (lock, share) = claims[usize::from(ticket.step).min(claims.len() - 1)];
+        (format!("lock{lock}").into_bytes(), self.access(share))
+    }
+
+    fn access(&self, share: Share) -> Access {
+        let capacity = self.permits;
+        match share {
+            Share::Part if self.has(Switch::Semaphore) => Access::Permits { weight: 1, capacity },
+            Share::Whole if self.has(Switch::Semaphore) => {
+                Access::Permits { weight: capacity, capacity }
+            }
+            Share::Part => Access::Shared,
+            Share::Whole => Access::Exclusive,
+        }
+    }
+
+    /// Returns the access that a key of the queue requests.
+    fn access_of(&self, kv: &KeyValue) -> Access {
+        match kv.key.split(|byte| *byte == b'/').nth(1) {
+            Some(b"read") => Access::Shared,
+            Some(b"permits") => {
+                let weight = core::str::from_utf8(&kv.value).ok().and_then(|it| it.parse().ok());
+                Access::Permits { weight: weight.unwrap_or(1), capacity: self.permits }
+            }
+            _ => Access::Exclusive,
+        }
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        let variants: Variants<Switch> = parameters.variants()?;
+        let base = Parameters { variants: Vec::new(), ..parameters.clone() };
+        let base = leased::Config::configured(&base)?;
+        let config = Config { base, permits: parameters.most_inside.get(), variants };
+        let is_early = variants.has(Switch::EarlyRelease);
+        Ok(if is_early { config.with(Switch::EarlyRelease) } else { config })
+    }
+}
+
+/// Identifier of a claim: its session, the requested share, and the number of claims that were made
+/// before it in the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ShareTicket {
+    session: Ticket,
+    share: Share,
+    step: u8,
+}
+
+impl From<Ticket> for ShareTicket {
+    fn from(session: Ticket) -> Self {
+        ShareTicket { session, share: Share::Part, step: 0 }
+    }
+}
+
+impl ClaimTicket for ShareTicket {
+    fn session(&self) -> Ticket {
+        self.session
+    }
+
+    fn in_session(self, session: Ticket) -> Self {
+        ShareTicket { session, step: 0, ..self }
+    }
+}
+
+/// Keys for which a claim waits, each identified by its lease.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ShareBlockers(Vec<u64>);
+
+impl Blockers for ShareBlockers {
+    fn contains(&self, lease: u64) -> bool {
+        self.0.contains(&lease)
+    }
+
+    fn only(&self) -> Option<u64> {
+        match self.0[..] {
+            [lease] => Some(lease),
+            _ => None,
+        }
+    }
+}
+
+impl LockKind for Config {
+    type Command = Command;
+    type Event = Event;
+    type Ticket = ShareTicket;
+    type Blockers = ShareBlockers;
+    type Counted = usize;
+
+    fn base(&self) -> &leased::Config {
+        &self.base
+    }
+
+    fn first_claim(&self, command: &Command, session: Ticket) -> Option<ShareTicket> {
+        match command {
+            Command::Lock { share } => Some(ShareTicket { session, share: *share, step: 0 }),
+            Command::Unlock => None,
+        }
+    }
+
+    fn next_claim(&self, at: ProcessId, ticket: &ShareTicket) -> Option<ShareTicket> {
+        let step = ticket.step.checked_add(1)?;
+        let is_needed = usize::from(step) < self.claims(at, ticket.share).len();
+        is_needed.then_some(ShareTicket { step, ..*ticket })
+    }
+
+    fn entered(&self, ticket: &ShareTicket, fence: Fence) -> Event {
+        let limit = self.has(Switch::Semaphore).then_some(self.permits);
+        Event::Locked { share: ticket.share, limit, fence }
+    }
+
+    fn exited() -> Event {
+        Event::Unlocked
+    }
+
+    fn enqueue(&self, at: ProcessId, ticket: &ShareTicket, lease: u64) -> Enqueue {
+        let (lock, access) = self.claim(at, ticket);
+        let (kind, value) = match access {
+            Access::Shared => (&b"/read"[..], Vec::new()),
+            Access::Exclusive => (&b"/write"[..], Vec::new()),
+            Access::Permits { weight, .. } => (&b"/permits"[..], weight.to_string().into_bytes()),
+        };
+        let name = [&lock[..], kind].concat().into();
+        Enqueue { name, lease, mode: LockMode::Exclusive, value: value.into() }
+    }
+
+    fn blockers(
+        &self,
+        store: &Store,
+        (process, ticket, lease): (ProcessId, &ShareTicket, u64),
+        revision: u64,
+        at: u64,
+    ) -> Option<ShareBlockers> {
+        let (lock, access) = self.claim(process, ticket);
+        let found = store.range(&older_keys(&lock, revision, at)?).ok()?;
+        // An upgrade does not wait for the process's own read lock.
+        let others = found.kvs.iter().filter(|kv| kv.lease != lease);
+        let earlier = others.map(|kv| (kv.lease, self.access_of(kv)));
+        let keys = if self.has(Switch::ReadersOvertake) && access == Access::Shared {
+            access.blockers(earlier.rev().take(1))
+        } else {
+            access.blockers(earlier)
+        };
+        (!keys.is_empty()).then_some(ShareBlockers(keys))
+    }
+
+    fn has_deleted(&self, store: &Store, blockers: &ShareBlockers, from: u64) -> bool {
+        let span = Span::prefix(b"lock");
+        let watch = Watch { span, no_put: true, prev_kv: true, ..Watch::default() };
+        let Ok(replay) = store.replay(&watch, from, usize::MAX) else { return true };
+        let mut deleted = replay.events.iter().filter_map(|event| event.prev.as_ref());
+        deleted.any(|kv| blockers.contains(kv.lease))
+    }
+
+    fn takes_over(
+        &self,
+        (waiter, waiting): (ProcessId, &ShareTicket),
+        (holder, released): (ProcessId, &ShareTicket),
+    ) -> bool {
+        let (waiting, released) = (self.claim(waiter, waiting).1, self.claim(holder, released).1);
+        waiting.takes_over_from(released) || self.has(Switch::AnyHolderHandsOver)
+    }
+
+    fn on_deleted(
+        &self,
+        ticket: &ShareTicket,
+        waiter: &mut Waiter<ShareBlockers>,
+        counted: &mut usize,
+        blockers: &ShareBlockers,
+        revision: u64,
+    ) -> Option<WaiterAction<ShareBlockers>> {
+        let is_waiting =
+            matches!(waiter.position(), Position::Waiting { key, .. } if key == blockers);
+        if !is_waiting || !self.has(Switch::PermitCountedTwice) {
+            return waiter.on_deleted(blockers, revision);
+        }
+        *counted += 1;
+        let needed = match ticket.share {
+            Share::Part => 1,
+            Share::Whole => blockers.0.len(),
+        };
+        if *counted < needed { None } else { waiter.on_released(blockers) }
+    }
+}
+
+impl Algorithm for LeasedShares {
+    fn card(config: &Config, size: u32) -> Card {
+        let formula = "5 (0 at the service), 4 for each wait, 2 for a renewal";
+        let times = config.base.times;
+        Card {
+            strategy: Strategy::Centralised,
+            timing: Timing::Synchronous,
+            faults: Faults {
+                loss: true,
+                crashes: Crashes::Recovery,
+                ..Faults::duplication(
+                    "continues when a process that waits or is inside crashes or is partitioned, \
+                     and when the leader of the service changes; stops while the service is down",
+                )
+            },
+            topology: Topology::Star,
+            knows: Knowledge::UNIFORM,
+            messages: Cost::per_agreement(formula, 0, None).zero_if_alone(size).in_part(),
+            promises: [].into(),
+            clocked: [Property::SessionExclusion, Property::Fencing].into(),
+            drift_ppm: drift::tolerated(times.validity, times.ttl),
+            timeouts: config.base.timeouts().into(),
+            variants: Variants::<Switch>::declared(),
+            ..Card::agreement(
+                Service::Shares,
+                "leased-shares",
+                "read and write locks and semaphores of a lock service: queues of session keys",
+                "Courtois, Heymans and Parnas, CACM 14(10), 1971; Burrows, OSDI, 2006",
+            )
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Client role: holds a session, and follows the queue of each claim.
+
+use alloc::vec::Vec;
+
+use tenure_core::{Delay, Effects, Fence, ProcessId, Protocol};
+use tenure_session::{Action, LossReason, Session, Waiter, WaiterAction};
+
+use super::config::Switch;
+use super::{Claim, ClaimTicket, LockClient, LockKind, Message, Timer};
+use crate::mutex::Ticket;
+
+impl<L: LockKind> LockClient<L> {
+    /// Returns the ticket of the session after the latest one.
+    pub(super) fn next_session(&self) -> Ticket {
+        let Ticket { boot, number } = self.ticket.session();
+        Ticket { boot, number: number + 1 }
+    }
+
+    /// Starts a session with its first claim.
+    pub(super) fn start_session(&mut self, ticket: L::Ticket, fx: &mut impl Effects<Self>) {
+        self.ticket = ticket;
+        let base = self.config.base();
+        let mut session = Session::new(base.rounds);
+        let actions = session.renew(&base.times);
+        self.claim = Some(Claim { session, waiter: Waiter::new(), counted: L::Counted::default() });
+        self.execute_session(actions, fx);
+    }
+
+    /// Returns the claim of this process if it has this ticket.
+    pub(super) fn claim_of(&mut self, ticket: L::Ticket) -> Option<&mut Claim<L>> {
+        self.claim.as_mut().filter(|_| ticket == self.ticket)
+    }
+
+    /// Returns the claim of this process if it belongs to this session.
+    pub(super) fn claim_in(&mut self, session: Ticket) -> Option<&mut Claim<L>> {
+        self.claim.as_mut().filter(|_| session == self.ticket.session())
+    }
+
+    fn is_inside(&self) -> bool {
+        self.claim.as_ref().is_some_and(|claim| claim.waiter.fence().is_some())
+    }
+
+    pub(super) fn on_session_timer(
+        &mut self,
+        timer: tenure_session::Timer,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let ignores_end = !self.notices_session_end() && !self.is_inside();
+        if ignores_end && timer != tenure_session::Timer::Renewal {
+            return;
+        }
+        let times = self.config.base().times;
+        if let Some(claim) = &mut self.claim {
+            let actions = claim.session.on_timer(timer, &times);
+            self.execute_session(actions, fx);
+        }
+    }
+
+    pub(super) fn on_gone(&mut self, ticket: L::Ticket, fx: &mut impl Effects<Self>) {
+        let ignores_end = !self.notices_session_end() && !self.is_inside();
+        if let Some(claim) = self.claim_in(ticket.session())
+            && !ignores_end
+        {
+            let actions = claim.session.on_lease_ended();
+            self.execute_session(actions, fx);
+        }
+    }
+
+    pub(super) fn on_deleted(
+        &mut self,
+        ticket: L::Ticket,
+        key: &L::Blockers,
+        revision: u64,
+        fx: &mut impl Effects<Self>,
+    ) {
+        if let Some(claim) = self.claim.as_mut().filter(|_| ticket == self.ticket) {
+            let Claim { waiter, counted, .. } = claim;
+            let action = self.config.on_deleted(&ticket, waiter, counted, key, revision);
+            self.execute_waiter(action, fx);
+        }
+    }
+
+    /// Executes the actions that the session has returned.
+    pub(super) fn execute_session(&mut self, actions: Vec<Action>, fx: &mut impl Effects<Self>) {
+        let (service, ticket) = (self.config.base().service, self.ticket);
+        for action in actions {
+            match action {
+                Action::Arm(timer, after) => fx.set_timer(timer.into(), Delay::ticks(after)),
+                Action::Disarm(timer) => fx.cancel_timer(timer.into()),
+                Action::Alive => self.send(service, Message::Look { ticket, at: 0 }, fx),
+                Action::Lost(reason) => self.on_session_lost(reason, fx),
+                Action::Renew { round } => {
+                    let is_alive =
+                        self.claim.as_ref().is_some_and(|claim| claim.session.is_alive());
+                    let request = match is_alive {
+                        true => Message::Renew { ticket, round },
+                        false => Message::Open { ticket, round },
+                    };
+                    self.send(service, request, fx);
+                }
+            }
+        }
+    }
+
+    /// Handles the loss of the session: a process inside exits, and a waiting process starts a new
+    /// session.
+    fn on_session_lost(&mut self, reason: LossReason, fx: &mut impl Effects<Self>) {
+        let (inside, ticket) = (self.is_inside(), self.ticket);
+        self.claim = None;
+        if inside || reason == LossReason::Closed {
+            fx.emit(L::exited());
+        }
+        let release = Message::Release { ticket, was_inside: inside };
+        self.send(self.config.base().service, release, fx);
+        if !inside && reason != LossReason::Closed {
+            let next = ticket.in_session(self.next_session());
+            self.start_session(next, fx);
+        }
+    }
+
+    /// Executes the action that the waiter has returned, if any.
+    pub(super) fn execute_waiter(
+        &mut self,
+        action: Option<WaiterAction<L::Blockers>>,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let (service, ticket) = (self.config.base().service, self.ticket);
+        match action {
+            None => {}
+            Some(WaiterAction::Acquired { fence }) => self.on_granted(fence, fx),
+            // The oldest acceptable revision, as a member may not have applied later ones.
+            Some(WaiterAction::ReadQueue { since: at }) => {
+                self.send(service, Message::Look { ticket, at }, fx)
+            }
+            Some(WaiterAction::Watch { key, from }) => {
+                let from = self.watch_start(from);
+                self.send(service, Message::Watch { ticket, key, from }, fx);
+            }
+            Some(WaiterAction::Removed) => self.on_gone(ticket, fx),
+        }
+    }
+
+    /// Handles the grant of the latest claim: makes the next claim of the same session, or enters.
+    fn on_granted(&mut self, fence: u64, fx: &mut impl Effects<Self>) {
+        match (self.config.next_claim(self.me, &self.ticket), &mut self.claim) {
+            (Some(next), Some(claim)) => {
+                (claim.waiter, claim.counted) = (Waiter::new(), L::Counted::default());
+                self.ticket = next;
+                self.send(self.config.base().service, Message::Look { ticket: next, at: 0 }, fx);
+            }
+            _ => fx.emit(self.config.entered(&self.ticket, Fence(0, fence))),
+        }
+    }
+
+    /// Restarts the deadline from now. Only the variant that measures the deadline from the
+    /// response does this.
+    pub(super) fn restart_deadline(&mut self, fx: &mut impl Effects<Self>) {
+        if self.has(Switch::DeadlineFromAnswer) && self.claim.is_some() {
+            let after = Delay::ticks(self.config.base().times.validity);
+            if let Some(side) = self.claim.as_ref().and_then(|claim| claim.session.deadline_side())
+            {
+                fx.set_timer(Timer::Deadline(side), after);
+            }
+        }
+    }
+
+    /// Sends a message, or handles it directly if this process is the receiver.
+    pub(super) fn send(
+        &mut self,
+        to: ProcessId,
+        message: Message<L::Ticket, L::Blockers>,
+        fx: &mut impl Effects<Self>,
+    ) {
+        if to == self.me {
+            self.on_message(to, message, fx);
+        } else {
+            fx.send(to, message);
+        }
+    }
+
+    pub(super) fn has(&self, switch: Switch) -> bool {
+        self.config.base().variants.has(switch)
+    }
+}

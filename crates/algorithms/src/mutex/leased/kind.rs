@@ -1,0 +1,200 @@
+//! Kinds of locks that clients make of the queues of a lock service, and the mutex as one of them.
+
+use core::fmt::Debug;
+use core::hash::Hash;
+
+use tenure_core::service::mutex::{Command, Event};
+use tenure_core::{Fence, ProcessId, Wire};
+use tenure_session::{Waiter, WaiterAction};
+use tenure_store::{
+    Enqueue, LockMode, Range, SortOrder, SortTarget, Span, Store, Watch, claim_key,
+};
+
+use super::Config;
+use crate::mutex::Ticket;
+
+/// Name of the lock.
+const NAME: &[u8] = b"lock";
+
+/// Kind of a lock: the commands and events of its users, the keys of its queues, and the rule that
+/// decides for which earlier keys a claim waits.
+///
+/// The configuration of a lock selects its kind. Sessions, leases and the service are the same for
+/// all kinds.
+pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
+    /// Command of the local user.
+    type Command: Clone + Debug + Eq + Hash + Send + Sync + 'static;
+    /// Event for the local user.
+    type Event: Clone + Debug + Eq + Hash + Send + Sync + 'static;
+    /// Identifier of a claim. It contains the ticket of its session.
+    type Ticket: ClaimTicket;
+    /// Keys for which a claim waits.
+    type Blockers: Blockers;
+    /// Releases that a waiter has counted. Only a mistake needs this.
+    type Counted: Copy + Debug + Default + Eq + Hash + Send + Sync + 'static;
+
+    /// Returns the configuration of the service and of sessions.
+    fn base(&self) -> &Config;
+
+    /// Returns the ticket of the first claim that a command requests in a new session. `None` for
+    /// the command that ends the session.
+    fn first_claim(&self, command: &Self::Command, session: Ticket) -> Option<Self::Ticket>;
+
+    /// Returns the claim that a process makes in the same session after `ticket` was granted.
+    /// `None` if the process needs no further claim.
+    fn next_claim(&self, at: ProcessId, ticket: &Self::Ticket) -> Option<Self::Ticket>;
+
+    /// Returns the event after the last claim was granted, with the fencing token of that claim.
+    fn entered(&self, ticket: &Self::Ticket, fence: Fence) -> Self::Event;
+
+    /// Returns the event at the end of a session.
+    fn exited() -> Self::Event;
+
+    /// Returns the command that puts the key of a claim into its queue.
+    fn enqueue(&self, at: ProcessId, ticket: &Self::Ticket, lease: u64) -> Enqueue;
+
+    /// Returns the keys for which the claim of a process waits, among those created before
+    /// `revision`. The queue is read in the state at the revision `at`.
+    fn blockers(
+        &self,
+        store: &Store,
+        claim: (ProcessId, &Self::Ticket, u64),
+        revision: u64,
+        at: u64,
+    ) -> Option<Self::Blockers>;
+
+    /// Returns true if one of the keys was deleted at revision `from` or later, or may have been,
+    /// because the history is compacted. If `from` is 0, returns false: only future deletions
+    /// count.
+    fn has_deleted(&self, store: &Store, blockers: &Self::Blockers, from: u64) -> bool;
+
+    /// Returns true if the claim of a process that waits for a released claim alone holds the lock
+    /// at once.
+    fn takes_over(
+        &self,
+        waiting: (ProcessId, &Self::Ticket),
+        released: (ProcessId, &Self::Ticket),
+    ) -> bool;
+
+    /// Handles the deletion of a key for which a claim waits.
+    fn on_deleted(
+        &self,
+        _ticket: &Self::Ticket,
+        waiter: &mut Waiter<Self::Blockers>,
+        _counted: &mut Self::Counted,
+        blockers: &Self::Blockers,
+        revision: u64,
+    ) -> Option<WaiterAction<Self::Blockers>> {
+        waiter.on_deleted(blockers, revision)
+    }
+}
+
+/// Identifier of a claim.
+pub trait ClaimTicket:
+    From<Ticket> + Copy + Debug + Ord + Hash + Wire + Send + Sync + 'static
+{
+    /// Returns the ticket of the session.
+    fn session(&self) -> Ticket;
+
+    /// Returns the first claim for the same request in another session.
+    #[must_use]
+    fn in_session(self, session: Ticket) -> Self;
+}
+
+/// Keys for which a claim waits, at least one. Each is identified by its lease.
+pub trait Blockers: Clone + Debug + Eq + Hash + Wire + Send + Sync + 'static {
+    /// Returns true if the key of a lease is among them.
+    fn contains(&self, lease: u64) -> bool;
+
+    /// Returns the lease of the key if there is no other.
+    fn only(&self) -> Option<u64>;
+}
+
+impl ClaimTicket for Ticket {
+    fn session(&self) -> Ticket {
+        *self
+    }
+
+    fn in_session(self, session: Ticket) -> Self {
+        session
+    }
+}
+
+/// The key next ahead, identified by its lease.
+impl Blockers for u64 {
+    fn contains(&self, lease: u64) -> bool {
+        *self == lease
+    }
+
+    fn only(&self) -> Option<u64> {
+        Some(*self)
+    }
+}
+
+/// The mutex: a claim waits for the key next ahead.
+impl LockKind for Config {
+    type Command = Command;
+    type Event = Event;
+    type Ticket = Ticket;
+    type Blockers = u64;
+    type Counted = ();
+
+    fn base(&self) -> &Config {
+        self
+    }
+
+    fn first_claim(&self, command: &Command, session: Ticket) -> Option<Ticket> {
+        (*command == Command::Enter).then_some(session)
+    }
+
+    fn next_claim(&self, _: ProcessId, _: &Ticket) -> Option<Ticket> {
+        None
+    }
+
+    fn entered(&self, _: &Ticket, fence: Fence) -> Event {
+        Event::Entered { fence }
+    }
+
+    fn exited() -> Event {
+        Event::Exited
+    }
+
+    fn enqueue(&self, _: ProcessId, _: &Ticket, lease: u64) -> Enqueue {
+        Enqueue { name: NAME.into(), lease, mode: LockMode::Exclusive, value: b"".into() }
+    }
+
+    fn blockers(
+        &self,
+        store: &Store,
+        _: (ProcessId, &Ticket, u64),
+        revision: u64,
+        at: u64,
+    ) -> Option<u64> {
+        let range = Range { limit: 1, ..older_keys(NAME, revision, at)? };
+        let found = store.range(&range).ok()?;
+        found.kvs.first().map(|kv| kv.lease)
+    }
+
+    fn has_deleted(&self, store: &Store, blocker: &u64, from: u64) -> bool {
+        let key = claim_key(NAME, *blocker, LockMode::Exclusive);
+        let watch = Watch { span: Span::single(key), no_put: true, ..Watch::default() };
+        let replay = store.replay(&watch, from, 1);
+        replay.is_err() || replay.is_ok_and(|replay| !replay.events.is_empty())
+    }
+
+    fn takes_over(&self, _: (ProcessId, &Ticket), _: (ProcessId, &Ticket)) -> bool {
+        true
+    }
+}
+
+/// Returns the range of the keys below a name that were created before `revision`, from the last
+/// one to the first one, in the state at the revision `at`. `None` if there can be none.
+pub(crate) fn older_keys(name: &[u8], revision: u64, at: u64) -> Option<Range> {
+    Some(Range {
+        revision: at,
+        order: SortOrder::Descend,
+        target: SortTarget::Create,
+        max_create_revision: revision.checked_sub(1).filter(|most| *most > 0)?,
+        ..Range::of(Span::prefix([name, b"/"].concat()))
+    })
+}

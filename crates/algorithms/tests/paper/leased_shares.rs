@@ -1,0 +1,242 @@
+//! Read and write locks, semaphores and several locks in the queues of a lock service.
+
+use tenure_algorithms::agreement::LeasedShares;
+use tenure_algorithms::agreement::leased_shares::{Config, Switch};
+use tenure_algorithms::mutex::leased::Timer;
+use tenure_core::monitors::{ShareExclusion, ShareFencing};
+use tenure_core::service::shares::{Command, Event, Share, User};
+use tenure_core::{Fence, Order, TICKS_PER_UNIT};
+use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+
+use crate::support::mutex::NONE;
+use crate::support::{p, sessions};
+
+/// Lease of the first session of P2.
+const LEASE: u64 = 200_100_001;
+
+fn config(switches: &[Switch]) -> Config {
+    switches.iter().fold(Config::plain(TICKS_PER_UNIT), |config, switch| config.with(*switch))
+}
+
+/// Returns a cluster in which P1 is the service.
+fn cluster(size: u32, switches: &[Switch]) -> TestCluster<LeasedShares> {
+    TestCluster::uniform(size, Order::Reordered, config(switches))
+}
+
+/// Requests a share at a process and delivers everything.
+fn lock(cluster: &mut TestCluster<LeasedShares>, number: u32, share: Share) {
+    cluster.command(p(number), Command::Lock { share });
+    cluster.drain(&mut SplitMix64(0));
+}
+
+fn unlock(cluster: &mut TestCluster<LeasedShares>, number: u32) {
+    cluster.command(p(number), Command::Unlock);
+    cluster.drain(&mut SplitMix64(0));
+}
+
+/// Delivers the first message of each link, in this order.
+fn pass(cluster: &mut TestCluster<LeasedShares>, links: &[(u32, u32)]) {
+    for (from, to) in links {
+        cluster.pass((p(*from), p(*to)), 0);
+    }
+}
+
+/// Returns the processes that got their share since the last call, in order, by number.
+fn locked(cluster: &mut TestCluster<LeasedShares>) -> Vec<u32> {
+    let seen = cluster.take_events().into_iter();
+    seen.filter(|(_, seen)| matches!(seen, ClusterEvent::Event(Event::Locked { .. })))
+        .map(|(at, _)| at.number())
+        .collect()
+}
+
+#[test]
+fn writer_waits_until_all_earlier_readers_have_left() {
+    let mut cluster = cluster(4, &[]);
+    lock(&mut cluster, 2, Share::Part);
+    lock(&mut cluster, 3, Share::Part);
+    lock(&mut cluster, 4, Share::Whole);
+    assert_eq!(locked(&mut cluster), [2, 3]);
+    unlock(&mut cluster, 3);
+    assert_eq!(locked(&mut cluster), NONE, "P2 still reads");
+    unlock(&mut cluster, 2);
+    assert_eq!(locked(&mut cluster), [4]);
+}
+
+/// Courtois, Heymans and Parnas, second problem: no reader that arrives later delays a writer.
+#[test]
+fn later_reader_does_not_overtake_waiting_writer() {
+    for (switches, overtakes) in [(&[][..], false), (&[Switch::ReadersOvertake][..], true)] {
+        let mut cluster = cluster(4, switches);
+        lock(&mut cluster, 2, Share::Part);
+        lock(&mut cluster, 3, Share::Whole);
+        lock(&mut cluster, 4, Share::Part);
+        assert_eq!(locked(&mut cluster), if overtakes { vec![2, 4] } else { vec![2] });
+        unlock(&mut cluster, 2);
+        assert_eq!(locked(&mut cluster), [3], "beside P4 only by mistake");
+        if !overtakes {
+            unlock(&mut cluster, 3);
+            assert_eq!(locked(&mut cluster), [4]);
+        }
+    }
+}
+
+/// All readers that wait for a writer are granted the lock together.
+#[test]
+fn fences_follow_the_queue() {
+    let mut cluster = cluster(4, &[]);
+    lock(&mut cluster, 2, Share::Whole);
+    lock(&mut cluster, 3, Share::Part);
+    lock(&mut cluster, 4, Share::Part);
+    unlock(&mut cluster, 2);
+    let fence = |(at, seen)| match seen {
+        ClusterEvent::Event(Event::Locked { fence, .. }) => Some((at, fence)),
+        _ => None,
+    };
+    let mut fences: Vec<_> = cluster.take_events().into_iter().filter_map(fence).collect();
+    fences.sort_unstable();
+    assert_eq!(fences, [(p(2), Fence(0, 2)), (p(3), Fence(0, 3)), (p(4), Fence(0, 4))]);
+}
+
+#[test]
+fn permit_is_free_when_any_holder_leaves() {
+    let mut cluster = cluster(4, &[Switch::Semaphore]);
+    for number in 2..=4 {
+        lock(&mut cluster, number, Share::Part);
+    }
+    lock(&mut cluster, 1, Share::Whole);
+    assert_eq!(locked(&mut cluster), [2, 3], "of two permits");
+    unlock(&mut cluster, 2);
+    assert_eq!(locked(&mut cluster), [4]);
+    unlock(&mut cluster, 4);
+    assert_eq!(locked(&mut cluster), NONE, "P1 needs both permits");
+    unlock(&mut cluster, 3);
+    assert_eq!(locked(&mut cluster), [1]);
+}
+
+/// A watch that is repeated reports the same deletion again.
+#[test]
+fn repeated_notification_frees_no_second_permit() {
+    for (more, mistaken) in [(&[][..], NONE.to_vec()), (&[Switch::PermitCountedTwice], vec![4])] {
+        let mut cluster = cluster(4, &[&[Switch::Semaphore], more].concat());
+        lock(&mut cluster, 2, Share::Part);
+        lock(&mut cluster, 3, Share::Part);
+        lock(&mut cluster, 4, Share::Whole);
+        unlock(&mut cluster, 2);
+        assert_eq!(locked(&mut cluster), [2, 3]);
+        cluster.fire(p(4), Timer::Renewal);
+        cluster.drain(&mut SplitMix64(0));
+        assert_eq!(locked(&mut cluster), mistaken);
+    }
+}
+
+#[test]
+fn readers_enter_two_messages_after_early_release() {
+    let mut cluster = cluster(4, &[Switch::EarlyRelease]);
+    lock(&mut cluster, 2, Share::Whole);
+    lock(&mut cluster, 3, Share::Part);
+    lock(&mut cluster, 4, Share::Part);
+    assert_eq!(locked(&mut cluster), [2]);
+    cluster.command(p(2), Command::Unlock);
+    pass(&mut cluster, &[(2, 1), (1, 3), (1, 4)]);
+    assert_eq!(locked(&mut cluster), [3, 4], "before the end of the lease is committed");
+}
+
+/// The release of one reader says nothing about the others.
+#[test]
+fn early_release_of_reader_admits_no_writer() {
+    use Switch::{AnyHolderHandsOver, EarlyRelease};
+    for (switches, mistaken) in
+        [(&[EarlyRelease][..], NONE.to_vec()), (&[EarlyRelease, AnyHolderHandsOver], vec![4])]
+    {
+        let mut cluster = cluster(4, switches);
+        lock(&mut cluster, 2, Share::Part);
+        lock(&mut cluster, 3, Share::Part);
+        lock(&mut cluster, 4, Share::Whole);
+        assert_eq!(locked(&mut cluster), [2, 3]);
+        unlock(&mut cluster, 3);
+        assert_eq!(locked(&mut cluster), mistaken);
+    }
+}
+
+#[test]
+fn crashed_reader_ends_with_its_lease() {
+    let mut cluster = cluster(3, &[]);
+    lock(&mut cluster, 2, Share::Part);
+    lock(&mut cluster, 3, Share::Whole);
+    assert_eq!(locked(&mut cluster), [2]);
+    cluster.crash(p(2));
+    for timer in [Timer::Part(LEASE), Timer::Part(LEASE), Timer::Commit(LEASE)] {
+        assert_eq!(locked(&mut cluster), NONE);
+        cluster.fire(p(1), timer);
+    }
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(locked(&mut cluster), [3]);
+}
+
+/// Messages from a request to the grant of the first claim of P2 and of P3.
+const FIRST_CLAIMS: [(u32, u32); 8] =
+    [(2, 1), (3, 1), (1, 2), (1, 3), (2, 1), (3, 1), (1, 2), (1, 3)];
+
+/// Returns the processes that hold the whole lock after P2 and P3 have requested it together.
+fn both_request(switches: &[Switch]) -> Vec<u32> {
+    let mut cluster = cluster(3, switches);
+    for number in [2, 3] {
+        cluster.command(p(number), Command::Lock { share: Share::Whole });
+    }
+    pass(&mut cluster, &FIRST_CLAIMS);
+    cluster.drain(&mut SplitMix64(0));
+    locked(&mut cluster)
+}
+
+#[test]
+fn common_order_of_two_locks_prevents_deadlock() {
+    assert_eq!(both_request(&[Switch::TwoLocks]), [2]);
+    assert_eq!(both_request(&[Switch::OppositeOrder]), NONE);
+}
+
+#[test]
+fn two_readers_that_upgrade_wait_for_each_other() {
+    assert_eq!(both_request(&[]), [2]);
+    assert_eq!(both_request(&[Switch::UpgradeWhileHolding]), NONE);
+    let mut cluster = cluster(2, &[Switch::UpgradeWhileHolding]);
+    lock(&mut cluster, 2, Share::Whole);
+    assert_eq!(locked(&mut cluster), [2], "one alone is served");
+}
+
+#[test]
+fn second_lock_takes_two_more_messages() {
+    let messages = |switches: &[Switch]| {
+        let mut cluster = cluster(2, switches);
+        lock(&mut cluster, 2, Share::Whole);
+        unlock(&mut cluster, 2);
+        cluster.total_sent()
+    };
+    assert_eq!((messages(&[]), messages(&[Switch::TwoLocks])), (5, 7));
+}
+
+#[test]
+fn shares_exclude_each_other_in_random_schedules() {
+    for switches in [&[][..], &[Switch::Semaphore], &[Switch::TwoLocks]] {
+        let run = |seed| {
+            let exclusion = ShareExclusion::new();
+            let config = || config(switches);
+            let run = sessions::run::<LeasedShares, User, _>(config(), &[3; 4], exclusion, seed);
+            let fencing = ShareFencing::new();
+            let fenced = sessions::run::<LeasedShares, User, _>(config(), &[3; 4], fencing, seed);
+            fenced.and(run).map(|(_, most)| most)
+        };
+        let most = (0..100).map(|seed| run(seed).unwrap_or_else(|error| panic!("{error}"))).max();
+        assert!(most >= Some(2), "{switches:?}: parts are held together");
+    }
+}
+
+/// Negative control: random schedules of a mistake violate a property.
+#[test]
+fn random_schedules_find_readers_that_overtake() {
+    let config = || config(&[Switch::ReadersOvertake]);
+    let is_violated = |seed| {
+        let exclusion = ShareExclusion::new();
+        sessions::run::<LeasedShares, User, _>(config(), &[3; 4], exclusion, seed).is_err()
+    };
+    assert!((0..100).any(is_violated));
+}

@@ -1,0 +1,228 @@
+//! Walk over all reachable states without reductions, for comparisons with a model of the code.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::check::Check;
+use crate::error::CheckError;
+use crate::explore::successors::{Worker, WorldRef};
+use crate::users::user::Checkable;
+use crate::world::action::ActionKind;
+use crate::world::rules::Rules;
+
+/// State of all processes and all messages in flight.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GlobalState {
+    /// State of each process as a tree of values. `None` for a process that is down.
+    pub processes: Vec<Option<Arc<Value>>>,
+    /// Messages in flight, by link. The messages of a link are in the order of sending if the link
+    /// keeps it.
+    pub messages: Vec<MessageInFlight>,
+}
+
+/// Message in flight.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageInFlight {
+    /// Index of the sender.
+    pub from: u32,
+    /// Index of the receiver.
+    pub to: u32,
+    /// Content of the message as a tree of values.
+    pub content: Arc<Value>,
+}
+
+/// A step between two reachable states.
+#[derive(Clone, Copy, Debug)]
+pub struct WalkedStep<'a> {
+    /// State before the step.
+    pub before: &'a GlobalState,
+    /// State after the step.
+    pub after: &'a GlobalState,
+    /// Index of the process that takes the step. `None` for a fault of the network.
+    pub process: Option<u32>,
+}
+
+/// Receives the states and steps of a walk.
+pub trait WalkObserver {
+    /// Receives a state when it is reached for the first time. The walk ends on a break.
+    fn on_state(&mut self, state: &GlobalState) -> ControlFlow<()>;
+
+    /// Receives a step. The walk ends on a break.
+    fn on_step(&mut self, step: WalkedStep<'_>) -> ControlFlow<()>;
+}
+
+/// Result of a walk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WalkReport {
+    /// Number of reached states.
+    pub states: u64,
+    /// Number of steps between them.
+    pub steps: u64,
+    /// True if every reachable state was visited. False if the observer ended the walk, a bound
+    /// was exceeded, or the maximum number of states was reached.
+    pub is_complete: bool,
+}
+
+impl<P: Checkable> Check<P> {
+    /// Walks over all reachable states, breadth first, and hands each state and each step to the
+    /// observer. No reduction is applied, so equal states under other names or with shifted
+    /// timestamps are visited apart. At most `max_states` states are expanded.
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`CheckError`] if the configuration is invalid.
+    ///
+    /// # Panics
+    ///
+    /// Panics if time is synchronous, or if a handler panics.
+    pub fn walk(
+        mut self,
+        max_states: u64,
+        observer: &mut dyn WalkObserver,
+    ) -> Result<WalkReport, CheckError> {
+        self.config.search.shifts_timestamps = false;
+        self.hooks.symmetry = None;
+        let (processes, rules) = self.assemble()?;
+        assert!(!rules.timed, "a walk needs asynchronous time");
+        let (first, rules) = self.begin(&processes, rules)?;
+        let first = first.into_iter().map(|(world, _)| world).collect();
+        Ok(Walk::new(rules, max_states).run(first, observer))
+    }
+}
+
+/// A walk in progress.
+struct Walk {
+    rules: Arc<Rules>,
+    visited: HashSet<Vec<u32>>,
+    report: WalkReport,
+    max_states: u64,
+    /// State trees by the id of the local state.
+    states: Vec<Option<Option<Arc<Value>>>>,
+    /// Message trees by the id of the message.
+    messages: Vec<Option<Arc<Value>>>,
+}
+
+impl Walk {
+    fn new(rules: Arc<Rules>, max_states: u64) -> Self {
+        Walk {
+            rules,
+            visited: HashSet::new(),
+            report: WalkReport { is_complete: true, ..WalkReport::default() },
+            max_states,
+            states: Vec::new(),
+            messages: Vec::new(),
+        }
+    }
+
+    fn run(mut self, first: Vec<Vec<u32>>, observer: &mut dyn WalkObserver) -> WalkReport {
+        let mut worker = Worker::new(Arc::clone(&self.rules));
+        let mut frontier = Vec::new();
+        for world in first {
+            let state = self.global_state(&world);
+            if self.visit(&world, &state, &mut frontier, observer).is_break() {
+                return self.ended();
+            }
+        }
+        while !frontier.is_empty() {
+            for world in std::mem::take(&mut frontier) {
+                if self.expand(&mut worker, &world, &mut frontier, observer).is_break() {
+                    return self.ended();
+                }
+            }
+        }
+        self.report
+    }
+
+    fn ended(mut self) -> WalkReport {
+        self.report.is_complete = false;
+        self.report
+    }
+
+    /// Hands a new state to the observer, and adds it to the next level.
+    fn visit(
+        &mut self,
+        world: &[u32],
+        state: &GlobalState,
+        frontier: &mut Vec<Vec<u32>>,
+        observer: &mut dyn WalkObserver,
+    ) -> ControlFlow<()> {
+        if !self.visited.insert(world.to_vec()) {
+            return ControlFlow::Continue(());
+        }
+        self.report.states += 1;
+        observer.on_state(state)?;
+        if self.report.states > self.max_states {
+            return ControlFlow::Break(());
+        }
+        frontier.push(world.to_vec());
+        ControlFlow::Continue(())
+    }
+
+    fn expand(
+        &mut self,
+        worker: &mut Worker,
+        world: &[u32],
+        frontier: &mut Vec<Vec<u32>>,
+        observer: &mut dyn WalkObserver,
+    ) -> ControlFlow<()> {
+        let before = self.global_state(world);
+        let mut successors = Vec::new();
+        let layout = self.rules.layout;
+        let mut exceeded = false;
+        worker.successors(WorldRef { world, fingerprint: 0 }, &mut |successor| {
+            exceeded |= successor.result.exceeded.is_some() || successor.result.dropped;
+            let process = match successor.action.kind() {
+                ActionKind::Lose | ActionKind::Duplicate | ActionKind::Partition => None,
+                ActionKind::Deliver => Some(layout.receiver(successor.action.slot()) as u32),
+                _ => Some(successor.action.slot() as u32),
+            };
+            successors.push((process, successor.world.to_vec()));
+        });
+        self.report.is_complete &= !exceeded;
+        for (process, world) in successors {
+            let after = self.global_state(&world);
+            self.report.steps += 1;
+            observer.on_step(WalkedStep { before: &before, after: &after, process })?;
+            self.visit(&world, &after, frontier, observer)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn global_state(&mut self, world: &[u32]) -> GlobalState {
+        let layout = self.rules.layout;
+        let processes = (0..layout.size).map(|process| self.state(world[process])).collect();
+        let mut messages = Vec::new();
+        for slot in layout.link_slots().filter(|slot| world[*slot] != 0) {
+            for packet in self.rules.network.content(world[slot]) {
+                let message = self.rules.network.packet_by_id(packet).message;
+                // 0 stands for a message between applications, which has no content.
+                if message != 0 {
+                    let (from, to) = (layout.sender(slot) as u32, layout.receiver(slot) as u32);
+                    messages.push(MessageInFlight { from, to, content: self.message(message) });
+                }
+            }
+        }
+        GlobalState { processes, messages }
+    }
+
+    fn state(&mut self, id: u32) -> Option<Arc<Value>> {
+        let compute = || self.rules.model.state_tree(id).map(Arc::new);
+        cached(&mut self.states, id).get_or_insert_with(compute).clone()
+    }
+
+    fn message(&mut self, id: u32) -> Arc<Value> {
+        let compute = || Arc::new(self.rules.model.message_tree(id));
+        Arc::clone(cached(&mut self.messages, id).get_or_insert_with(compute))
+    }
+}
+
+fn cached<T: Clone>(rows: &mut Vec<Option<T>>, id: u32) -> &mut Option<T> {
+    let index = id as usize;
+    if rows.len() <= index {
+        rows.resize(index + 1, None);
+    }
+    &mut rows[index]
+}

@@ -1,0 +1,102 @@
+//! Wrong suspicions, which a detector that is only eventually perfect may report. A composition
+//! whose card permits them keeps its promises; a lock at a leader without a lease needs a detector
+//! without mistakes.
+
+use tenure_algorithms::catalogue::{self, Parameters, Visitor};
+use tenure_check::{Check, Checkable, Judgement};
+use tenure_core::monitors::{MutualExclusion, OneLeader, Scope};
+use tenure_core::{
+    Agreement, Algorithm, Card, Detection, Election, Mutex, Order, Property, SystemModel, Timing,
+};
+
+/// Maximum number of states of a search. All violations of the locks without a lease are found
+/// within a tenth of it.
+const MAX_STATES: u64 = 20_000;
+
+/// Search of two processes, with one wrong suspicion. It returns the judgement of the safety
+/// property if the card promises one.
+struct Suspect;
+
+impl Suspect {
+    fn check<P: Algorithm + Checkable>(config: P::Config, card: &Card) -> Check<P> {
+        let check = Check::<P>::with(2, config).suspecting_falsely(1).term_max(2).in_flight(4);
+        let check = if card.order == Order::Fifo { check.fifo() } else { check };
+        check.max_states(MAX_STATES)
+    }
+}
+
+impl Visitor for Suspect {
+    type Output = Option<Judgement>;
+
+    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Option<Judgement> {
+        let card = P::card(&config, 2);
+        let exclusion = Property::MutualExclusion;
+        card.promises.contains(&exclusion).then(|| {
+            let check = Suspect::check::<P>(config, &card).entries(1);
+            check.always(MutualExclusion::new()).run().of(exclusion.name())
+        })
+    }
+
+    fn election<P: Election + Algorithm>(self, config: P::Config) -> Option<Judgement> {
+        let card = P::card(&config, 2);
+        let one = Property::OneLeaderAtATime;
+        card.promises.contains(&one).then(|| {
+            let check = Suspect::check::<P>(config, &card);
+            check.always(OneLeader::new(Scope::Overall)).run().of(one.name())
+        })
+    }
+
+    fn agreement<P: Agreement + Algorithm>(self, _: P::Config) -> Option<Judgement> {
+        None
+    }
+}
+
+/// Returns true if the card permits that a live process is suspected.
+fn permits_wrong_suspicions(card: &Card) -> bool {
+    let around = SystemModel { false_suspicion: true, ..card.system_model() };
+    card.unmet_assumptions(&around).next().is_none()
+}
+
+fn parameters() -> Parameters {
+    Parameters { rounds: 1, ..Parameters::plain(2) }
+}
+
+fn judge(name: &str) -> Option<Judgement> {
+    catalogue::visit(name, &parameters(), Suspect).expect("a name of the catalogue")
+}
+
+/// Compositions over the reliable channel are the same algorithms with more states.
+fn compositions() -> impl Iterator<Item = (&'static str, Card)> {
+    let names = catalogue::compositions().filter(|name| !name.starts_with("fifo:"));
+    let cards = names.filter_map(|name| Some((name, catalogue::card(name, &parameters()).ok()?)));
+    cards.filter(|(_, card)| card.timing == Timing::Asynchronous)
+}
+
+#[test]
+fn compositions_keep_promises_despite_permitted_suspicion() {
+    let mut judged = 0;
+    for (name, _) in compositions().filter(|(_, card)| permits_wrong_suspicions(card)) {
+        let judgement = judge(name);
+        assert_ne!(judgement, Some(Judgement::Violated), "{name}");
+        judged += u32::from(judgement.is_some());
+    }
+    assert!(judged > 5, "{judged} compositions promise a judged property");
+}
+
+/// Negative control: the cards of locks at a leader without a lease exclude wrong suspicions, and
+/// one of them admits two processes.
+#[test]
+fn wrong_suspicion_breaks_lock_at_leader_without_lease() {
+    let mut broken = 0;
+    for (name, card) in compositions() {
+        let is_without_lease = name.starts_with("coordinated:") && card.clocked.is_empty();
+        assert!(!is_without_lease || card.detection == Detection::Perfect, "{name}");
+        if is_without_lease {
+            broken += u32::from(judge(name) == Some(Judgement::Violated));
+        }
+    }
+    assert!(broken >= 10, "{broken} locks admit two processes");
+    for name in ["coordinated:repaired-chang-roberts", "coordinated:restarting-chang-roberts"] {
+        assert_eq!(judge(name), Some(Judgement::Violated), "{name}");
+    }
+}

@@ -1,0 +1,187 @@
+//! Read and write locks, semaphores and several locks of a lock service with clients. While clocks
+//! are accurate, no two shares that exclude each other are held together, fences grow, and every
+//! client is served. The controls omit a rule.
+
+use tenure_algorithms::catalogue::{self, Parameters, Visitor};
+use tenure_check::{Check, Entries, Judgement, Report};
+use tenure_core::monitors::AgreementMonitor;
+use tenure_core::{Agreement, Algorithm, Election, Mutex, ProcessId, Property};
+
+/// Maximum number of states of a search of three processes that finds no violation.
+const MAX_STATES: u64 = 30_000;
+
+/// A search in synchronous time.
+#[derive(Clone, Copy, Debug)]
+struct Case<'a> {
+    variants: &'a [&'a str],
+    /// Number of entries, by process.
+    entries: &'a [u32],
+    properties: &'a [Property],
+    /// Actions before the search begins, without time.
+    before: &'a str,
+    /// True if the link of P2 may break.
+    partition: bool,
+    /// True if P2 may crash once.
+    crash: bool,
+    duplicates: u32,
+    max_states: u64,
+}
+
+const SAFE: [Property; 2] = [Property::SessionExclusion, Property::Fencing];
+const SAFE_AND_LIVE: [Property; 3] =
+    [Property::SessionExclusion, Property::Fencing, Property::Progress];
+
+const TWO: Case<'_> = Case {
+    variants: &[],
+    entries: &[1, 1],
+    properties: &SAFE_AND_LIVE,
+    before: "",
+    partition: false,
+    crash: false,
+    duplicates: 0,
+    max_states: u64::MAX,
+};
+
+impl Case<'_> {
+    fn run(&self) -> Report {
+        let variants = self.variants.iter().map(ToString::to_string).collect();
+        let size = self.entries.len() as u32;
+        let parameters = Parameters { rounds: 1, variants, ..Parameters::plain(size) };
+        let report = catalogue::visit("leased-shares", &parameters, *self);
+        report.unwrap_or_else(|error| panic!("{self:?}: {error}"))
+    }
+}
+
+impl Visitor for Case<'_> {
+    type Output = Report;
+
+    fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Report {
+        unreachable!("the shared lock offers another service")
+    }
+
+    fn election<P: Election + Algorithm>(self, _: P::Config) -> Report {
+        unreachable!("the shared lock offers another service")
+    }
+
+    fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Report {
+        let size = self.entries.len() as u32;
+        let service = P::card(&config, size).service;
+        let entries: Vec<Entries> = self.entries.iter().copied().map(Entries::AtMost).collect();
+        let action = |action: &str| action.parse().expect("an action");
+        let before = self.before.split("; ").filter(|action| !action.is_empty());
+        let mut check = Check::<P>::with(size, config)
+            .configure(|config| config.service = service)
+            .configure(|config| config.model.prefix = before.map(action).collect())
+            .synchronous(0..=1)
+            .entries(entries)
+            .duplicating(self.duplicates)
+            .max_states(self.max_states);
+        if self.partition {
+            check = check.partitioning([ProcessId(1)]);
+        }
+        if self.crash {
+            check = check.crashing_at([ProcessId(1)]).crashing(1);
+        }
+        for property in self.properties {
+            check = match AgreementMonitor::of(service, *property, size, &[]) {
+                Some(monitor) => check.always(monitor),
+                None => check.progress(),
+            };
+        }
+        check.run()
+    }
+}
+
+/// A reader and a writer.
+#[test]
+fn safe_and_live_with_accurate_clocks() {
+    for variants in [&[][..], &["semaphore"], &["two-locks"], &["early-release"]] {
+        Case { variants, ..TWO }.run().assert_holds();
+    }
+}
+
+#[test]
+fn safe_under_partition() {
+    for variants in [&[][..], &["early-release"]] {
+        Case { variants, partition: true, properties: &SAFE, ..TWO }.run().assert_holds();
+    }
+}
+
+#[test]
+fn lease_ends_crashed_holder() {
+    Case { crash: true, ..TWO }.run().assert_holds();
+}
+
+/// P1 and P2 hold a part each, and P3 waits for the whole lock.
+const TWO_READERS: &str = "lock p1 part; lock p2 part; deliver p2→p1; deliver p1→p2; \
+    deliver p2→p1; deliver p1→p2; lock p3 whole; deliver p3→p1; deliver p1→p3; deliver p3→p1; \
+    deliver p1→p3; deliver p3→p1";
+
+/// As [`TWO_READERS`], and P1 has left.
+const ONE_READER: &str = "lock p1 part; lock p2 part; deliver p2→p1; deliver p1→p2; \
+    deliver p2→p1; deliver p1→p2; lock p3 whole; deliver p3→p1; deliver p1→p3; deliver p3→p1; \
+    deliver p1→p3; deliver p3→p1; unlock p1";
+
+/// P1 holds a part, P3 waits for the whole lock, and P2 has requested a part after that.
+const LATE_READER: &str = "lock p1 part; lock p3 whole; deliver p3→p1; deliver p1→p3; \
+    deliver p3→p1; deliver p1→p3; deliver p3→p1; lock p2 part; deliver p2→p1; deliver p1→p2; \
+    deliver p2→p1; deliver p1→p2";
+
+/// P2 has made the first of two claims for the whole lock, and P1 begins.
+const TWO_CLAIMS: &str =
+    "lock p2 whole; deliver p2→p1; deliver p1→p2; deliver p2→p1; deliver p1→p2; lock p1 part";
+
+/// As [`TWO_CLAIMS`], and P1 requests the whole lock, after an entry with a part.
+const TWO_UPGRADES: &str = "lock p1 part; unlock p1; lock p2 whole; deliver p2→p1; \
+    deliver p1→p2; deliver p2→p1; deliver p1→p2; lock p1 whole";
+
+/// Mistakes, each with a variant that avoids it in the same situation.
+const MISTAKES: [(&[&str], &[&str], Case<'_>); 5] = [
+    (
+        &["early-release"],
+        &["early-release", "any-holder-hands-over"],
+        Case {
+            entries: &[1, 1, 1],
+            properties: &[Property::SessionExclusion],
+            before: TWO_READERS,
+            ..TWO
+        },
+    ),
+    (
+        &[],
+        &["readers-overtake"],
+        Case { entries: &[1, 1, 1], properties: &[Property::Fencing], before: LATE_READER, ..TWO },
+    ),
+    (
+        &["semaphore"],
+        &["semaphore", "permit-counted-twice"],
+        Case {
+            entries: &[1, 1, 1],
+            properties: &[Property::SessionExclusion],
+            before: ONE_READER,
+            duplicates: 1,
+            ..TWO
+        },
+    ),
+    (
+        &["two-locks"],
+        &["opposite-order"],
+        Case { properties: &[Property::Progress], before: TWO_CLAIMS, ..TWO },
+    ),
+    (
+        &[],
+        &["upgrade-while-holding"],
+        Case { entries: &[2, 1], properties: &[Property::Progress], before: TWO_UPGRADES, ..TWO },
+    ),
+];
+
+#[test]
+fn every_rule_is_needed() {
+    for (right, wrong, case) in MISTAKES {
+        let report = Case { variants: wrong, ..case }.run();
+        let [property] = case.properties else { panic!("one property each: {case:?}") };
+        assert_eq!(report.of(property.name()), Judgement::Violated, "{wrong:?}: {report}");
+        let report = Case { variants: right, max_states: MAX_STATES, ..case }.run();
+        assert_ne!(report.of(property.name()), Judgement::Violated, "{right:?}: {report}");
+    }
+}

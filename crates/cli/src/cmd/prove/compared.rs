@@ -1,0 +1,36 @@
+//! Comparison of the model with the code in small groups.
+
+use tenure_algorithms::catalogue::Parameters;
+use tenure_check::{CheckConfig, Entries};
+use tenure_prove::{Comparer, Comparison, Model, ModelEntry};
+
+use crate::cmd::failure::Failure;
+
+/// Largest number of compared states of a group.
+const MAX_STATES: u64 = 5_000_000;
+
+/// Compares all groups from two processes to `largest`. Each process requests once. Returns no
+/// comparison if the model has no mapping from states of the code.
+pub(super) fn groups(
+    entry: &ModelEntry,
+    model: &Model,
+    variant: Option<&str>,
+    largest: u32,
+) -> Result<Vec<Comparison>, Failure> {
+    let Some(abstraction) = entry.abstraction else { return Ok(Vec::new()) };
+    let mut compared = Vec::new();
+    for size in 2..=largest {
+        let variants = variant.into_iter().map(str::to_owned).collect();
+        let parameters = Parameters { variants, ..Parameters::plain(size) };
+        let algorithm = tenure_instances::algorithm(entry.name, &parameters);
+        let algorithm = algorithm.map_err(Failure::usage)?;
+        let card = tenure_instances::card(entry.name, &parameters).map_err(Failure::usage)?;
+        let mut config = CheckConfig::new(entry.name, card.service, size);
+        config.model.order = card.order;
+        config.model.entries = Entries::AtMost(1).into();
+        let mut comparer = Comparer::new(model, abstraction, size);
+        let walk = algorithm.walk(&config, MAX_STATES, &mut comparer).map_err(Failure::usage)?;
+        compared.push(comparer.finish(walk));
+    }
+    Ok(compared)
+}

@@ -1,0 +1,185 @@
+//! The file with the settings of client commands, `client.toml`.
+
+use std::env;
+use std::fmt;
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer};
+
+use super::certificates::CertificateFiles;
+use super::user::{self, User};
+use crate::cmd::failure::Failure;
+
+/// Variable with the path of the file.
+const VARIABLE: &str = "TENURE_CONFIG";
+
+/// Upper bound on the bytes of the file.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Settings in the file. An unknown key is an error.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ClientFile {
+    /// URLs of the members.
+    pub(super) endpoints: Option<Vec<String>>,
+    #[serde(default, deserialize_with = "user")]
+    pub(super) user: Option<User>,
+    cacert: Option<PathBuf>,
+    cert: Option<PathBuf>,
+    key: Option<PathBuf>,
+}
+
+impl ClientFile {
+    /// Reads the file. Returns the default if there is none at the default place, or its folder
+    /// belongs to another user.
+    ///
+    /// # Errors
+    ///
+    /// The file is invalid, cannot be read, or contains a password that all users can read. A file
+    /// that `TENURE_CONFIG` names must exist.
+    pub(super) fn read() -> Result<ClientFile, Failure> {
+        match path() {
+            Some((path, is_required)) => ClientFile::read_from(&path, is_required),
+            None => Ok(ClientFile::default()),
+        }
+    }
+
+    fn read_from(path: &Path, is_required: bool) -> Result<ClientFile, Failure> {
+        let failed = |reason: &dyn fmt::Display| {
+            Failure::usage(format!("cannot use {}: {reason}", path.display()))
+        };
+        let metadata = match fs::metadata(path) {
+            Ok(metadata) => metadata,
+            // With `su` or `setpriv`, `HOME` may name the directory of another user.
+            Err(error)
+                if !is_required
+                    && matches!(
+                        error.kind(),
+                        ErrorKind::NotFound
+                            | ErrorKind::NotADirectory
+                            | ErrorKind::PermissionDenied
+                    ) =>
+            {
+                return Ok(ClientFile::default());
+            }
+            Err(error) => return Err(failed(&error)),
+        };
+        if metadata.len() > MAX_BYTES {
+            return Err(failed(&format!("it has more than {MAX_BYTES} bytes")));
+        }
+        let text = fs::read_to_string(path).map_err(|error| failed(&error))?;
+        // The error's own text would contain the line, which may be a password.
+        let mut file: ClientFile = toml::from_str(&text)
+            .map_err(|error| failed(&located(&text, error.span(), error.message())))?;
+        if file.user.is_some() && metadata.permissions().mode() & 0o004 != 0 {
+            let reason = "it contains a password and every user can read it; run `chmod o= FILE`";
+            return Err(failed(&reason));
+        }
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for path in [&mut file.cacert, &mut file.cert, &mut file.key].into_iter().flatten() {
+            *path = folder.join(&path);
+        }
+        Ok(file)
+    }
+
+    pub(super) fn certificates(&self) -> CertificateFiles {
+        let ClientFile { cacert, cert, key, .. } = self.clone();
+        CertificateFiles { cacert, cert, key }
+    }
+}
+
+/// Returns the path of the file, and true if the file must exist. Returns `None` if the user has no
+/// home directory.
+fn path() -> Option<(PathBuf, bool)> {
+    let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(path) = variable(VARIABLE) {
+        return Some((path, true));
+    }
+    // A relative path is invalid there, by the specification.
+    let folder = variable("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
+    let folder = folder.or_else(|| Some(variable("HOME")?.join(".config")))?;
+    Some((folder.join("tenure").join("client.toml"), false))
+}
+
+/// Returns the message of an error with its line.
+fn located(text: &str, span: Option<std::ops::Range<usize>>, message: &str) -> String {
+    let before = span.and_then(|span| text.get(..span.start));
+    match before {
+        Some(before) => format!("line {}: {message}", before.matches('\n').count() + 1),
+        None => message.to_owned(),
+    }
+}
+
+fn user<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<User>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    user::parse(&text)
+        .map(Some)
+        .map_err(|error| de::Error::custom(format!("invalid user: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, mode: u32) -> Result<ClientFile, String> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("client.toml");
+        fs::write(&path, text).expect("room");
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("the owner");
+        let file = ClientFile::read_from(&path, true).map_err(|failure| failure.to_string());
+        file.map(|mut file| {
+            // The folder has another name in each run.
+            let relative = |path: &PathBuf| path.strip_prefix(folder.path()).map(Path::to_owned);
+            file.cacert = file.cacert.map(|path| relative(&path).unwrap_or(path));
+            file
+        })
+    }
+
+    #[test]
+    fn file_contains_endpoints_user_and_certificates() {
+        let text = "endpoints = [\"http://a:1\", \"http://b:1\"]\nuser = \"bob:one:two\"\n\
+                    cacert = \"ca.pem\"\ncert = \"/etc/own.pem\"\nkey = \"/etc/own.key\"\n";
+        let file = read(text, 0o600).expect("it is valid");
+        assert_eq!(file.endpoints, Some(vec!["http://a:1".to_owned(), "http://b:1".to_owned()]));
+        let user = file.user.expect("a user");
+        assert_eq!((&user.name[..], &user.password[..]), ("bob", "one:two"));
+        assert_eq!(file.cacert, Some(PathBuf::from("ca.pem")), "it is relative to the file");
+        assert_eq!(file.cert, Some(PathBuf::from("/etc/own.pem")));
+        let empty = read("", 0o644).expect("it is valid");
+        assert!(empty.endpoints.is_none() && empty.user.is_none() && empty.cacert.is_none());
+    }
+
+    #[test]
+    fn invalid_file_is_rejected_without_its_password() {
+        for (text, message) in [
+            ("\nendpoint = \"http://a:1\"", "line 2: unknown field `endpoint`"),
+            ("endpoints = \"http://a:1\"", "line 1: invalid type: string"),
+            ("user = \"secret\"", "line 1: invalid user: expected NAME:PASSWORD"),
+            ("user = \"bob:secret", "line 1: "),
+        ] {
+            let error = read(text, 0o600).expect_err(text);
+            assert!(error.contains(message) && !error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn password_that_all_users_can_read_is_rejected() {
+        let text = "user = \"bob:secret\"";
+        let error = read(text, 0o644).expect_err("it is rejected");
+        assert!(error.contains("every user can read it"), "{error}");
+        assert!(read(text, 0o640).is_ok());
+        assert!(read("endpoints = [\"http://a:1\"]", 0o644).is_ok(), "it contains no password");
+    }
+
+    #[test]
+    fn missing_file_is_an_error_only_if_it_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("client.toml");
+        assert!(ClientFile::read_from(&path, false).is_ok());
+        assert!(ClientFile::read_from(&path, true).is_err());
+    }
+}

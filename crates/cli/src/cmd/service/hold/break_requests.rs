@@ -1,0 +1,86 @@
+//! Requests of other clients to give up a lock or a leadership. `tenure locks break` writes them
+//! into the key of the claim.
+
+use std::future::Future;
+
+use tenure_client::{Client, KeyChange};
+use tokio::task::JoinSet;
+
+use super::held::Held;
+use crate::cmd::service::identity::Identity;
+
+/// Receiver of requests to give up what is held.
+#[derive(Debug)]
+pub(super) struct BreakRequests {
+    watches: JoinSet<String>,
+}
+
+impl BreakRequests {
+    /// Watches the keys of the claims. `own` is the value that this process stores there itself;
+    /// any other new value is a request. A leader's value stays the same, so each write is one.
+    pub(super) fn watch(client: &Client, held: &Held, own: Option<&[u8]>) -> BreakRequests {
+        let mut watches = JoinSet::new();
+        for (key, fence) in held.claims() {
+            let mut changes = client.key_changes(key, fence + 1);
+            let own = own.map(<[u8]>::to_vec);
+            watches.spawn(async move {
+                loop {
+                    match changes.next().await {
+                        KeyChange::Put { value, .. } if Some(&value) != own.as_ref() => {
+                            return describe(&value);
+                        }
+                        // The loss of the key is detected elsewhere.
+                        KeyChange::Put { .. }
+                        | KeyChange::Deleted { .. }
+                        | KeyChange::HistoryCompacted => {}
+                    }
+                }
+            });
+        }
+        BreakRequests { watches }
+    }
+
+    /// Returns a receiver that never receives a request.
+    pub(super) fn none() -> BreakRequests {
+        BreakRequests { watches: JoinSet::new() }
+    }
+
+    /// Waits for a request or for `other`, and returns the reason for which the claim ends.
+    /// Dropping the future loses no request.
+    pub(super) async fn next_or(
+        &mut self,
+        mut other: impl Future<Output = String> + Unpin,
+    ) -> String {
+        loop {
+            tokio::select! {
+                Some(request) = self.watches.join_next() => {
+                    if let Ok(reason) = request {
+                        return reason;
+                    }
+                }
+                reason = &mut other => return reason,
+            }
+        }
+    }
+}
+
+fn describe(value: &[u8]) -> String {
+    match Identity::decode(value).and_then(|identity| identity.breaker()) {
+        Some(breaker) => format!("{breaker} broke it"),
+        None => "another client broke it".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reason_names_the_breaker() {
+        let [holder, breaker] = ["report.sh", "tenure"].map(|it| Identity::of_process(it.into()));
+        let value = holder.broken_by(&breaker).encode();
+        assert_eq!(describe(&value), format!("{breaker} broke it"));
+        assert_eq!(describe(b"host-7"), "another client broke it");
+        assert_eq!(describe(&holder.encode()), "another client broke it");
+    }
+}

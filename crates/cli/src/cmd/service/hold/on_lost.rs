@@ -1,0 +1,55 @@
+//! The command of `--on-lost`, which runs after the leadership was lost.
+
+use std::io::{IsTerminal, stdin};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::process::Command;
+
+use super::print_error;
+use super::signals::Signals;
+
+/// A lost leadership.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Loss<'a> {
+    pub(super) election: &'a str,
+    pub(super) fence: &'a str,
+    pub(super) reason: &'a str,
+}
+
+/// Runs a shell command until it ends, and passes signals on to it. Prints a line if the command
+/// fails.
+pub(super) async fn run(command: &str, loss: Loss<'_>, signals: &mut Signals) {
+    let started = Command::new("sh")
+        .args(["-c", command])
+        .env("TENURE_LOCK", loss.election)
+        .env("TENURE_FENCE", loss.fence)
+        .env("TENURE_REASON", loss.reason)
+        .spawn();
+    let mut child = match started {
+        Ok(child) => child,
+        Err(error) => return print_error(&format!("cannot run the command of --on-lost: {error}")),
+    };
+    let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+    let ended = loop {
+        tokio::select! {
+            biased;
+            ended = child.wait() => break ended,
+            signal = signals.next() => pass(id, signal),
+        }
+    };
+    match ended {
+        Ok(status) if status.success() => {}
+        Ok(status) => print_error(&format!("the command of --on-lost failed: {status}")),
+        Err(error) => print_error(&format!("the command of --on-lost failed: {error}")),
+    }
+}
+
+/// Sends a signal to the command. The terminal sends its own signals to both, as they are in one
+/// group.
+fn pass(id: Option<Pid>, signal: Signal) {
+    let is_typed = [Signal::INT, Signal::QUIT, Signal::WINCH].contains(&signal);
+    if let Some(id) = id.filter(|_| !is_typed || !stdin().is_terminal()) {
+        // A process that has ended cannot receive it.
+        let _ = kill_process(id, signal);
+    }
+}

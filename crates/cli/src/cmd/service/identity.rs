@@ -1,0 +1,185 @@
+//! Descriptions of the clients that hold or want a lock. A command stores its own in the key of its
+//! claim.
+
+use std::env;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::Path;
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+use tenure_daemon::format_rfc3339;
+use tenure_trace::plain;
+
+/// Version of the format. Other versions are not read.
+const VERSION: u32 = 1;
+
+/// Upper bound on the characters of one part of a description.
+const MAX_CHARACTERS: usize = 80;
+
+/// Description of a client, as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Identity {
+    /// Version of the format, under the name of the program.
+    tenure: u32,
+    user: String,
+    host: String,
+    pid: u32,
+    /// Name of the program, or the text of `--label`. Arguments may contain secrets.
+    command: String,
+    /// Time at which the client entered the queue, by its clock (RFC 3339).
+    queued: String,
+    /// Time at which the client acquired the lock, by its clock (RFC 3339).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    held: Option<String>,
+    /// Description of the client that breaks the lock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    broken_by: Option<String>,
+}
+
+impl Identity {
+    /// Describes this process, which runs a command.
+    pub(super) fn of_command(command: &[OsString], label: Option<&str>) -> Identity {
+        let program = || {
+            let program = command.first().map(Path::new).and_then(Path::file_name);
+            program.unwrap_or_default().to_string_lossy().into_owned()
+        };
+        Identity::of_process(label.map_or_else(program, str::to_owned))
+    }
+
+    /// Describes this process.
+    pub(super) fn of_process(command: String) -> Identity {
+        let variable = |name| env::var(name).ok().filter(|value| !value.is_empty());
+        let id = || format!("uid {}", rustix::process::geteuid().as_raw());
+        Identity {
+            tenure: VERSION,
+            user: variable("USER").or_else(|| variable("LOGNAME")).unwrap_or_else(id),
+            host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            pid: std::process::id(),
+            command,
+            queued: format_rfc3339(SystemTime::now()),
+            held: None,
+            broken_by: None,
+        }
+    }
+
+    /// Returns the description of a client that holds its lock since now.
+    pub(super) fn holding(&self) -> Identity {
+        Identity { held: Some(format_rfc3339(SystemTime::now())), ..self.clone() }
+    }
+
+    /// Returns the description of a client whose lock `breaker` breaks.
+    pub(super) fn broken_by(&self, breaker: &Identity) -> Identity {
+        Identity { broken_by: Some(breaker.to_string()), ..self.clone() }
+    }
+
+    /// Encodes the description as the value of a key.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// Decodes a value; `None` if another program has written it.
+    pub(super) fn decode(value: &[u8]) -> Option<Identity> {
+        serde_json::from_slice(value).ok().filter(|identity: &Identity| identity.tenure == VERSION)
+    }
+
+    /// Returns the client that breaks the lock, if any.
+    pub(super) fn breaker(&self) -> Option<String> {
+        self.broken_by.as_deref().map(shown)
+    }
+
+    /// Returns the time since which the client holds its lock, or waits for it.
+    pub(super) fn since(&self) -> String {
+        shown(self.held.as_deref().unwrap_or(&self.queued))
+    }
+}
+
+/// `alice@db1 4711 report.sh`. Other users may have written the parts, so they are escaped and
+/// shortened.
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [user, host, command] = [&self.user, &self.host, &self.command].map(|it| shown(it));
+        write!(f, "{user}@{host} {} {command}", self.pid)
+    }
+}
+
+/// Escapes and shortens text for the output.
+fn shown(text: &str) -> String {
+    let text = plain(text);
+    match text.char_indices().nth(MAX_CHARACTERS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.into_owned(),
+    }
+}
+
+/// The client of a claim, as far as the value of the key shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ClaimOwner {
+    /// A command of Tenure.
+    Command(Identity),
+    /// Another program that has stored a text, such as the value of a leader.
+    Text(String),
+    /// The value is empty or no text, or was not read.
+    Unknown,
+}
+
+impl ClaimOwner {
+    /// Returns the client that has stored this value.
+    pub(super) fn of_value(value: &[u8]) -> ClaimOwner {
+        match (Identity::decode(value), std::str::from_utf8(value)) {
+            (Some(identity), _) => ClaimOwner::Command(identity),
+            (None, Ok(text)) if !text.is_empty() => ClaimOwner::Text(shown(text)),
+            (None, _) => ClaimOwner::Unknown,
+        }
+    }
+
+    /// Returns the description for JSON: an object, a text, or null.
+    pub(super) fn to_json(&self) -> serde_json::Value {
+        match self {
+            ClaimOwner::Command(it) => serde_json::json!({
+                "user": it.user, "host": it.host, "pid": it.pid, "command": it.command,
+                "queued": it.queued, "held": it.held,
+            }),
+            ClaimOwner::Text(text) => serde_json::json!(text),
+            ClaimOwner::Unknown => serde_json::Value::Null,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn description_contains_the_program_and_no_arguments() {
+        let command = ["/usr/bin/mysql", "-psecret"].map(OsString::from);
+        let identity = Identity::of_command(&command, None);
+        let value = String::from_utf8(identity.encode()).expect("text");
+        assert!(value.contains("\"command\":\"mysql\"") && !value.contains("secret"), "{value}");
+        assert_eq!(Identity::decode(value.as_bytes()), Some(identity.clone()));
+        assert!(identity.to_string().ends_with(&format!(" {} mysql", std::process::id())));
+        let labelled = Identity::of_command(&command, Some("backup of orders"));
+        assert!(labelled.to_string().ends_with(" backup of orders"));
+        assert_eq!(identity.since(), identity.queued);
+        let held = identity.holding();
+        assert_eq!(Some(held.since()), held.held);
+        assert_eq!(
+            (identity.breaker(), held.broken_by(&labelled).breaker()),
+            (None, Some(labelled.to_string()))
+        );
+    }
+
+    #[test]
+    fn values_of_other_programs_are_text_or_unknown() {
+        let newer = Identity { tenure: 2, ..Identity::of_process("sh".to_owned()) };
+        assert!(matches!(ClaimOwner::of_value(&newer.encode()), ClaimOwner::Text(_)));
+        assert_eq!(ClaimOwner::of_value(b"host-7"), ClaimOwner::Text("host-7".to_owned()));
+        for unknown in [&b""[..], b"\xff\xfe"] {
+            assert_eq!(ClaimOwner::of_value(unknown), ClaimOwner::Unknown);
+        }
+        let ClaimOwner::Text(long) = ClaimOwner::of_value("é\u{1b}".repeat(500).as_bytes()) else {
+            panic!("it is text");
+        };
+        assert!(long.chars().count() <= MAX_CHARACTERS + 1 && !long.contains('\u{1b}'));
+    }
+}

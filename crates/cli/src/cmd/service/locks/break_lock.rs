@@ -1,0 +1,221 @@
+//! `tenure locks break`: ends the claims of a lock's holders.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use serde::Serialize;
+use tenure_client::{ClientError, Code};
+use tenure_trace::plain;
+
+use super::queue::{Claim, Lock};
+use super::{CommonOptions, read, text};
+use crate::cmd::duration;
+use crate::cmd::failure::{Failure, Status};
+use crate::cmd::output::{Format, print, print_json};
+use crate::cmd::service::endpoint::{Service, request_failure};
+use crate::cmd::service::identity::{ClaimOwner, Identity};
+
+/// Interval between two reads of the holders that were asked to release.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Upper bound on the other keys that the confirmation names.
+const MAX_KEYS: usize = 5;
+
+/// Take a lock away from its holders, or a leadership from the leader
+///
+/// First asks each holder to release the lock: `tenure lock` and `tenure elect` end their command,
+/// release the lock and exit with status 121. So the command has ended before another client
+/// acquires the lock. If a holder has not released the lock after --wait, its lease is revoked,
+/// which ends all locks of its session. Holders that have stored no value, such as clients of etcd,
+/// are not asked. Their programs may continue without the lock.
+///
+/// On a terminal, the command shows the holders and asks for confirmation. With users, it needs
+/// write permission for the keys. A member's log shows the client and the user that revoked a
+/// lease.
+///
+/// Exit status: 0 if the holders have lost the lock, or if it is free; 3 if it was not confirmed.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tenure locks break jobs/nightly
+  tenure locks break --yes --fence 12 jobs/nightly
+  tenure locks break --yes --force jobs/nightly")]
+pub(super) struct Options {
+    /// Name of the lock or election
+    #[arg(value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    name: String,
+    /// Only the holder with this fencing token [default: all holders]
+    #[arg(long, value_name = "N")]
+    fence: Option<u64>,
+    /// Do not ask for confirmation
+    #[arg(long, short)]
+    yes: bool,
+    /// Revoke the leases at once, without asking the holders to release the lock
+    #[arg(long)]
+    force: bool,
+    /// Time that holders have to release the lock
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
+    #[arg(conflicts_with = "force")]
+    wait: Duration,
+    /// Delete only the key of this lock, and keep the lease with the holder's other locks
+    #[arg(long)]
+    key_only: bool,
+    #[command(flatten)]
+    common: CommonOptions,
+}
+
+/// How a claim ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Outcome {
+    /// The holder released the lock, or its lease expired.
+    Released,
+    LeaseRevoked,
+    KeyDeleted,
+}
+
+/// A claim that was ended. Scripts depend on the JSON keys.
+#[derive(Debug, Serialize)]
+struct Broken<'a> {
+    #[serde(flatten)]
+    claim: &'a Claim,
+    outcome: Outcome,
+}
+
+pub(super) fn run(options: &Options) -> Result<Status, Failure> {
+    let service = options.common.endpoints.service()?;
+    let lock = read::lock(&service, options.name.as_bytes())?;
+    let is_selected = |claim: &&Claim| options.fence.is_none_or(|fence| claim.fence == fence);
+    let holders: Vec<&Claim> = lock.holders().filter(is_selected).collect();
+    if let Some(fence) = options.fence.filter(|_| holders.is_empty()) {
+        let name = &lock.name;
+        let message = format!("no holder of {name} has the fencing token {fence}");
+        return Err(Failure::usage(message));
+    }
+    if !holders.is_empty() && !options.yes && !confirm(&service, &lock, &holders, options)? {
+        return Err(Failure::incomplete(format!("{} was not broken", lock.name)));
+    }
+    let breaker = Identity::of_process("tenure".to_owned());
+    let broken = break_claims(&service, &holders, &breaker, options)?;
+    match options.common.format {
+        Format::Json => print_json(&serde_json::json!({
+            "name": lock.name, "broken_by": breaker.to_string(), "broken": broken,
+        }))?,
+        Format::Text if broken.is_empty() => print(&format!("{} is free\n", lock.name))?,
+        Format::Text => {
+            let lines = broken.iter().map(|it| line(&lock, it, &breaker));
+            print(&lines.collect::<String>())?;
+        }
+    }
+    Ok(Status::Success)
+}
+
+fn line(lock: &Lock, broken: &Broken<'_>, breaker: &Identity) -> String {
+    let how = match broken.outcome {
+        Outcome::Released => "released".to_owned(),
+        Outcome::LeaseRevoked => {
+            format!("lease {} revoked", broken.claim.lease.as_deref().unwrap_or_default())
+        }
+        Outcome::KeyDeleted => "key deleted".to_owned(),
+    };
+    let (name, holder, fence) = (&lock.name, broken.claim.label(), broken.claim.fence);
+    format!("{name}, held by {holder} with fence {fence}, was broken by {breaker}: {how}\n")
+}
+
+/// Shows the holders on the terminal, and returns true if the user confirms.
+///
+/// # Errors
+///
+/// The input is not a terminal.
+fn confirm(
+    service: &Service,
+    lock: &Lock,
+    holders: &[&Claim],
+    options: &Options,
+) -> Result<bool, Failure> {
+    let input = io::stdin();
+    if !input.is_terminal() {
+        return Err(Failure::usage("without a terminal for the confirmation, give --yes"));
+    }
+    let mut question = text::summary(lock);
+    for holder in holders.iter().filter(|holder| holder.id != 0 && !options.key_only) {
+        question += &other_keys(service, holder)?;
+    }
+    question += "Break it? [y/N] ";
+    let mut output = io::stderr();
+    let mut answer = String::new();
+    let asked = output.write_all(question.as_bytes()).and_then(|()| output.flush());
+    asked.and_then(|()| input.lock().read_line(&mut answer)).map_err(Failure::environment)?;
+    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
+}
+
+/// Returns a line about the other keys of a holder's lease, which end with it.
+fn other_keys(service: &Service, holder: &Claim) -> Result<String, Failure> {
+    let keys = match service.run(service.admin.lease_keys(holder.signed_lease())) {
+        // Only the question is less complete without the right to read them.
+        Err(ClientError::Rejected { code: Code::PermissionDenied, .. }) => None,
+        keys => keys.map_err(request_failure)?,
+    };
+    let others = keys.into_iter().flatten().filter(|key| *key != holder.raw_key);
+    let others: Vec<String> =
+        others.map(|key| plain(&String::from_utf8_lossy(&key)).into_owned()).collect();
+    if others.is_empty() {
+        return Ok(String::new());
+    }
+    let more = if others.len() > MAX_KEYS { ", …" } else { "" };
+    let names = others[..others.len().min(MAX_KEYS)].join(", ");
+    let count = others.len();
+    Ok(format!("  the same lease has {count} other keys, which may end too: {names}{more}\n"))
+}
+
+/// Ends the claims: asks their clients, waits, and then revokes the leases that are left.
+fn break_claims<'a>(
+    service: &Service,
+    holders: &[&'a Claim],
+    breaker: &Identity,
+    options: &Options,
+) -> Result<Vec<Broken<'a>>, Failure> {
+    let mut is_asked = false;
+    for claim in holders.iter().filter(|_| !options.force) {
+        is_asked |= ask_to_release(service, claim, breaker)?;
+    }
+    let deadline = Instant::now() + options.wait;
+    let mut broken = Vec::new();
+    for claim in holders {
+        let can_wait = is_asked && claim.owner != ClaimOwner::Unknown;
+        let mut is_held = read::exists(service, claim)?;
+        while is_held && can_wait && Instant::now() < deadline {
+            std::thread::sleep(POLL_INTERVAL);
+            is_held = read::exists(service, claim)?;
+        }
+        let outcome = if is_held { end(service, claim, options)? } else { Outcome::Released };
+        broken.push(Broken { claim, outcome });
+    }
+    Ok(broken)
+}
+
+/// Asks the client of a claim to release it, by a new value of its key. Returns false if the client
+/// has stored no value, or if the claim has ended.
+///
+/// The value of another program stays the same: observers of an election would report a new one.
+fn ask_to_release(service: &Service, claim: &Claim, breaker: &Identity) -> Result<bool, Failure> {
+    let value = match &claim.owner {
+        ClaimOwner::Command(holder) => holder.broken_by(breaker).encode(),
+        ClaimOwner::Text(_) => claim.value.clone(),
+        ClaimOwner::Unknown => return Ok(false),
+    };
+    service.call(service.admin.put_claim_value(&claim.raw_key, claim.fence, value))
+}
+
+/// Revokes the lease of a claim, or deletes its key.
+fn end(service: &Service, claim: &Claim, options: &Options) -> Result<Outcome, Failure> {
+    let (outcome, is_ended) = if claim.id == 0 || options.key_only {
+        let deleted = service.call(service.admin.delete_claim(&claim.raw_key, claim.fence))?;
+        (Outcome::KeyDeleted, deleted)
+    } else {
+        let revoked = service.call(service.admin.revoke_lease(claim.signed_lease()))?;
+        (Outcome::LeaseRevoked, revoked)
+    };
+    Ok(if is_ended { outcome } else { Outcome::Released })
+}

@@ -1,0 +1,116 @@
+//! `tenure locks`: the locks of a lock service.
+
+mod break_lock;
+mod explain;
+mod queue;
+mod read;
+mod text;
+mod wait_chain;
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use self::queue::Lock;
+pub(super) use self::read::{LockTotals, totals};
+use super::endpoint::{Endpoints, Service};
+use crate::cmd::failure::{Failure, Status};
+use crate::cmd::output::{Format, print, print_json};
+
+/// Show and break the locks and elections of a lock service or an etcd
+///
+/// A lock consists of the keys NAME/LEASE below its name, as clients of etcd create them, in the
+/// order of their creation. The first key belongs to the holder, and its revision is the fencing
+/// token. Commands of Tenure store the user, host, process ID and program in the key; of other
+/// clients the value of the key is shown, and they are unknown without a value.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tenure locks ls
+  tenure locks why jobs/nightly
+  tenure locks queue jobs/nightly --format json
+  tenure locks break jobs/nightly")]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// List the locks and elections that are held or waited for
+    Ls {
+        /// Only names with this prefix
+        #[arg(value_name = "PREFIX", default_value = "")]
+        prefix: String,
+        #[command(flatten)]
+        common: CommonOptions,
+    },
+    /// Show the holders of a lock and the number of waiters
+    Show(LockOptions),
+    /// Show the queue of a lock: holders and waiters in the order of acquisition
+    Queue(LockOptions),
+    /// Explain why each waiter waits, for whom, and until when
+    Why(LockOptions),
+    Break(break_lock::Options),
+}
+
+#[derive(Debug, Args)]
+struct LockOptions {
+    /// Name of the lock or election
+    #[arg(value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    name: String,
+    #[command(flatten)]
+    common: CommonOptions,
+}
+
+#[derive(Debug, Args)]
+struct CommonOptions {
+    #[command(flatten)]
+    endpoints: Endpoints,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+}
+
+pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
+    let (text, value, format) = match &options.task {
+        Task::Ls { prefix, common } => {
+            let locks = read::locks(&common.endpoints.service()?, prefix)?;
+            let to_json: Vec<Value> = locks.iter().map(Lock::to_json).collect();
+            (text::list(&locks), json!({ "locks": to_json }), common.format)
+        }
+        Task::Show(selected) => {
+            let (_, lock) = selected.read()?;
+            (text::summary(&lock), lock.to_json(), selected.common.format)
+        }
+        Task::Queue(selected) => {
+            let (_, lock) = selected.read()?;
+            (text::queue(&lock), json!(lock), selected.common.format)
+        }
+        Task::Why(selected) => {
+            let (service, lock) = selected.read()?;
+            let chain = wait_chain::of_holders(&service, &lock)?;
+            let lines: Vec<String> =
+                explain::lines(&lock).into_iter().chain(chain.lines()).collect();
+            let value = json!({
+                "name": lock.name, "explanation": lines, "waits": explain::waits(&lock),
+                "chain": chain.steps,
+            });
+            (lines.join("\n") + "\n", value, selected.common.format)
+        }
+        Task::Break(options) => return break_lock::run(options),
+    };
+    match format {
+        Format::Json => print_json(&value)?,
+        Format::Text => print(&text)?,
+    }
+    Ok(Status::Success)
+}
+
+impl LockOptions {
+    /// Connects to the service, and reads the lock.
+    fn read(&self) -> Result<(Service, Lock), Failure> {
+        let service = self.common.endpoints.service()?;
+        let lock = read::lock(&service, self.name.as_bytes())?;
+        Ok((service, lock))
+    }
+}

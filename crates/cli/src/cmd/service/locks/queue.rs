@@ -1,0 +1,226 @@
+//! A lock with its claims, in the order of the queue.
+
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+use tenure_store::{KeyValue, LockMode, claim_of};
+use tenure_trace::plain;
+
+use crate::cmd::service::identity::ClaimOwner;
+
+/// A claim on a lock. It is a key below the name of the lock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Claim {
+    pub(super) key: String,
+    /// ID of the lease that the key is attached to, in hexadecimal.
+    pub(super) lease: Option<String>,
+    pub(super) fence: u64,
+    /// `alone`, `shared` or `slots-N`.
+    pub(super) share: String,
+    pub(super) inside: bool,
+    /// Remaining time of the lease, in seconds; `None` if the lease has expired.
+    pub(super) seconds_left: Option<i64>,
+    pub(super) seconds: Option<i64>,
+    /// Client of the claim, as far as it was read.
+    #[serde(rename = "client", serialize_with = "owner")]
+    pub(super) owner: ClaimOwner,
+    #[serde(skip)]
+    pub(super) raw_key: Vec<u8>,
+    #[serde(skip)]
+    pub(super) value: Vec<u8>,
+    #[serde(skip)]
+    pub(super) kind: LockMode,
+    /// ID of the lease; 0 if the key has none.
+    #[serde(skip)]
+    pub(super) id: u64,
+}
+
+/// A lock with all its claims.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Lock {
+    pub(super) name: String,
+    pub(super) queue: Vec<Claim>,
+    /// Number of keys that belong to other locks, whose names begin with this name and a slash.
+    pub(super) nested: usize,
+    /// Name of one of these other locks; `None` if there are none.
+    #[serde(skip)]
+    example: Option<String>,
+}
+
+fn owner<S: Serializer>(owner: &ClaimOwner, serializer: S) -> Result<S::Ok, S::Error> {
+    owner.to_json().serialize(serializer)
+}
+
+/// Returns true if a key belongs to a lock whose name is longer. `rest` is the key without the name
+/// and the slash.
+fn is_nested(rest: &[u8]) -> bool {
+    rest.contains(&b'/')
+}
+
+impl Lock {
+    /// Builds a lock from the keys below its name. Keys of locks with longer names are counted and
+    /// are not in the queue.
+    pub(super) fn from_keys(name: &[u8], below: &[KeyValue]) -> Lock {
+        let (nested, below): (Vec<&KeyValue>, Vec<&KeyValue>) =
+            below.iter().partition(|kv| kv.key.get(name.len() + 1..).is_some_and(is_nested));
+        let mut below = below;
+        below.sort_by(|one, other| {
+            (one.create_revision, &one.key).cmp(&(other.create_revision, &other.key))
+        });
+        let mut queue: Vec<Claim> = Vec::new();
+        let mut inside = Some(0);
+        for kv in below {
+            let claim = claim_of(kv).filter(|claim| claim.name[..] == *name);
+            let kind = claim.map_or(LockMode::Exclusive, |claim| claim.mode);
+            let first = queue.first().map(|claim| claim.kind);
+            // A claim cannot be granted before an earlier one that waits.
+            inside = inside.filter(|inside| kind.can_join(*inside, first)).map(|inside| inside + 1);
+            queue.push(Claim::new(kv, kind, inside.is_some()));
+        }
+        let text = |bytes: &[u8]| plain(&String::from_utf8_lossy(bytes)).into_owned();
+        let example = nested.first().map(|kv| match claim_of(kv) {
+            Some(claim) => text(&claim.name),
+            None => text(&kv.key),
+        });
+        Lock { name: text(name), queue, nested: nested.len(), example }
+    }
+
+    /// Returns a warning if the names of other locks begin with this name and a slash.
+    pub(super) fn note(&self) -> Option<String> {
+        let (name, nested, example) = (&self.name, self.nested, self.example.as_ref()?);
+        let are = if nested == 1 { "1 key is".to_owned() } else { format!("{nested} keys are") };
+        Some(format!(
+            "note: {are} of locks named below {name}/, such as {example}: a client of etcd that \
+             asks for {name} waits for them too, `tenure lock` does not"
+        ))
+    }
+
+    pub(super) fn holders(&self) -> impl Iterator<Item = &Claim> {
+        self.queue.iter().filter(|claim| claim.inside)
+    }
+
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &Claim> {
+        self.queue.iter().filter(|claim| !claim.inside)
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        let holders: Vec<&Claim> = self.holders().collect();
+        let waiting = self.waiting().count();
+        json!({
+            "name": self.name, "holders": holders, "waiting": waiting, "nested": self.nested,
+        })
+    }
+}
+
+impl Claim {
+    fn new(kv: &KeyValue, kind: LockMode, inside: bool) -> Claim {
+        Claim {
+            key: plain(&String::from_utf8_lossy(&kv.key)).into_owned(),
+            lease: (kv.lease != 0).then(|| format!("{:x}", kv.lease)),
+            fence: kv.create_revision,
+            share: match kind {
+                LockMode::Exclusive => "alone".into(),
+                LockMode::Shared => "shared".into(),
+                LockMode::Slots(slots) => format!("slots-{slots}"),
+            },
+            inside,
+            seconds_left: None,
+            seconds: None,
+            owner: ClaimOwner::Unknown,
+            raw_key: kv.key.to_vec(),
+            value: Vec::new(),
+            kind,
+            id: kv.lease,
+        }
+    }
+
+    /// Returns the ID of the lease as the protocol has it.
+    pub(super) const fn signed_lease(&self) -> i64 {
+        i64::from_ne_bytes(self.id.to_ne_bytes())
+    }
+
+    /// Returns a short name of the client.
+    pub(super) fn label(&self) -> String {
+        match &self.owner {
+            ClaimOwner::Command(identity) => identity.to_string(),
+            ClaimOwner::Text(text) => format!("{text} ({})", self.lease_label()),
+            ClaimOwner::Unknown => format!("unknown client ({})", self.lease_label()),
+        }
+    }
+
+    /// Returns the lease, or the key of a claim without one.
+    fn lease_label(&self) -> String {
+        match &self.lease {
+            Some(lease) => format!("lease {lease}"),
+            None => format!("the key {}", self.key),
+        }
+    }
+
+    pub(super) fn description(&self) -> String {
+        let time = match (self.seconds_left, self.seconds) {
+            (Some(left), Some(all)) => format!("{left} of {all} s left"),
+            _ if self.id == 0 => "without a lease: it stays until the key is deleted".into(),
+            _ => "its lease has expired".into(),
+        };
+        let (label, fence) = (self.label(), self.fence);
+        match &self.owner {
+            ClaimOwner::Command(identity) => {
+                let (since, lease) = (identity.since(), self.lease_label());
+                format!("{label} since {since}, {lease}, fence {fence}, {time}")
+            }
+            _ => format!("{label}, fence {fence}, {time}"),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use tenure_store::Bytes;
+
+    use super::*;
+
+    /// Returns keys with their creation revisions and leases.
+    pub(crate) fn below(keys: &[(&str, u64, u64)]) -> Vec<KeyValue> {
+        let key = |(key, create_revision, lease): &(&str, u64, u64)| KeyValue {
+            key: Bytes::from(key.as_bytes()),
+            create_revision: *create_revision,
+            lease: *lease,
+            ..KeyValue::default()
+        };
+        keys.iter().map(key).collect()
+    }
+
+    #[test]
+    fn holders_are_the_head_of_the_queue() {
+        let inside = |keys: &[(&str, u64, u64)]| -> Vec<(u64, bool)> {
+            let lock = Lock::from_keys(b"a", &below(keys));
+            lock.queue.iter().map(|it| (it.fence, it.inside)).collect()
+        };
+        assert_eq!(inside(&[("a/2", 9, 2), ("a/1", 5, 1)]), [(5, true), (9, false)]);
+        let readers = [("a/1.shared", 1, 1), ("a/2.shared", 2, 2), ("a/3", 3, 3)];
+        assert_eq!(inside(&readers), [(1, true), (2, true), (3, false)]);
+        let late = [("a/1.shared", 1, 1), ("a/2", 2, 2), ("a/3.shared", 3, 3)];
+        assert_eq!(inside(&late), [(1, true), (2, false), (3, false)]);
+        let slots = [("a/1.slots-1", 1, 1), ("a/2.slots-1", 2, 2)];
+        assert_eq!(inside(&slots), [(1, true), (2, false)]);
+    }
+
+    #[test]
+    fn nested_locks_are_counted_and_not_queued() {
+        let keys = below(&[("a/1", 5, 1), ("a/b/2", 3, 2), ("a/b/c/3", 4, 3)]);
+        let lock = Lock::from_keys(b"a", &keys);
+        let fences: Vec<_> = lock.queue.iter().map(|it| (it.fence, it.inside)).collect();
+        assert_eq!((fences, lock.nested), (vec![(5, true)], 2));
+        assert!(lock.note().is_some_and(|it| it.contains("2 keys") && it.contains("as a/b:")));
+    }
+
+    #[test]
+    fn claim_without_a_value_has_an_unknown_client() {
+        let mut lock = Lock::from_keys(b"a", &below(&[("a/1f", 5, 0x1f)]));
+        let claim = &mut lock.queue[0];
+        assert_eq!(claim.label(), "unknown client (lease 1f)");
+        assert_eq!(json!(claim)["client"], Value::Null);
+        claim.owner = ClaimOwner::of_value(b"host-7");
+        assert_eq!(claim.label(), "host-7 (lease 1f)");
+        assert_eq!(json!(claim)["client"], "host-7");
+    }
+}

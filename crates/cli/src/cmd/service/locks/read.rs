@@ -1,0 +1,181 @@
+//! Reads locks from a service.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use tenure_client::{ClientError, Code, Page, Query};
+use tenure_store::{Bytes, KeyValue, claim_of};
+
+use super::queue::{Claim, Lock};
+use crate::cmd::failure::Failure;
+use crate::cmd::service::endpoint::{Service, request_failure};
+use crate::cmd::service::identity::ClaimOwner;
+
+/// Number of keys per request.
+const PAGE_SIZE: i64 = 1000;
+
+/// Upper bound on the number of keys that are read.
+const MAX_KEYS: usize = 1 << 20;
+
+/// Reads the lock with this name, with the values and leases of all its claims.
+pub(super) fn lock(service: &Service, name: &[u8]) -> Result<Lock, Failure> {
+    let below = keys(service, &[name, b"/"].concat())?;
+    let mut lock = Lock::from_keys(name, &below);
+    fetch_values(service, lock.queue.iter_mut())?;
+    fetch_leases(service, &mut lock)?;
+    Ok(lock)
+}
+
+/// Numbers of the claims on all locks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(in crate::cmd::service) struct LockTotals {
+    /// Locks and elections that are held or waited for.
+    pub(in crate::cmd::service) locks: usize,
+    /// Claims that hold a lock.
+    pub(in crate::cmd::service) held: usize,
+    /// Claims that wait for a lock.
+    pub(in crate::cmd::service) waiting: usize,
+}
+
+/// Counts the claims on all locks.
+pub(in crate::cmd::service) fn totals(service: &Service) -> Result<LockTotals, Failure> {
+    let mut totals = LockTotals::default();
+    for lock in queues(&keys(service, b"")?) {
+        totals.locks += 1;
+        totals.held += lock.holders().count();
+        totals.waiting += lock.waiting().count();
+    }
+    Ok(totals)
+}
+
+/// Returns the locks that these keys belong to, without values and the times of their leases.
+fn queues(all: &[KeyValue]) -> impl Iterator<Item = Lock> {
+    let names: BTreeSet<Bytes> = all.iter().filter_map(claim_of).map(|claim| claim.name).collect();
+    names.into_iter().map(|name| {
+        let begin = [&name[..], b"/"].concat();
+        let first = all.partition_point(|kv| kv.key[..] < begin[..]);
+        let below = all[first..].partition_point(|kv| kv.key.starts_with(&begin));
+        Lock::from_keys(&name, &all[first..first + below])
+    })
+}
+
+/// Reads all locks whose names begin with a prefix, with the values of their holders.
+pub(super) fn locks(service: &Service, prefix: &str) -> Result<Vec<Lock>, Failure> {
+    let all = keys(service, prefix.as_bytes())?;
+    let mut locks = Vec::new();
+    for mut lock in queues(&all) {
+        fetch_values(service, lock.queue.iter_mut().filter(|claim| claim.inside))?;
+        fetch_leases(service, &mut lock)?;
+        locks.push(lock);
+    }
+    Ok(locks)
+}
+
+/// Reads all keys that begin with a prefix, without values. All reads are of one revision.
+fn keys(service: &Service, prefix: &[u8]) -> Result<Vec<KeyValue>, Failure> {
+    let mut keys: Vec<KeyValue> = Vec::new();
+    let (mut revision, mut limit) = (0, PAGE_SIZE);
+    let mut from = if prefix.is_empty() { vec![0] } else { prefix.to_vec() };
+    loop {
+        let (key, range_end) = (from.clone(), range_end_of(prefix));
+        let query = Query { key, range_end, limit, revision, keys_only: true, ..Query::default() };
+        let page = match service.run(service.admin.range(query)) {
+            // Keys may be long, so that fewer of them fit into a response.
+            Err(ClientError::Rejected { code, .. })
+                if limit > 1 && [Code::ResourceExhausted, Code::OutOfRange].contains(&code) =>
+            {
+                limit /= 2;
+                continue;
+            }
+            page => page.map_err(request_failure)?,
+        };
+        let Page { revision: now, keys: found, has_more } = page;
+        let (before, is_empty) = (keys.len().saturating_sub(1), found.is_empty());
+        keys.extend(found.into_iter().map(|kv| KeyValue {
+            key: kv.key.into(),
+            create_revision: kv.create_revision,
+            lease: u64::from_ne_bytes(kv.lease.to_ne_bytes()),
+            ..KeyValue::default()
+        }));
+        // A faulty service could otherwise send keys without end.
+        if !keys[before..].is_sorted_by(|one, next| one.key < next.key) {
+            return Err(Failure::environment("the keys of the response are not sorted"));
+        }
+        if keys.len() > MAX_KEYS {
+            let lines = format!("there are more than {MAX_KEYS} keys: give a longer PREFIX");
+            return Err(Failure::environment(lines));
+        }
+        match keys.last() {
+            Some(last) if has_more && !is_empty => from = [&last.key[..], &[0]].concat(),
+            _ => return Ok(keys),
+        }
+        if revision == 0 {
+            revision = now;
+        }
+    }
+}
+
+/// Returns the end of the range of keys that begin with a prefix. In etcd, the end `\0` means that
+/// the range has no end.
+fn range_end_of(prefix: &[u8]) -> Vec<u8> {
+    let mut end = prefix.to_vec();
+    while let Some(last) = end.pop() {
+        if last < u8::MAX {
+            end.push(last + 1);
+            return end;
+        }
+    }
+    vec![0]
+}
+
+/// Reads the values of claims, one by one: a range may contain long values that are no claims. The
+/// value of a claim that has ended meanwhile stays unknown.
+fn fetch_values<'a>(
+    service: &Service,
+    claims: impl Iterator<Item = &'a mut Claim>,
+) -> Result<(), Failure> {
+    for claim in claims {
+        let query = Query { key: claim.raw_key.clone(), ..Query::default() };
+        let page = service.call(service.admin.range(query))?;
+        let found = page.keys.into_iter().find(|kv| kv.create_revision == claim.fence);
+        claim.value = found.map(|kv| kv.value).unwrap_or_default();
+        claim.owner = ClaimOwner::of_value(&claim.value);
+    }
+    Ok(())
+}
+
+fn fetch_leases(service: &Service, lock: &mut Lock) -> Result<(), Failure> {
+    let mut known: BTreeMap<u64, Option<(i64, i64)>> = BTreeMap::new();
+    for claim in lock.queue.iter_mut().filter(|claim| claim.id != 0) {
+        let left = match known.get(&claim.id) {
+            Some(known) => *known,
+            None => service.call(service.admin.lease_time_left(claim.signed_lease()))?,
+        };
+        known.insert(claim.id, left);
+        // `None` if the lease has expired in the meantime.
+        if let Some((left, all)) = left {
+            (claim.seconds_left, claim.seconds) = (Some(left), Some(all));
+        }
+    }
+    Ok(())
+}
+
+/// Returns true if a key still belongs to the claim with this fencing token.
+pub(super) fn exists(service: &Service, claim: &Claim) -> Result<bool, Failure> {
+    let key = claim.raw_key.clone();
+    let query = Query { key, keys_only: true, ..Query::default() };
+    let page = service.call(service.admin.range(query))?;
+    Ok(page.keys.iter().any(|kv| kv.create_revision == claim.fence))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn range_end_excludes_other_prefixes() {
+        assert_eq!(range_end_of(b"a/"), b"a0");
+        assert_eq!(range_end_of(b"a\xff"), b"b");
+        assert_eq!(range_end_of(b"\xff"), b"\0");
+    }
+}

@@ -1,0 +1,72 @@
+//! Tables and summaries of locks.
+
+use super::queue::{Claim, Lock};
+use crate::cmd::service::identity::ClaimOwner;
+use crate::cmd::service::table::columns;
+
+/// Upper bound on the number of warnings about nested names.
+const MAX_NOTES: usize = 5;
+
+/// Returns the holders and the number of waiters of a lock.
+pub(super) fn summary(lock: &Lock) -> String {
+    let note = lock.note().map_or_else(String::new, |note| note + "\n");
+    if lock.queue.is_empty() {
+        return format!("{} is free\n{note}", lock.name);
+    }
+    let waiting = lock.waiting().count();
+    let holders = lock.holders().map(|it| format!("  {}\n", it.description()));
+    let holders = holders.collect::<String>();
+    format!("{}: {waiting} waiting, held by\n{holders}{note}", lock.name)
+}
+
+/// Returns a table of locks, a line per holder.
+pub(super) fn list(locks: &[Lock]) -> String {
+    if locks.is_empty() {
+        return "no locks are held\n".into();
+    }
+    let head = ["lock", "held by", "since", "fence", "left", "waiting"];
+    let mut rows = vec![head.map(str::to_owned)];
+    for lock in locks {
+        let waiting = lock.waiting().count().to_string();
+        for (position, holder) in lock.holders().enumerate() {
+            let [name, waiting] = match position {
+                0 => [lock.name.clone(), waiting.clone()],
+                _ => [String::new(), String::new()],
+            };
+            let fence = holder.fence.to_string();
+            rows.push([name, holder.label(), since(holder), fence, left(holder), waiting]);
+        }
+    }
+    let notes: Vec<String> = locks.iter().filter_map(Lock::note).collect();
+    let mut text = columns(&rows);
+    notes.iter().take(MAX_NOTES).for_each(|note| text += &format!("{note}\n"));
+    if let Some(more @ 1..) = notes.len().checked_sub(MAX_NOTES) {
+        text += &format!("and {more} more names with nested locks\n");
+    }
+    text
+}
+
+/// Returns a table of the queue of a lock.
+pub(super) fn queue(lock: &Lock) -> String {
+    if lock.queue.is_empty() {
+        return summary(lock);
+    }
+    let mut rows = vec![["", "client", "since", "fence", "left", "mode", ""].map(str::to_owned)];
+    rows.extend(lock.queue.iter().enumerate().map(|(position, it)| {
+        let inside = if it.inside { "holds" } else { "waits" };
+        let (position, fence) = ((position + 1).to_string(), it.fence.to_string());
+        [position, it.label(), since(it), fence, left(it), it.share.clone(), inside.into()]
+    }));
+    columns(&rows)
+}
+
+fn left(claim: &Claim) -> String {
+    claim.seconds_left.map_or("-".into(), |left| format!("{left} s"))
+}
+
+fn since(claim: &Claim) -> String {
+    match &claim.owner {
+        ClaimOwner::Command(identity) => identity.since(),
+        ClaimOwner::Text(_) | ClaimOwner::Unknown => "-".into(),
+    }
+}

@@ -1,0 +1,96 @@
+//! Chains of waits over several locks: a holder that itself waits for another lock.
+//!
+//! Locks are related by their leases: a session of a client library may hold one lock while it
+//! waits for another. Each `tenure lock` has a session of its own.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use serde::Serialize;
+use tenure_client::{ClientError, Code};
+use tenure_store::{Bytes, KeyValue, claim_of};
+use tenure_trace::plain;
+
+use super::queue::{Claim, Lock};
+use super::read;
+use crate::cmd::failure::Failure;
+use crate::cmd::service::endpoint::{Service, request_failure};
+
+/// Upper bound on the locks of a chain.
+const MAX_LOCKS: usize = 32;
+
+/// A holder of one lock that waits for another. Scripts depend on the JSON keys.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct ChainStep {
+    client: String,
+    holds: String,
+    waits_for: String,
+    /// Short names of the holders of the other lock.
+    held_by: Vec<String>,
+    /// True if the other lock was already part of the chain, so that the clients may wait for each
+    /// other.
+    closes_cycle: bool,
+}
+
+/// Waits over several locks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Chain {
+    pub(super) steps: Vec<ChainStep>,
+}
+
+impl Chain {
+    pub(super) fn lines(&self) -> impl Iterator<Item = String> {
+        self.steps.iter().map(|step| {
+            let ChainStep { client, holds, waits_for, held_by, closes_cycle } = step;
+            let cycle = if *closes_cycle { "; this closes a cycle of waits" } else { "" };
+            let holders = held_by.join(", ");
+            format!("{client} holds {holds} and waits for {waits_for}, held by {holders}{cycle}")
+        })
+    }
+}
+
+/// Follows the holders of a lock to the locks for which they wait, and so on. The chain ends at
+/// leases whose keys the user may not read. The reads are of different revisions, so a cycle may
+/// have ended already.
+pub(super) fn of_holders(service: &Service, lock: &Lock) -> Result<Chain, Failure> {
+    let mut chain = Chain::default();
+    let mut seen = BTreeSet::from([lock.name.clone()]);
+    let mut pending = VecDeque::from([lock.clone()]);
+    while let Some(lock) = pending.pop_front() {
+        for holder in lock.holders().filter(|holder| holder.id != 0) {
+            for name in locks_of(service, holder)? {
+                let shown = plain(&String::from_utf8_lossy(&name)).into_owned();
+                if shown == lock.name || seen.len() >= MAX_LOCKS {
+                    continue;
+                }
+                let other = read::lock(service, &name)?;
+                if !other.waiting().any(|claim| claim.id == holder.id) {
+                    continue;
+                }
+                let closes_cycle = !seen.insert(shown.clone());
+                chain.steps.push(ChainStep {
+                    client: holder.label(),
+                    holds: lock.name.clone(),
+                    waits_for: shown,
+                    held_by: other.holders().map(Claim::label).collect(),
+                    closes_cycle,
+                });
+                if !closes_cycle {
+                    pending.push_back(other);
+                }
+            }
+        }
+    }
+    Ok(chain)
+}
+
+/// Returns the names of the locks that the lease of a claim has claims on.
+fn locks_of(service: &Service, claim: &Claim) -> Result<BTreeSet<Bytes>, Failure> {
+    let keys = match service.run(service.admin.lease_keys(claim.signed_lease())) {
+        Err(ClientError::Rejected { code: Code::PermissionDenied, .. }) => None,
+        keys => keys.map_err(request_failure)?,
+    };
+    let claims = keys.into_iter().flatten().filter_map(|key| {
+        claim_of(&KeyValue { key: key.into(), lease: claim.id, ..KeyValue::default() })
+    });
+    Ok(claims.map(|claim| claim.name).collect())
+}

@@ -1,0 +1,24 @@
+//! The log in a build that exports no spans.
+
+use tracing_subscriber::filter::LevelFilter;
+
+use crate::cmd::failure::Failure;
+use crate::cmd::node::{LogFormat, init_logging};
+
+/// Placeholder for the exporter of spans.
+pub(super) struct SpanExport;
+
+impl SpanExport {
+    /// Starts the log.
+    pub(super) fn start(
+        _: &str,
+        level: LevelFilter,
+        format: LogFormat,
+    ) -> Result<SpanExport, Failure> {
+        init_logging(level, format);
+        Ok(SpanExport)
+    }
+
+    /// Does nothing.
+    pub(super) fn finish(self) {}
+}

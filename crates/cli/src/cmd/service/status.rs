@@ -1,0 +1,53 @@
+//! Status of a lock service: its members, and the numbers of its locks.
+
+use serde_json::{Value, json};
+
+use super::endpoint::Endpoints;
+use super::locks::{self, LockTotals};
+use super::member_states::{Report, query_members};
+use crate::cmd::failure::{Failure, Status};
+use crate::cmd::output::{Format, print, print_json};
+
+/// Prints the status of the service with a member at one of these endpoints.
+pub(crate) fn run(endpoints: &Endpoints, format: Format) -> Result<Status, Failure> {
+    let service = endpoints.service()?;
+    let report = service.call(query_members(&service.admin, service.urls(), None))?;
+    let totals = match report.quorum {
+        true => locks::totals(&service).map_err(|error| error.to_string()),
+        // The read would only time out.
+        false => Err("there is no quorum".to_owned()),
+    };
+    match format {
+        Format::Json => print_json(&to_json(&report, &totals)?)?,
+        Format::Text => print(&(summary(&report, &totals) + &report.text()))?,
+    }
+    let (responding, all) = report.responding();
+    let is_complete = report.quorum && responding == all;
+    Ok(if is_complete { Status::Success } else { Status::Environment })
+}
+
+fn to_json(report: &Report, totals: &Result<LockTotals, String>) -> Result<Value, Failure> {
+    let mut value = serde_json::to_value(report).map_err(Failure::environment)?;
+    value["leader_name"] = json!(report.leader_name());
+    value["locks"] = match totals {
+        Ok(totals) => json!(totals),
+        Err(reason) => json!({ "error": reason }),
+    };
+    Ok(value)
+}
+
+/// Returns a line about the leader and the members, and one about the locks.
+fn summary(report: &Report, totals: &Result<LockTotals, String>) -> String {
+    let leader = match (report.leader_name(), report.term()) {
+        (Some(leader), Some(term)) => format!("{leader} leads in term {term}"),
+        _ => "no leader".to_owned(),
+    };
+    let (responding, all) = report.responding();
+    let locks = match totals {
+        Ok(LockTotals { locks, held, waiting }) => {
+            format!("{locks} locks and elections, {held} claims hold, {waiting} wait")
+        }
+        Err(reason) => format!("the locks are not counted: {reason}"),
+    };
+    format!("{leader}; {responding} of {all} members respond\n{locks}\n")
+}

@@ -1,0 +1,84 @@
+//! Calls that end or change the claims of other clients: revocations, deletions and new values.
+
+use tenure_etcd::etcdserverpb as rpc;
+use tenure_etcd::etcdserverpb::request_op::Request;
+use tonic::Code;
+
+use crate::admin::{Admin, Repeat};
+use crate::error::ClientError;
+use crate::requests;
+
+impl Admin {
+    /// Revokes a lease, which deletes all its keys. Returns false if the lease does not exist. A
+    /// repetition of the request may return false although the first attempt has revoked the lease.
+    /// If the future is dropped, the lease may be revoked or not.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]; after [`ClientError::Unavailable`] the lease may have been revoked.
+    pub async fn revoke_lease(&self, id: i64) -> Result<bool, ClientError> {
+        let request = rpc::LeaseRevokeRequest { id };
+        let path = "/etcdserverpb.Lease/LeaseRevoke";
+        let response: Result<rpc::LeaseRevokeResponse, _> =
+            self.ask(path, request, Repeat::AfterFailure).await;
+        match response {
+            Ok(_) => Ok(true),
+            Err(ClientError::Rejected { code: Code::NotFound, .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the keys of a lease; `None` if the lease does not exist. Dropping the future has no
+    /// effect.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]
+    pub async fn lease_keys(&self, id: i64) -> Result<Option<Vec<Vec<u8>>>, ClientError> {
+        let request = rpc::LeaseTimeToLiveRequest { id, keys: true };
+        let path = "/etcdserverpb.Lease/LeaseTimeToLive";
+        let response: rpc::LeaseTimeToLiveResponse = self.ask(path, request, Repeat::Read).await?;
+        Ok((response.ttl >= 0 && response.granted_ttl > 0).then_some(response.keys))
+    }
+
+    /// Deletes the key of a claim with this fencing token. Returns false if there is no such claim.
+    /// A repetition of the request may return false although the first attempt has deleted the key.
+    /// If the future is dropped, the key may be deleted or not.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]; after [`ClientError::Unavailable`] the key may have been deleted.
+    pub async fn delete_claim(&self, key: &[u8], fence: u64) -> Result<bool, ClientError> {
+        let delete = rpc::DeleteRangeRequest { key: key.to_vec(), ..Default::default() };
+        self.change(key, fence, Request::RequestDeleteRange(delete)).await
+    }
+
+    /// Changes the value of the claim with this fencing token. The key keeps its lease. Returns
+    /// false if there is no such claim. If the future is dropped, the value may be changed or not.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]; after [`ClientError::Unavailable`] the value may have been changed.
+    pub async fn put_claim_value(
+        &self,
+        key: &[u8],
+        fence: u64,
+        value: Vec<u8>,
+    ) -> Result<bool, ClientError> {
+        let put =
+            rpc::PutRequest { key: key.to_vec(), value, ignore_lease: true, ..Default::default() };
+        self.change(key, fence, Request::RequestPut(put)).await
+    }
+
+    /// Executes a change if the key was created in the revision `fence`. Returns false otherwise.
+    async fn change(&self, key: &[u8], fence: u64, change: Request) -> Result<bool, ClientError> {
+        let request = rpc::TxnRequest {
+            compare: vec![requests::created(key, Vec::new(), fence)],
+            success: vec![requests::op(change)],
+            failure: Vec::new(),
+        };
+        let path = "/etcdserverpb.KV/Txn";
+        let response: rpc::TxnResponse = self.ask(path, request, Repeat::AfterFailure).await?;
+        Ok(response.succeeded)
+    }
+}

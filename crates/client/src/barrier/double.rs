@@ -1,0 +1,212 @@
+//! Double barriers: participants begin a computation together and end it together.
+
+use std::time::Instant;
+
+use tenure_etcd::etcdserverpb as rpc;
+use tenure_etcd::etcdserverpb::range_request::SortOrder;
+use tenure_etcd::etcdserverpb::request_op::Request;
+use tenure_etcd::mvccpb::KeyValue;
+
+use crate::barrier::{wait_for_state, wait_until_deleted};
+use crate::error::{ClientError, LossReason};
+use crate::lock::claim::Claim;
+use crate::lock::queue_entry::{HandOver, QueueEntry, send_while_alive};
+use crate::lock::transactions::NewKey;
+use crate::requests::{self, created, keys, op, put, unsigned};
+use crate::session::Session;
+
+/// Folder of the participants' keys, below the name of the barrier.
+pub(crate) const WAITERS: &str = "waiters";
+
+/// A double barrier for a fixed number of participants.
+///
+/// [`DoubleBarrier::enter`] waits until all participants have entered, and [`Entered::leave`] until
+/// all have left. The keys are those of the recipe `DoubleBarrier` of etcd's library for Go:
+/// `NAME/waiters/LEASE` for each participant, and `NAME/ready`. All participants must give the same
+/// number. The barrier can be used again when all participants have left.
+#[derive(Clone, Debug)]
+pub struct DoubleBarrier {
+    session: Session,
+    name: String,
+    count: u32,
+}
+
+/// A participant that has entered a [`DoubleBarrier`]. Dropping the value leaves the barrier
+/// without waiting for the others, and so does the end of the session.
+#[must_use = "dropping this leaves the barrier"]
+#[derive(Debug)]
+pub struct Entered {
+    barrier: DoubleBarrier,
+    claim: Claim,
+}
+
+/// A participant's key, and the revision in which it was created.
+type Participant = (Vec<u8>, u64);
+
+impl Session {
+    /// Returns the double barrier with this name, for `count` participants, at least 1. Sends no
+    /// request.
+    pub fn double_barrier(&self, name: &str, count: u32) -> DoubleBarrier {
+        DoubleBarrier { session: self.clone(), name: name.to_owned(), count }
+    }
+}
+
+impl DoubleBarrier {
+    /// Enters the barrier, and waits until all participants have entered. If the future is dropped,
+    /// the session leaves the barrier, unless all participants had entered: then it has taken part.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::BarrierFull`] if as many participants have entered before,
+    /// [`ClientError::Lost`] if the session ends meanwhile or another client deletes the key, and
+    /// [`ClientError::Rejected`] if the service rejects a request. The session has not entered
+    /// then.
+    pub async fn enter(&self) -> Result<Entered, ClientError> {
+        self.session.while_alive(self.enter_and_wait()).await
+    }
+
+    async fn enter_and_wait(&self) -> Result<Entered, ClientError> {
+        let full = || ClientError::BarrierFull { barrier: self.name.clone(), count: self.count };
+        let count = usize::try_from(self.count).unwrap_or(usize::MAX);
+        if self.participants().await?.0.len() >= count {
+            return Err(full());
+        }
+        let queue = self.queue();
+        let key = self.session.new_key(&queue);
+        let request = NewKey { key: &key, value: &[], lease: self.session.id() }.create();
+        let releases = self.session.releases().take_batch();
+        let hand_over = HandOver::OnDeletion;
+        let mut entry =
+            QueueEntry::enqueue(&self.session, &queue, key, request, releases, hand_over);
+        let Some(own) = entry.enqueued().await?.view.own else {
+            entry.set_key_absent();
+            return Err(LossReason::KeyDeleted.into());
+        };
+        let claim = entry.into_claim(own).shared();
+        let (participants, _) = self.participants().await?;
+        match participants.get(count - 1) {
+            Some((_, last)) if own > *last => {
+                // If this fails, the session repeats it in the background.
+                let _ = claim.release().await;
+                return Err(full());
+            }
+            Some((_, last)) if own == *last => self.set_ready(&claim).await?,
+            _ => tokio::select! {
+                biased;
+                ready = self.wait_until_ready(own) => ready?,
+                reason = claim.lost() => return Err(reason.into()),
+            },
+        }
+        Ok(Entered { barrier: self.clone(), claim })
+    }
+
+    fn queue(&self) -> String {
+        format!("{}/{WAITERS}", self.name)
+    }
+
+    fn ready_key(&self) -> Vec<u8> {
+        format!("{}/ready", self.name).into_bytes()
+    }
+
+    /// Reads the participants in the order in which they entered, and the revision of the store.
+    async fn participants(&self) -> Result<(Vec<Participant>, u64), ClientError> {
+        let queue = self.queue();
+        let range = Request::RequestRange(keys(&queue, SortOrder::Ascend));
+        let request = rpc::TxnRequest { success: vec![op(range)], ..Default::default() };
+        let response = send_while_alive(&self.session, request, &mut 0).await?;
+        let revision = response.header.as_ref().map_or(0, |header| unsigned(header.revision));
+        let in_queue =
+            requests::key_values(&response).filter(|kv| requests::is_in_queue(&queue, &kv.key));
+        let participants = in_queue.map(|kv| (kv.key.clone(), unsigned(kv.create_revision)));
+        Ok((participants.collect(), revision))
+    }
+
+    /// Lets all participants continue. A delayed copy of the request has no effect after the
+    /// participant has left.
+    async fn set_ready(&self, claim: &Claim) -> Result<(), ClientError> {
+        let request = rpc::TxnRequest {
+            compare: vec![created(claim.key(), Vec::new(), claim.fence())],
+            success: vec![op(put(&self.ready_key(), Vec::new(), 0))],
+            failure: Vec::new(),
+        };
+        match send_while_alive(&self.session, request, &mut 0).await? {
+            rpc::TxnResponse { succeeded: true, .. } => Ok(()),
+            rpc::TxnResponse { .. } => Err(LossReason::KeyDeleted.into()),
+        }
+    }
+
+    /// Waits until the last participant has entered. The key may be left over from an earlier use
+    /// of the barrier, so an older write of it does not count.
+    async fn wait_until_ready(&self, own: u64) -> Result<(), ClientError> {
+        let is_ready = |kv: Option<&KeyValue>| kv.is_some_and(|kv| unsigned(kv.mod_revision) > own);
+        wait_for_state(self.session.channel(), &self.ready_key(), own + 1, is_ready).await
+    }
+}
+
+impl Entered {
+    /// Returns the time at which the session has left the barrier if no renewal succeeds; `None` if
+    /// it has left.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.claim.session().deadline()
+    }
+
+    /// Waits until the session ends or another client deletes the participant's key, and returns
+    /// the reason. The other participants do not wait for this one any more then. Dropping the
+    /// future has no effect.
+    pub async fn lost(&self) -> LossReason {
+        self.claim.lost().await
+    }
+
+    /// Leaves the barrier, and waits until all participants have left. If the future is dropped,
+    /// the session leaves without waiting.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Lost`] if the session ends meanwhile, [`ClientError::Unavailable`] if no
+    /// member confirms the deletion of the key within ten seconds, and [`ClientError::Rejected`] if
+    /// the service rejects a request. In each case the session leaves in the background.
+    pub async fn leave(self) -> Result<(), ClientError> {
+        let Entered { barrier, claim } = self;
+        barrier.session.while_alive(barrier.leave_and_wait(claim)).await
+    }
+}
+
+impl DoubleBarrier {
+    /// Leaves as the recipe of etcd does. The participant that entered first waits for the last one
+    /// and leaves after all others. The others leave at once and wait for the first one.
+    async fn leave_and_wait(&self, claim: Claim) -> Result<(), ClientError> {
+        let channel = self.session.channel();
+        let own = claim.key().to_vec();
+        let mut claim = Some(claim);
+        loop {
+            let (participants, revision) = self.participants().await?;
+            let [(first, entered), rest @ ..] = &participants[..] else { return Ok(()) };
+            match (*first == own, rest.last(), claim.take()) {
+                (true, Some((last, entered)), mine) => {
+                    claim = mine;
+                    wait_until_deleted(channel, last, *entered, revision + 1).await?;
+                }
+                (true, None, Some(mine)) => {
+                    self.remove_ready(&mine).await?;
+                    return mine.release().await;
+                }
+                // A deleted key is reported only by a read that is older than the deletion.
+                (true, None, None) => {}
+                (false, _, mine) => {
+                    if let Some(mine) = mine {
+                        mine.release().await?;
+                    }
+                    wait_until_deleted(channel, first, *entered, revision + 1).await?;
+                }
+            }
+        }
+    }
+
+    /// Deletes the key `NAME/ready`, while this participant is in the barrier.
+    async fn remove_ready(&self, claim: &Claim) -> Result<(), ClientError> {
+        let mut request = requests::delete(&self.ready_key(), 0);
+        request.compare.push(created(claim.key(), Vec::new(), claim.fence()));
+        send_while_alive(&self.session, request, &mut 0).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,74 @@
+//! Barriers, with the same keys as the recipes of etcd's library for Go.
+
+use std::sync::Arc;
+
+use tenure_etcd::mvccpb::KeyValue;
+use tokio::time::{Instant, sleep};
+
+use crate::error::ClientError;
+use crate::lock::transactions::read;
+use crate::requests;
+use crate::transport::REQUEST_TIMEOUT;
+use crate::transport::channel::Channel;
+use crate::transport::retry::Backoff;
+use crate::watch::watcher::{WatchEvent, Watcher};
+
+pub(crate) mod double;
+pub(crate) mod single;
+
+/// Waits until a key has a state, after the revision before `from`. The state is `None` if the key
+/// does not exist. Also waits while no member responds.
+///
+/// # Errors
+///
+/// [`ClientError::Rejected`] if the service rejects a read.
+async fn wait_for_state(
+    channel: &Arc<Channel>,
+    key: &[u8],
+    mut from: u64,
+    is_expected: impl Fn(Option<&KeyValue>) -> bool,
+) -> Result<(), ClientError> {
+    let mut backoff = Backoff::default();
+    loop {
+        let mut watcher = Watcher::of_key(channel.clone(), key, from);
+        loop {
+            match watcher.next().await {
+                WatchEvent::Put(kv) if is_expected(Some(&kv)) => return Ok(()),
+                WatchEvent::Deleted(_) if is_expected(None) => return Ok(()),
+                WatchEvent::Put(_) | WatchEvent::Deleted(_) | WatchEvent::Released => {}
+                // The watcher continues after the last event.
+                WatchEvent::Disconnected => sleep(backoff.next()).await,
+                WatchEvent::HistoryCompacted | WatchEvent::Rejected => break,
+            }
+        }
+        match read_key(channel, key).await {
+            Ok((kv, _)) if is_expected(kv.as_ref()) => return Ok(()),
+            Ok((_, revision)) => from = revision + 1,
+            Err(ClientError::Unavailable { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        sleep(backoff.next()).await;
+    }
+}
+
+/// Waits until a key that was created in this revision is deleted. It existed before the revision
+/// `from`.
+async fn wait_until_deleted(
+    channel: &Arc<Channel>,
+    key: &[u8],
+    created: u64,
+    from: u64,
+) -> Result<(), ClientError> {
+    let is_deleted = |kv: Option<&KeyValue>| {
+        kv.is_none_or(|kv| requests::unsigned(kv.create_revision) != created)
+    };
+    wait_for_state(channel, key, from, is_deleted).await
+}
+
+/// Reads a key, and the revision of the store.
+async fn read_key(channel: &Channel, key: &[u8]) -> Result<(Option<KeyValue>, u64), ClientError> {
+    let response = channel.transact(read(&[key]), Instant::now() + REQUEST_TIMEOUT).await?;
+    let revision = response.header.as_ref().map_or(0, |it| requests::unsigned(it.revision));
+    let kv = requests::key_values(&response).next().cloned();
+    Ok((kv, revision))
+}

@@ -1,0 +1,82 @@
+//! Barriers that one client holds and others wait for.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use crate::barrier::{read_key, wait_until_deleted};
+use crate::client::Client;
+use crate::error::ClientError;
+use crate::lock::transactions::NewKey;
+use crate::requests;
+use crate::transport::REQUEST_TIMEOUT;
+use crate::transport::channel::Channel;
+
+/// A barrier: clients wait at it while it is held.
+///
+/// It is the key `NAME`, as in the recipe `Barrier` of etcd's library for Go. The key has no lease:
+/// the barrier is held until a client releases it, even if the client that holds it ends.
+#[derive(Clone, Debug)]
+pub struct Barrier {
+    channel: Arc<Channel>,
+    key: Vec<u8>,
+}
+
+impl Client {
+    /// Returns the barrier with this name. Sends no request.
+    ///
+    /// The name is the key of the barrier. Avoid a name `LOCK/SEGMENT`: its key would be a claim in
+    /// the queue of the lock `LOCK`.
+    pub fn barrier(&self, name: &str) -> Barrier {
+        Barrier { channel: self.channel.clone(), key: name.as_bytes().to_vec() }
+    }
+}
+
+impl Barrier {
+    /// Holds the barrier: clients that wait for it from now on are blocked. Returns false if it was
+    /// held before. Dropping the future may leave the barrier held.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Unavailable`] if no member responds within ten seconds: the barrier may be
+    /// held then. [`ClientError::Rejected`] if the service rejects the request, which has no
+    /// effect.
+    pub async fn hold(&self) -> Result<bool, ClientError> {
+        // The value shows whether an earlier copy of the request has created the key.
+        let value = format!("{:016x}", fastrand::u64(..));
+        let new = NewKey { key: &self.key, value: value.as_bytes(), lease: 0 };
+        let deadline = Instant::now() + REQUEST_TIMEOUT;
+        let response = self.channel.transact(new.create(), deadline).await?;
+        Ok(requests::key_values(&response).any(|kv| kv.value == value.as_bytes()))
+    }
+
+    /// Releases the barrier, by whichever client it is held, and lets all waiting clients continue.
+    /// Dropping the future may leave the barrier held or released.
+    ///
+    /// # Errors
+    ///
+    /// As [`Barrier::hold`].
+    pub async fn release(&self) -> Result<(), ClientError> {
+        let deadline = Instant::now() + REQUEST_TIMEOUT;
+        self.channel.transact(requests::delete(&self.key, 0), deadline).await?;
+        Ok(())
+    }
+
+    /// Waits until the barrier is released. Returns at once if it is not held. Also waits while no
+    /// member responds. Dropping the future has no effect on the barrier.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Rejected`] if the service rejects a read.
+    pub async fn wait(&self) -> Result<(), ClientError> {
+        let (kv, revision) = loop {
+            match read_key(&self.channel, &self.key).await {
+                Err(ClientError::Unavailable { .. }) => {}
+                read => break read?,
+            }
+        };
+        let Some(kv) = kv else { return Ok(()) };
+        let created = requests::unsigned(kv.create_revision);
+        wait_until_deleted(&self.channel, &self.key, created, revision + 1).await
+    }
+}

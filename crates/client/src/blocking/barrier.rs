@@ -1,0 +1,137 @@
+//! Barriers without an asynchronous runtime.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::blocking::background::Background;
+use crate::blocking::session::Session;
+use crate::error::{ClientError, LossReason};
+
+/// A barrier: clients wait at it while it is held. It is the same as [`Barrier`](crate::Barrier),
+/// for programs without an asynchronous runtime.
+#[derive(Clone, Debug)]
+pub struct Barrier {
+    barrier: crate::barrier::single::Barrier,
+    background: Arc<Background>,
+}
+
+impl Barrier {
+    pub(super) const fn new(
+        barrier: crate::barrier::single::Barrier,
+        background: Arc<Background>,
+    ) -> Barrier {
+        Barrier { barrier, background }
+    }
+
+    /// Holds the barrier: clients that wait for it from now on are blocked. Returns false if it was
+    /// held before.
+    ///
+    /// # Errors
+    ///
+    /// As [`Barrier::hold`](crate::Barrier::hold).
+    pub fn hold(&self) -> Result<bool, ClientError> {
+        self.background.block_on(self.barrier.hold())
+    }
+
+    /// Releases the barrier, and lets all waiting clients continue.
+    ///
+    /// # Errors
+    ///
+    /// As [`Barrier::release`](crate::Barrier::release).
+    pub fn release(&self) -> Result<(), ClientError> {
+        self.background.block_on(self.barrier.release())
+    }
+
+    /// Waits until the barrier is released. Returns at once if it is not held.
+    ///
+    /// # Errors
+    ///
+    /// As [`Barrier::wait`](crate::Barrier::wait).
+    pub fn wait(&self) -> Result<(), ClientError> {
+        self.background.block_on(self.barrier.wait())
+    }
+
+    /// Waits until the barrier is released, for at most this time. Returns false if it is still
+    /// held.
+    ///
+    /// # Errors
+    ///
+    /// As [`Barrier::wait`](crate::Barrier::wait).
+    pub fn wait_within(&self, within: Duration) -> Result<bool, ClientError> {
+        let waited = self.background.block_within(within, self.barrier.wait()).transpose()?;
+        Ok(waited.is_some())
+    }
+}
+
+/// A double barrier for a fixed number of participants. It is the same as
+/// [`DoubleBarrier`](crate::DoubleBarrier), for programs without an asynchronous runtime.
+#[derive(Clone, Debug)]
+pub struct DoubleBarrier {
+    barrier: crate::barrier::double::DoubleBarrier,
+    session: Session,
+}
+
+/// A participant that has entered a [`DoubleBarrier`]. Dropping the value leaves the barrier
+/// without waiting for the others, and so does the end of the session.
+#[must_use = "dropping this leaves the barrier"]
+#[derive(Debug)]
+pub struct Entered {
+    entered: crate::barrier::double::Entered,
+    session: Session,
+}
+
+impl Session {
+    /// Returns the double barrier with this name, for `count` participants, at least 1. Sends no
+    /// request.
+    pub fn double_barrier(&self, name: &str, count: u32) -> DoubleBarrier {
+        let barrier = self.inner().double_barrier(name, count);
+        DoubleBarrier { barrier, session: self.clone() }
+    }
+}
+
+impl DoubleBarrier {
+    /// Enters the barrier, and waits until all participants have entered.
+    ///
+    /// # Errors
+    ///
+    /// As [`DoubleBarrier::enter`](crate::DoubleBarrier::enter).
+    pub fn enter(&self) -> Result<Entered, ClientError> {
+        let entered = self.session.background().block_on(self.barrier.enter())?;
+        Ok(Entered { entered, session: self.session.clone() })
+    }
+
+    /// Enters the barrier, and waits for at most this time until all participants have entered.
+    /// Leaves the barrier and returns `None` after that.
+    ///
+    /// # Errors
+    ///
+    /// As [`DoubleBarrier::enter`](crate::DoubleBarrier::enter).
+    pub fn enter_within(&self, within: Duration) -> Result<Option<Entered>, ClientError> {
+        let background = self.session.background();
+        let entered = background.block_within(within, self.barrier.enter()).transpose()?;
+        Ok(entered.map(|entered| Entered { entered, session: self.session.clone() }))
+    }
+}
+
+impl Entered {
+    /// Returns the time at which the session has left the barrier if no renewal succeeds; `None` if
+    /// it has left.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.entered.deadline()
+    }
+
+    /// Waits for at most this time until the session has left the barrier because it ended or its
+    /// key was deleted. Returns the reason; `None` if it takes part.
+    pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
+        self.session.background().block_within(within, self.entered.lost())
+    }
+
+    /// Leaves the barrier, and waits until all participants have left.
+    ///
+    /// # Errors
+    ///
+    /// As [`Entered::leave`](crate::Entered::leave).
+    pub fn leave(self) -> Result<(), ClientError> {
+        self.session.background().block_on(self.entered.leave())
+    }
+}

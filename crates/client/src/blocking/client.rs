@@ -1,0 +1,99 @@
+//! The client without an asynchronous runtime.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::blocking::background::Background;
+use crate::blocking::barrier::Barrier;
+use crate::blocking::observer::Observer;
+use crate::blocking::session::Session;
+use crate::election::records::Candidate;
+use crate::error::ClientError;
+use crate::options::ConnectOptions;
+
+/// A client of a lock service, for programs without an asynchronous runtime. Clones share one
+/// connection and one thread.
+#[derive(Clone, Debug)]
+pub struct Client {
+    client: crate::client::Client,
+    background: Arc<Background>,
+}
+
+impl Client {
+    /// Connects to a service, as [`Client::connect`](crate::Client::connect) does, and starts a
+    /// thread.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::connect`](crate::Client::connect), and [`ClientError::NoThread`] if the system
+    /// provides no thread.
+    pub fn connect<I>(endpoints: I) -> Result<Client, ClientError>
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        Client::connect_as(endpoints, ConnectOptions::default())
+    }
+
+    /// Connects with options, as [`Client::connect_as`](crate::Client::connect_as) does, and starts
+    /// a thread.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::connect_as`](crate::Client::connect_as), and [`ClientError::NoThread`] if the
+    /// system provides no thread.
+    pub fn connect_as<I>(
+        endpoints: I,
+        options: impl Into<ConnectOptions>,
+    ) -> Result<Client, ClientError>
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        let background = Background::start()?;
+        let client = background.block_on(crate::client::Client::connect_as(endpoints, options))?;
+        Ok(Client { client, background })
+    }
+
+    /// Starts a session, as [`Client::session`](crate::Client::session) does. The thread of the
+    /// client renews it, also while the program does something else.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]
+    pub fn session(&self, ttl: Duration) -> Result<Session, ClientError> {
+        let session = self.background.block_on(self.client.session(ttl))?;
+        Ok(Session::new(session, self.background.clone()))
+    }
+
+    /// Returns the barrier with this name, see [`Client::barrier`](crate::Client::barrier).
+    pub fn barrier(&self, name: &str) -> Barrier {
+        Barrier::new(self.client.barrier(name), self.background.clone())
+    }
+
+    /// Observes the leader of an election.
+    pub fn observe(&self, name: &str) -> Observer {
+        // The observer starts no task before its first call.
+        Observer::new(self.client.observe(name), self.background.clone())
+    }
+
+    /// Reads the candidates of an election that have an identity, as
+    /// [`Client::candidates`](crate::Client::candidates) does.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Unavailable`] and [`ClientError::Rejected`]
+    pub fn candidates(&self, name: &str) -> Result<Vec<Candidate>, ClientError> {
+        self.background.block_on(self.client.candidates(name))
+    }
+
+    /// Requests that a waiting candidate becomes the next leader, as
+    /// [`Client::request_transfer`](crate::Client::request_transfer) does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::request_transfer`](crate::Client::request_transfer).
+    pub fn request_transfer(&self, name: &str, identity: &str) -> Result<Candidate, ClientError> {
+        self.background.block_on(self.client.request_transfer(name, identity))
+    }
+}

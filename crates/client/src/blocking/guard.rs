@@ -1,0 +1,67 @@
+//! A lock that a session holds.
+
+use std::time::{Duration, Instant};
+
+use crate::blocking::session::Session;
+use crate::error::{ClientError, LossReason};
+
+/// A lock that a session holds. Dropping the guard releases the lock in the background, and so does
+/// the end of the session.
+///
+/// The guard is valid until its deadline, as [`Guard`](crate::Guard) is.
+#[must_use = "dropping this releases the lock"]
+#[derive(Debug)]
+pub struct Guard {
+    guard: crate::lock::guard::Guard,
+    session: Session,
+}
+
+impl Guard {
+    pub(super) const fn new(guard: crate::lock::guard::Guard, session: Session) -> Guard {
+        Guard { guard, session }
+    }
+
+    pub(super) const fn inner(&self) -> &crate::lock::guard::Guard {
+        &self.guard
+    }
+
+    /// Returns the fencing token, see [`Guard::fence`](crate::Guard::fence).
+    pub fn fence(&self) -> u64 {
+        self.guard.fence()
+    }
+
+    /// Returns the key of the claim in the store of the service.
+    pub fn key(&self) -> &[u8] {
+        self.guard.key()
+    }
+
+    /// Returns the time at which the lock is lost if no renewal succeeds; `None` if it is lost.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.guard.deadline()
+    }
+
+    /// Changes the value of the claim's key, as [`Guard::set_value`](crate::Guard::set_value) does.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Lost`] if the session has ended or the key was deleted.
+    pub fn set_value(&self, value: impl Into<Vec<u8>>) -> Result<(), ClientError> {
+        self.session.background().block_on(self.guard.set_value(value))
+    }
+
+    /// Waits until the lock is lost, for at most this time. Returns the reason; `None` if the lock
+    /// is still held. The loss is detected as by [`Guard::lost`](crate::Guard::lost).
+    pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
+        self.session.background().block_within(within, self.guard.lost())
+    }
+
+    /// Releases the lock and waits until the release is committed.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Unavailable`] if no member confirms the release within ten seconds. The
+    /// session then repeats the request until it succeeds or the session ends.
+    pub fn release(self) -> Result<(), ClientError> {
+        self.session.background().block_on(self.guard.release())
+    }
+}

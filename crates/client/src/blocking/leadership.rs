@@ -1,0 +1,101 @@
+//! A leadership that a session holds.
+
+use std::time::{Duration, Instant};
+
+use crate::blocking::session::Session;
+use crate::election::records::Candidate;
+use crate::error::{ClientError, LossReason};
+
+/// A won election. The leadership ends when this value is dropped or the session ends.
+#[must_use = "dropping this resigns"]
+#[derive(Debug)]
+pub struct Leadership {
+    leadership: crate::election::leadership::Leadership,
+    session: Session,
+}
+
+impl Leadership {
+    pub(super) const fn new(
+        leadership: crate::election::leadership::Leadership,
+        session: Session,
+    ) -> Leadership {
+        Leadership { leadership, session }
+    }
+
+    /// Returns the name of the election.
+    pub fn name(&self) -> &str {
+        self.leadership.name()
+    }
+
+    /// Returns the fencing token. It is larger than the token of every earlier leadership of the
+    /// election.
+    pub fn fence(&self) -> u64 {
+        self.leadership.fence()
+    }
+
+    /// Returns the key of this candidate's claim in the store of the service.
+    pub fn key(&self) -> &[u8] {
+        self.leadership.key()
+    }
+
+    /// Returns the time at which the leadership ends if no renewal succeeds before; `None` if it
+    /// has ended.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.leadership.deadline()
+    }
+
+    /// Changes the value that observers see.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Lost`] if the leadership has ended.
+    pub fn proclaim(&self, value: impl Into<Vec<u8>>) -> Result<(), ClientError> {
+        self.session.background().block_on(self.leadership.proclaim(value))
+    }
+
+    /// Waits until the leadership ends, for at most this time. Returns the reason; `None` if it
+    /// continues.
+    pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
+        self.session.background().block_within(within, self.leadership.lost())
+    }
+
+    /// Waits until another candidate should lead, for at most this time. Returns that candidate;
+    /// `None` if the leadership continues. Stop the work then, and resign after it has stopped.
+    ///
+    /// # Errors
+    ///
+    /// As [`Leadership::transfer_requested`](crate::Leadership::transfer_requested).
+    pub fn transfer_requested_within(
+        &self,
+        within: Duration,
+    ) -> Result<Option<Candidate>, ClientError> {
+        let requested = self.leadership.transfer_requested();
+        self.session.background().block_within(within, requested).transpose()
+    }
+
+    /// Makes a waiting candidate the next leader, as
+    /// [`Leadership::nominate`](crate::Leadership::nominate) does. Waits for at most this time
+    /// until it is next in the queue. Returns `None` after that; the nomination remains in place.
+    ///
+    /// # Errors
+    ///
+    /// As [`Leadership::nominate`](crate::Leadership::nominate).
+    pub fn nominate_within(
+        &self,
+        identity: &str,
+        within: Duration,
+    ) -> Result<Option<Candidate>, ClientError> {
+        let nominated = self.leadership.nominate(identity);
+        self.session.background().block_within(within, nominated).transpose()
+    }
+
+    /// Ends the leadership, so that the next candidate leads. Stop the work of the leader before.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Unavailable`] if no member confirms the end within ten seconds. The session
+    /// then repeats the request until it succeeds or the session ends.
+    pub fn resign(self) -> Result<(), ClientError> {
+        self.session.background().block_on(self.leadership.resign())
+    }
+}

@@ -1,0 +1,55 @@
+//! The same interface for programs without an asynchronous runtime: calls block the calling thread.
+//!
+//! Each [`Client`] has a thread of its own, which renews sessions, receives events and completes
+//! releases. The thread ends when the client and all its sessions, guards and leaderships are
+//! dropped. The last drop waits until the sessions are closed, at most ten seconds.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use tenure_client::blocking::Client;
+//!
+//! # fn write(fence: u64) {}
+//! # fn main() -> Result<(), tenure_client::ClientError> {
+//! let client = Client::connect(["http://127.0.0.1:2379"])?;
+//! let session = client.session(Duration::from_secs(10))?;
+//! if let Some(guard) = session.lock_within("nightly", Duration::from_secs(60))? {
+//!     write(guard.fence());
+//!     guard.release()?;
+//! }
+//! session.close()
+//! # }
+//! ```
+//!
+//! **Time limits.** A method whose name ends in `within` returns `None` if the time has passed, and
+//! leaves the queue in that case. The other methods wait as long as their asynchronous
+//! counterparts, whose documentation applies. A call cannot be cancelled otherwise.
+//!
+//! **Lost locks.** No thread is interrupted when a lock is lost. Long work should compare the clock
+//! with [`Guard::deadline`] between its steps, and pass [`Guard::fence`] to the resource.
+//!
+//! # Panics
+//!
+//! Methods that wait panic if they are called in an asynchronous task of tokio, with the message
+//! "Cannot start a runtime from within a runtime": they would block the thread that runs the task.
+//! Use the asynchronous interface there, or `tokio::task::spawn_blocking`. Dropping a value never
+//! panics, and may block as above.
+
+mod background;
+mod barrier;
+mod client;
+mod guard;
+mod leadership;
+mod multi_guard;
+mod observer;
+mod read_write;
+mod semaphore;
+mod session;
+
+pub use barrier::{Barrier, DoubleBarrier, Entered};
+pub use client::Client;
+pub use guard::Guard;
+pub use leadership::Leadership;
+pub use multi_guard::MultiGuard;
+pub use observer::Observer;
+pub use semaphore::Semaphore;
+pub use session::Session;

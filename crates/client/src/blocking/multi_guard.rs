@@ -1,0 +1,112 @@
+//! Several locks at once.
+
+use std::time::{Duration, Instant};
+
+use crate::blocking::guard::Guard;
+use crate::blocking::session::Session;
+use crate::error::{ClientError, LossReason};
+
+/// Several locks that a session holds, as [`MultiGuard`](crate::MultiGuard). Dropping the guard
+/// releases all of them in the background, and so does the end of the session.
+#[must_use = "dropping this releases the locks"]
+#[derive(Debug)]
+pub struct MultiGuard {
+    guard: crate::lock::several::MultiGuard,
+    session: Session,
+}
+
+impl Session {
+    /// Waits until this session holds all these locks.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::lock_all`](crate::Session::lock_all).
+    pub fn lock_all<I>(&self, names: I) -> Result<MultiGuard, ClientError>
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        let guard = self.background().block_on(self.inner().lock_all(names))?;
+        Ok(MultiGuard { guard, session: self.clone() })
+    }
+
+    /// Acquires all these locks, if no other client holds one of them or waits for it. Returns
+    /// `None` otherwise.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::try_lock_all`](crate::Session::try_lock_all).
+    pub fn try_lock_all<I>(&self, names: I) -> Result<Option<MultiGuard>, ClientError>
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        let guard = self.background().block_on(self.inner().try_lock_all(names))?;
+        Ok(guard.map(|guard| MultiGuard { guard, session: self.clone() }))
+    }
+
+    /// Acquires all these locks within this time. Otherwise releases those that it has and returns
+    /// `None`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::lock_all`](crate::Session::lock_all).
+    pub fn lock_all_within<I>(
+        &self,
+        names: I,
+        within: Duration,
+    ) -> Result<Option<MultiGuard>, ClientError>
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        let guard = self.background().block_on(self.inner().lock_all_within(names, within))?;
+        Ok(guard.map(|guard| MultiGuard { guard, session: self.clone() }))
+    }
+
+    /// Waits for a lock, while the caller holds the locks of these guards. Fails instead of waiting
+    /// for itself.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::lock_while_holding`](crate::Session::lock_while_holding). The caller keeps its
+    /// guards.
+    pub fn lock_while_holding(&self, name: &str, held: &[&Guard]) -> Result<Guard, ClientError> {
+        let held: Vec<_> = held.iter().map(|guard| guard.inner()).collect();
+        let guard = self.background().block_on(self.inner().lock_while_holding(name, &held))?;
+        Ok(self.guard(guard))
+    }
+}
+
+impl MultiGuard {
+    /// Returns the names of the locks, sorted, each once.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.guard.names()
+    }
+
+    /// Returns the fencing token of the lock with this name; `None` if it is not one of the locks.
+    pub fn fence(&self, name: &str) -> Option<u64> {
+        self.guard.fence(name)
+    }
+
+    /// Returns the time at which all locks are lost if no renewal succeeds; `None` if they are
+    /// lost.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.guard.deadline()
+    }
+
+    /// Waits until one of the locks is lost, for at most this time. Returns the reason; `None` if
+    /// all are still held.
+    pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
+        self.session.background().block_within(within, self.guard.lost())
+    }
+
+    /// Releases all locks and waits until the releases are committed.
+    ///
+    /// # Errors
+    ///
+    /// As [`MultiGuard::release`](crate::MultiGuard::release).
+    pub fn release(self) -> Result<(), ClientError> {
+        self.session.background().block_on(self.guard.release())
+    }
+}

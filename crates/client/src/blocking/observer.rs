@@ -1,0 +1,46 @@
+//! Observers of an election.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::blocking::background::Background;
+use crate::election::observer::ElectionState;
+use crate::error::ClientError;
+
+/// Follows the leader of an election: [`Observer::next_state`] waits for the next state.
+pub struct Observer {
+    observer: crate::election::observer::Observer,
+    background: Arc<Background>,
+}
+
+impl Observer {
+    pub(super) const fn new(
+        observer: crate::election::observer::Observer,
+        background: Arc<Background>,
+    ) -> Observer {
+        Observer { observer, background }
+    }
+
+    /// Waits for a change and returns the new state, as [`Observer::next`](crate::Observer::next)
+    /// does. The first call returns the current state.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Rejected`] if the service rejects a read.
+    pub fn next_state(&mut self) -> Result<ElectionState, ClientError> {
+        self.background.block_on(self.observer.next())
+    }
+
+    /// Waits for a change for at most this time. Returns `None` without a change. The next call
+    /// then continues.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Rejected`] if the service rejects a read.
+    pub fn next_state_within(
+        &mut self,
+        within: Duration,
+    ) -> Result<Option<ElectionState>, ClientError> {
+        self.background.block_within(within, self.observer.next()).transpose()
+    }
+}

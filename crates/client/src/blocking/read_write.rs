@@ -1,0 +1,81 @@
+//! Read/write locks without an asynchronous runtime.
+
+use std::time::Duration;
+
+use crate::blocking::guard::Guard;
+use crate::blocking::session::Session;
+use crate::error::ClientError;
+
+impl Session {
+    /// Waits until this session holds a read/write lock as a reader, as
+    /// [`Session::read_lock`](crate::Session::read_lock) does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::read_lock`](crate::Session::read_lock).
+    pub fn read_lock(&self, name: &str) -> Result<Guard, ClientError> {
+        self.background().block_on(self.inner().read_lock(name)).map(|it| self.guard(it))
+    }
+
+    /// Acquires a read/write lock as a reader, if no writer holds it or waits for it. Returns
+    /// `None` otherwise.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::read_lock`](crate::Session::read_lock).
+    pub fn try_read_lock(&self, name: &str) -> Result<Option<Guard>, ClientError> {
+        let guard = self.background().block_on(self.inner().try_read_lock(name))?;
+        Ok(guard.map(|it| self.guard(it)))
+    }
+
+    /// Acquires a read/write lock as a reader within this time. Otherwise leaves the queue and
+    /// returns `None`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::read_lock`](crate::Session::read_lock).
+    pub fn read_lock_within(
+        &self,
+        name: &str,
+        within: Duration,
+    ) -> Result<Option<Guard>, ClientError> {
+        let guard = self.background().block_on(self.inner().read_lock_within(name, within))?;
+        Ok(guard.map(|it| self.guard(it)))
+    }
+
+    /// Waits until this session holds a read/write lock as the writer, as
+    /// [`Session::write_lock`](crate::Session::write_lock) does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::write_lock`](crate::Session::write_lock).
+    pub fn write_lock(&self, name: &str) -> Result<Guard, ClientError> {
+        self.background().block_on(self.inner().write_lock(name)).map(|it| self.guard(it))
+    }
+
+    /// Acquires a read/write lock as the writer, if no other client holds it or waits for it.
+    /// Returns `None` otherwise.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::write_lock`](crate::Session::write_lock).
+    pub fn try_write_lock(&self, name: &str) -> Result<Option<Guard>, ClientError> {
+        let guard = self.background().block_on(self.inner().try_write_lock(name))?;
+        Ok(guard.map(|it| self.guard(it)))
+    }
+
+    /// Acquires a read/write lock as the writer within this time. Otherwise leaves the queue and
+    /// returns `None`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::write_lock`](crate::Session::write_lock).
+    pub fn write_lock_within(
+        &self,
+        name: &str,
+        within: Duration,
+    ) -> Result<Option<Guard>, ClientError> {
+        let guard = self.background().block_on(self.inner().write_lock_within(name, within))?;
+        Ok(guard.map(|it| self.guard(it)))
+    }
+}

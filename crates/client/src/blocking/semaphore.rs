@@ -1,0 +1,101 @@
+//! Semaphores without an asynchronous runtime.
+
+use std::time::Duration;
+
+use crate::blocking::guard::Guard;
+use crate::blocking::session::Session;
+use crate::error::ClientError;
+
+/// A semaphore: its holders have at most a fixed number of permits in total. It is the same as
+/// [`Semaphore`](crate::Semaphore), for programs without an asynchronous runtime.
+#[derive(Clone, Debug)]
+pub struct Semaphore {
+    semaphore: crate::lock::semaphore::Semaphore,
+    session: Session,
+}
+
+impl Session {
+    /// Returns a semaphore with this number of permits, and creates it if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::semaphore`](crate::Session::semaphore).
+    pub fn semaphore(&self, name: &str, permits: u32) -> Result<Semaphore, ClientError> {
+        let semaphore = self.background().block_on(self.inner().semaphore(name, permits))?;
+        Ok(Semaphore { semaphore, session: self.clone() })
+    }
+}
+
+impl Semaphore {
+    /// Returns the name of the semaphore.
+    pub fn name(&self) -> &str {
+        self.semaphore.name()
+    }
+
+    /// Returns the number of permits in total.
+    pub fn permits(&self) -> u32 {
+        self.semaphore.permits()
+    }
+
+    /// Waits for one permit.
+    ///
+    /// # Errors
+    ///
+    /// As [`Semaphore::acquire`](crate::Semaphore::acquire).
+    pub fn acquire(&self) -> Result<Guard, ClientError> {
+        self.acquire_many(1)
+    }
+
+    /// Waits for several permits, and takes all of them at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`Semaphore::acquire_many`](crate::Semaphore::acquire_many).
+    pub fn acquire_many(&self, permits: u32) -> Result<Guard, ClientError> {
+        let guard = self.session.background().block_on(self.semaphore.acquire_many(permits))?;
+        Ok(self.session.guard(guard))
+    }
+
+    /// Takes one permit, if it is free and no other client waits. Returns `None` otherwise.
+    ///
+    /// # Errors
+    ///
+    /// As [`Semaphore::acquire`](crate::Semaphore::acquire).
+    pub fn try_acquire(&self) -> Result<Option<Guard>, ClientError> {
+        self.try_acquire_many(1)
+    }
+
+    /// Takes several permits, if they are free and no other client waits. Returns `None` otherwise.
+    ///
+    /// # Errors
+    ///
+    /// As [`Semaphore::acquire_many`](crate::Semaphore::acquire_many).
+    pub fn try_acquire_many(&self, permits: u32) -> Result<Option<Guard>, ClientError> {
+        let guard = self.session.background().block_on(self.semaphore.try_acquire_many(permits))?;
+        Ok(guard.map(|it| self.session.guard(it)))
+    }
+
+    /// Takes one permit within this time. Otherwise leaves the queue and returns `None`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Semaphore::acquire`](crate::Semaphore::acquire).
+    pub fn acquire_within(&self, within: Duration) -> Result<Option<Guard>, ClientError> {
+        self.acquire_many_within(1, within)
+    }
+
+    /// Takes several permits within this time. Otherwise leaves the queue and returns `None`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Semaphore::acquire_many`](crate::Semaphore::acquire_many).
+    pub fn acquire_many_within(
+        &self,
+        permits: u32,
+        within: Duration,
+    ) -> Result<Option<Guard>, ClientError> {
+        let acquired = self.semaphore.acquire_many_within(permits, within);
+        let guard = self.session.background().block_on(acquired)?;
+        Ok(guard.map(|it| self.session.guard(it)))
+    }
+}

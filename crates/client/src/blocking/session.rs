@@ -1,0 +1,202 @@
+//! Sessions without an asynchronous runtime.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::blocking::background::Background;
+use crate::blocking::guard::Guard;
+use crate::blocking::leadership::Leadership;
+use crate::election::options::CampaignOptions;
+use crate::error::{ClientError, LossReason};
+use crate::lock::access::LockRequest;
+
+/// A session at a service: a lease that the thread of the client renews. Clones share the session.
+/// It is closed in the background once all its clones, guards and leaderships are dropped.
+#[derive(Clone, Debug)]
+pub struct Session {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    session: crate::session::Session,
+    background: Arc<Background>,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.background.close(self.session.clone());
+    }
+}
+
+impl Session {
+    pub(super) fn new(session: crate::session::Session, background: Arc<Background>) -> Session {
+        Session { shared: Arc::new(Shared { session, background }) }
+    }
+
+    pub(super) fn background(&self) -> &Background {
+        &self.shared.background
+    }
+
+    pub(super) fn inner(&self) -> &crate::session::Session {
+        &self.shared.session
+    }
+
+    pub(super) fn guard(&self, guard: crate::lock::guard::Guard) -> Guard {
+        Guard::new(guard, self.clone())
+    }
+
+    /// Returns the ID of the lease at the service.
+    pub fn id(&self) -> i64 {
+        self.inner().id()
+    }
+
+    /// Returns the time to live of the lease, as the service granted it.
+    pub fn ttl(&self) -> Duration {
+        self.inner().ttl()
+    }
+
+    /// Returns the time at which the session ends if no renewal succeeds; `None` if it has ended.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.inner().deadline()
+    }
+
+    /// Returns the reason why the session has ended; `None` while it is alive.
+    pub fn end_reason(&self) -> Option<LossReason> {
+        self.inner().end_reason()
+    }
+
+    /// Waits until the session ends, for at most this time. Returns the reason; `None` if the
+    /// session is alive.
+    pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
+        self.background().block_within(within, self.inner().lost())
+    }
+
+    /// Ends the session, and all locks and leaderships in it, and waits until this is confirmed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::close`](crate::Session::close).
+    pub fn close(&self) -> Result<(), ClientError> {
+        self.background().block_on(self.inner().close())
+    }
+
+    /// Waits in the queue of a lock until this session acquires the lock, as
+    /// [`Session::lock`](crate::Session::lock) does.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Lost`] if the session ends meanwhile, [`ClientError::Rejected`] if the
+    /// service rejects the request.
+    pub fn lock(&self, name: &str) -> Result<Guard, ClientError> {
+        self.background().block_on(self.inner().lock(name)).map(|it| self.guard(it))
+    }
+
+    /// Acquires the lock if no other client holds it or waits for it. Returns `None` otherwise.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]
+    pub fn try_lock(&self, name: &str) -> Result<Option<Guard>, ClientError> {
+        let guard = self.background().block_on(self.inner().try_lock(name))?;
+        Ok(guard.map(|it| self.guard(it)))
+    }
+
+    /// Acquires the lock within a time. Otherwise leaves the queue and returns `None`.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]
+    pub fn lock_within(&self, name: &str, within: Duration) -> Result<Option<Guard>, ClientError> {
+        let guard = self.background().block_on(self.inner().lock_within(name, within))?;
+        Ok(guard.map(|it| self.guard(it)))
+    }
+
+    /// Waits until this session holds a lock with the requested access, as
+    /// [`Session::lock_with`](crate::Session::lock_with) does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::lock_with`](crate::Session::lock_with).
+    pub fn lock_with(&self, name: &str, request: &LockRequest) -> Result<Guard, ClientError> {
+        self.background().block_on(self.inner().lock_with(name, request)).map(|it| self.guard(it))
+    }
+
+    /// Acquires a lock with the requested access if that needs no wait. Returns `None` otherwise.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::try_lock_with`](crate::Session::try_lock_with).
+    pub fn try_lock_with(
+        &self,
+        name: &str,
+        request: &LockRequest,
+    ) -> Result<Option<Guard>, ClientError> {
+        let guard = self.background().block_on(self.inner().try_lock_with(name, request))?;
+        Ok(guard.map(|it| self.guard(it)))
+    }
+
+    /// Acquires a lock with the requested access within this time. Otherwise leaves the queue and
+    /// returns `None`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::lock_with`](crate::Session::lock_with).
+    pub fn lock_with_within(
+        &self,
+        name: &str,
+        request: &LockRequest,
+        within: Duration,
+    ) -> Result<Option<Guard>, ClientError> {
+        let locked = self.inner().lock_with(name, request);
+        let guard = self.background().block_within(within, locked).transpose()?;
+        Ok(guard.map(|it| self.guard(it)))
+    }
+
+    /// Takes part in an election, and waits until this session is the leader, as
+    /// [`Session::campaign`](crate::Session::campaign) does.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]
+    pub fn campaign(
+        &self,
+        name: &str,
+        value: impl Into<Vec<u8>>,
+    ) -> Result<Leadership, ClientError> {
+        let leadership = self.background().block_on(self.inner().campaign(name, value))?;
+        Ok(Leadership::new(leadership, self.clone()))
+    }
+
+    /// Takes part in an election with an identity and a priority, and waits until this session is
+    /// the leader, as [`Session::campaign_with`](crate::Session::campaign_with) does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::campaign_with`](crate::Session::campaign_with).
+    pub fn campaign_with(
+        &self,
+        name: &str,
+        options: CampaignOptions,
+    ) -> Result<Leadership, ClientError> {
+        let leadership = self.background().block_on(self.inner().campaign_with(name, options))?;
+        Ok(Leadership::new(leadership, self.clone()))
+    }
+
+    /// Takes part in an election with an identity and a priority for at most this time. Withdraws
+    /// the candidacy and returns `None` after that.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::campaign_with`](crate::Session::campaign_with).
+    pub fn campaign_within(
+        &self,
+        name: &str,
+        options: CampaignOptions,
+        within: Duration,
+    ) -> Result<Option<Leadership>, ClientError> {
+        let campaign = self.inner().campaign_with(name, options);
+        let leadership = self.background().block_within(within, campaign).transpose()?;
+        Ok(leadership.map(|it| Leadership::new(it, self.clone())))
+    }
+}

@@ -1,0 +1,167 @@
+//! Candidacy with preference: a candidate waits in the queue of its election, and moves to the end
+//! of the queue while a preferred candidate waits behind it.
+//!
+//! **Why there is at most one leader.** A claim leads only if it is first in the queue, as with
+//! every client of etcd. A candidate that yields replaces its claim by a new one, in one
+//! transaction, so it never has two.
+//!
+//! **Why yielding ends.** A candidate yields only to a waiting candidate with a higher rank, and
+//! the transaction requires the claim of that candidate. The candidate with the highest rank never
+//! yields, so the next one yields to it once, and so on. Candidates without options never yield.
+
+use tenure_session::WaiterAction;
+
+use crate::election::follower::RecordFollower;
+use crate::election::options::CampaignOptions;
+use crate::election::records::{Candidate, ElectionView, Entry, record_key};
+use crate::error::{ClientError, LossReason};
+use crate::lock::claim::Claim;
+use crate::lock::queue_entry::{HandOver, QueueEntry};
+use crate::session::Session;
+use crate::telemetry::metrics;
+
+/// A claim of a candidate in the queue.
+struct Place {
+    entry: QueueEntry,
+    /// Creation revision of the claim.
+    fence: u64,
+    /// True if the claim was first in the queue. It then stays first until it is deleted.
+    is_first: bool,
+}
+
+/// Puts a candidate into the queue of an election, and waits until it leads.
+pub(crate) async fn campaign(
+    session: &Session,
+    name: &str,
+    options: &CampaignOptions,
+) -> Result<Claim, ClientError> {
+    session.while_alive(wait_to_lead(session, name, options)).await
+}
+
+async fn wait_to_lead(
+    session: &Session,
+    name: &str,
+    options: &CampaignOptions,
+) -> Result<Claim, ClientError> {
+    let mut records = RecordFollower::new(session.channel().clone(), name);
+    let mut place = enqueue(session, name, options).await?;
+    loop {
+        // After the claim became first, this read shows whether a preferred candidate waits.
+        let is_alive = || session.end_reason().is_none();
+        let view = records.read(Some(place.entry.key()), is_alive).await?;
+        if view.own != Some(place.fence) {
+            place.entry.set_key_absent();
+            return Err(removed(session));
+        }
+        let better = records.preferred_over(&view, place.entry.key(), place.fence);
+        if let Some(better) = better {
+            let next = yield_to(session, name, options, &mut place, better, &view).await?;
+            match next {
+                Some(next) => place = next,
+                // The next read shows whether this claim is still there.
+                None => {
+                    if is_absent(&mut records, better).await? {
+                        records.set_absent(better);
+                    }
+                }
+            }
+            continue;
+        }
+        if place.is_first {
+            return Ok(place.entry.into_claim(place.fence));
+        }
+        tokio::select! {
+            first = place.entry.resume(place.fence) => {
+                first?;
+                place.is_first = true;
+            }
+            () = records.changed() => {}
+        }
+    }
+}
+
+async fn enqueue(
+    session: &Session,
+    name: &str,
+    options: &CampaignOptions,
+) -> Result<Place, ClientError> {
+    let key = session.new_key(name);
+    let request = entry(session, name, options, &key).enqueue();
+    let record = record_key(name, &key);
+    let releases = session.releases().take_batch();
+    let entry = QueueEntry::enqueue(session, name, key, request, releases, HandOver::OnDeletion);
+    let mut entry = entry.with_record(record);
+    match entry.start().await? {
+        (_, Some(WaiterAction::Removed)) => {
+            entry.set_key_absent();
+            Err(removed(session))
+        }
+        (fence, _) => Ok(Place { entry, fence, is_first: false }),
+    }
+}
+
+/// Returns true if a member confirms that the claim of a candidate does not exist.
+async fn is_absent(
+    records: &mut RecordFollower,
+    candidate: &Candidate,
+) -> Result<bool, ClientError> {
+    match records.is_waiting(candidate).await {
+        Ok(is_waiting) => Ok(!is_waiting),
+        Err(ClientError::Unavailable { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Moves the candidate to the end of the queue. Returns its new place, or `None` if the election
+/// has changed: its old claim or the claim of `better` does not exist any more, or the wanted
+/// leader is another one.
+async fn yield_to(
+    session: &Session,
+    name: &str,
+    options: &CampaignOptions,
+    place: &mut Place,
+    better: &Candidate,
+    view: &ElectionView,
+) -> Result<Option<Place>, ClientError> {
+    let key = session.new_key(name);
+    let own = (place.entry.key(), place.fence);
+    let request = entry(session, name, options, &key).yield_to(own, better, view);
+    let record = record_key(name, &key);
+    let hand_over = HandOver::OnDeletion;
+    let next = QueueEntry::enqueue(session, name, key, request, Vec::new(), hand_over);
+    // If this future is dropped, both entries delete their keys, and one of them exists.
+    let mut next = next.with_record(record).continuing(&place.entry);
+    match next.start().await? {
+        (_, Some(WaiterAction::Removed)) => {
+            next.set_replaced();
+            Ok(None)
+        }
+        (fence, _) => {
+            place.entry.set_replaced();
+            metrics::yielded();
+            tracing::debug!(name, preferred = better.identity, "candidate yields");
+            Ok(Some(Place { entry: next, fence, is_first: false }))
+        }
+    }
+}
+
+fn entry<'a>(
+    session: &Session,
+    name: &'a str,
+    options: &'a CampaignOptions,
+    key: &'a [u8],
+) -> Entry<'a> {
+    Entry {
+        name,
+        key,
+        value: options.value_or_identity(),
+        identity: &options.identity,
+        priority: options.priority,
+        lease: session.id(),
+    }
+}
+
+/// Returns the error of a candidate whose claim was deleted.
+fn removed(session: &Session) -> ClientError {
+    session.end_reason().unwrap_or(LossReason::KeyDeleted).into()
+}

@@ -1,0 +1,118 @@
+//! Follows the records of an election: reads them, and waits for their changes.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tokio::time::{Instant, sleep};
+
+use crate::election::records::{Candidate, ElectionView, read, record_range};
+use crate::error::ClientError;
+use crate::requests;
+use crate::transport::REQUEST_TIMEOUT;
+use crate::transport::channel::Channel;
+use crate::transport::retry::Backoff;
+use crate::watch::watcher::{WatchEvent, Watcher};
+
+/// A reader of the records of one election.
+pub(crate) struct RecordFollower {
+    channel: Arc<Channel>,
+    name: String,
+    /// Watch of the records, from the revision after the first read; `None` before that read, and
+    /// after a failure.
+    watcher: Option<Watcher>,
+    /// Revision of the last read.
+    revision: u64,
+    /// Keys of claims that do not exist any more although their records do.
+    absent: BTreeSet<Vec<u8>>,
+    backoff: Backoff,
+}
+
+impl RecordFollower {
+    pub(crate) fn new(channel: Arc<Channel>, name: &str) -> RecordFollower {
+        RecordFollower {
+            channel,
+            name: name.to_owned(),
+            watcher: None,
+            revision: 0,
+            absent: BTreeSet::new(),
+            backoff: Backoff::default(),
+        }
+    }
+
+    /// Reads the current records, and the claim with this key if there is one. `is_alive` returns
+    /// false if the request should not be repeated while no member responds.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Rejected`], and [`ClientError::Unavailable`] if no member responds and
+    /// `is_alive` returns false.
+    pub(crate) async fn read(
+        &mut self,
+        key: Option<&[u8]>,
+        is_alive: impl Fn() -> bool,
+    ) -> Result<ElectionView, ClientError> {
+        loop {
+            let deadline = Instant::now() + REQUEST_TIMEOUT;
+            let response = match self.channel.transact(read(&self.name, key), deadline).await {
+                Err(ClientError::Unavailable { .. }) if is_alive() => continue,
+                response => response?,
+            };
+            let view = ElectionView::new(&response, &self.name, key);
+            self.revision = view.revision;
+            let (channel, range) = (self.channel.clone(), record_range(&self.name));
+            self.watcher.get_or_insert_with(|| {
+                Watcher::of_range(channel, range, view.revision.saturating_add(1))
+            });
+            return Ok(view);
+        }
+    }
+
+    /// Waits until a record changes after the last read. May also resolve without a change.
+    /// Dropping the future loses no change.
+    pub(crate) async fn changed(&mut self) {
+        while let Some(watcher) = &mut self.watcher {
+            match watcher.next().await {
+                WatchEvent::Put(kv) | WatchEvent::Deleted(kv) => {
+                    self.backoff = Backoff::default();
+                    if requests::unsigned(kv.mod_revision) > self.revision {
+                        return;
+                    }
+                }
+                WatchEvent::Released => {}
+                WatchEvent::HistoryCompacted | WatchEvent::Rejected | WatchEvent::Disconnected => {
+                    self.watcher = None;
+                    sleep(self.backoff.next()).await;
+                }
+            }
+        }
+    }
+
+    /// Returns the candidate for which a claim should make way, as
+    /// [`ElectionView::preferred_over`] does, except for those that are known to be absent.
+    pub(crate) fn preferred_over<'a>(
+        &self,
+        view: &'a ElectionView,
+        key: &[u8],
+        fence: u64,
+    ) -> Option<&'a Candidate> {
+        view.preferred_over(key, fence, |candidate| self.absent.contains(&candidate.key))
+    }
+
+    /// Records that the claim of a candidate does not exist any more. Its key is never used again.
+    pub(crate) fn set_absent(&mut self, candidate: &Candidate) {
+        self.absent.insert(candidate.key.clone());
+    }
+
+    /// Returns true if the claim of a candidate exists. The reference is exclusive because a watch
+    /// cannot be shared between threads.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`] if no member responds or the service rejects the read.
+    pub(crate) async fn is_waiting(&mut self, candidate: &Candidate) -> Result<bool, ClientError> {
+        let deadline = Instant::now() + REQUEST_TIMEOUT;
+        let request = requests::read_queue(&candidate.key, None);
+        let response = self.channel.transact(request, deadline).await?;
+        Ok(requests::own_view(&response, &candidate.key).own == Some(candidate.fence))
+    }
+}

@@ -1,0 +1,42 @@
+//! Options of a candidacy.
+
+/// Options of a candidacy: the identity, the priority, and the value that observers receive.
+///
+/// ```
+/// use tenure_client::CampaignOptions;
+///
+/// let options = CampaignOptions::new("host-7").priority(1).value("https://host-7:8443");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CampaignOptions {
+    pub(crate) identity: String,
+    pub(crate) priority: i32,
+    pub(crate) value: Option<Vec<u8>>,
+}
+
+impl CampaignOptions {
+    /// Creates options for a candidate with this identity and the priority 0.
+    ///
+    /// Requests for a transfer name the identity. It should be different for each candidate of an
+    /// election. If several have the same one, a request selects the last of them in the queue.
+    pub fn new(identity: impl Into<String>) -> CampaignOptions {
+        CampaignOptions { identity: identity.into(), priority: 0, value: None }
+    }
+
+    /// Sets the priority. A candidate makes way for waiting candidates with a higher priority, and
+    /// requests a transfer from leaders with a lower one. Any number is allowed.
+    #[must_use]
+    pub fn priority(self, priority: i32) -> CampaignOptions {
+        CampaignOptions { priority, ..self }
+    }
+
+    /// Sets the value that observers of the election receive. The default is the identity.
+    #[must_use]
+    pub fn value(self, value: impl Into<Vec<u8>>) -> CampaignOptions {
+        CampaignOptions { value: Some(value.into()), ..self }
+    }
+
+    pub(crate) fn value_or_identity(&self) -> &[u8] {
+        self.value.as_deref().unwrap_or(self.identity.as_bytes())
+    }
+}

@@ -1,0 +1,333 @@
+//! Records of candidates beside the queue of an election, and the transactions that write them.
+//!
+//! A candidate with options has two keys with the same lease: its claim `NAME/SEGMENT` in the
+//! queue, and its record `NAME#election/candidate-SEGMENT` with the priority and the identity. One
+//! transaction creates both, so the creation revision of a record is the place of its claim. The
+//! records lie outside of the range `NAME/`, which the libraries of etcd take for the queue.
+//!
+//! A request for a transfer writes the record of the wanted leader again, without a change. A
+//! record with more than one version is therefore wanted since its last write. The request
+//! disappears with the record.
+
+use tenure_etcd::etcdserverpb as rpc;
+use tenure_etcd::etcdserverpb::compare::{CompareResult, CompareTarget, TargetUnion};
+use tenure_etcd::etcdserverpb::range_request::SortOrder;
+use tenure_etcd::etcdserverpb::request_op::Request;
+use tenure_etcd::etcdserverpb::response_op::Response;
+use tenure_etcd::mvccpb::KeyValue;
+
+use crate::requests::{
+    created, delete_all, keys, op, put, queue_range, read_key, signed, unsigned,
+};
+
+/// Suffix of a name that leads to its records.
+const RECORDS: &str = "#election";
+
+/// Beginning of the last segment of a record's key. With it, no record looks like a claim.
+const CANDIDATE: &str = "candidate-";
+
+/// A candidate of an election that was started with
+/// [`CampaignOptions`](crate::CampaignOptions).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Identity, as the candidate chose it.
+    pub identity: String,
+    /// Priority, as the candidate chose it. Candidates with a higher priority lead first.
+    pub priority: i32,
+    /// Key of the candidate's claim in the store of the service.
+    pub key: Vec<u8>,
+    /// Place in the queue, and the fencing token of the leadership if this claim leads. A candidate
+    /// that yields gets a new claim with another key and a larger token.
+    pub fence: u64,
+    /// Revision in which the record was written last.
+    written: u64,
+}
+
+impl Candidate {
+    /// Returns the rank: the revision of the last request for a transfer to this candidate, 0 if
+    /// there is none, and the priority.
+    const fn rank(&self) -> (u64, i32) {
+        (if self.written > self.fence { self.written } else { 0 }, self.priority)
+    }
+}
+
+/// The two keys of a candidate, and the contents of both.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry<'a> {
+    pub(crate) name: &'a str,
+    /// Key of the claim.
+    pub(crate) key: &'a [u8],
+    pub(crate) value: &'a [u8],
+    pub(crate) identity: &'a str,
+    pub(crate) priority: i32,
+    pub(crate) lease: i64,
+}
+
+impl Entry<'_> {
+    fn puts(&self) -> [rpc::RequestOp; 2] {
+        let record = format!("{} {}", self.priority, self.identity).into_bytes();
+        [
+            op(put(self.key, self.value.to_vec(), self.lease)),
+            op(put(&record_key(self.name, self.key), record, self.lease)),
+        ]
+    }
+
+    /// Returns a request that adds the candidate to the end of the queue, and reads the claim and
+    /// its predecessor. A repeated request changes nothing.
+    pub(crate) fn enqueue(&self) -> rpc::TxnRequest {
+        rpc::TxnRequest {
+            compare: vec![created(self.key, Vec::new(), 0)],
+            success: self.puts().into_iter().chain([newest(self.name)]).collect(),
+            failure: vec![op(read_key(self.key))],
+        }
+    }
+
+    /// Returns a request that replaces the claim `own` by this one, at the end of the queue, if
+    /// both `own` and the claim of `better` exist, and no request for a transfer names `own` since
+    /// `view`. A repeated request changes nothing.
+    pub(crate) fn yield_to(
+        &self,
+        (old, fence): (&[u8], u64),
+        better: &Candidate,
+        view: &ElectionView,
+    ) -> rpc::TxnRequest {
+        let record = record_key(self.name, old);
+        let deletions = delete_all(&[(old, 0), (&record, 0)]).success;
+        let written = view.candidates.iter().find(|it| it.key == old).map_or(0, |it| it.written);
+        rpc::TxnRequest {
+            compare: vec![
+                created(old, Vec::new(), fence),
+                created(&better.key, Vec::new(), better.fence),
+                modified(&record, written),
+            ],
+            success: deletions.into_iter().chain(self.puts()).chain([newest(self.name)]).collect(),
+            failure: vec![op(read_key(self.key))],
+        }
+    }
+}
+
+/// Compares the revision of the last change of a key; 0 if the key does not exist.
+fn modified(key: &[u8], revision: u64) -> rpc::Compare {
+    rpc::Compare {
+        result: CompareResult::Equal.into(),
+        target: CompareTarget::Mod.into(),
+        key: key.to_vec(),
+        target_union: Some(TargetUnion::ModRevision(signed(revision))),
+        ..Default::default()
+    }
+}
+
+/// Reads the newest two keys of a queue.
+fn newest(name: &str) -> rpc::RequestOp {
+    op(Request::RequestRange(rpc::RangeRequest { limit: 2, ..keys(name, SortOrder::Descend) }))
+}
+
+/// Returns a request that makes `candidate` the wanted leader, if its claim and its record exist.
+pub(crate) fn nominate(name: &str, candidate: &Candidate) -> rpc::TxnRequest {
+    let record = record_key(name, &candidate.key);
+    let exists = |key: &[u8]| created(key, Vec::new(), candidate.fence);
+    let compare = vec![exists(&candidate.key), exists(&record)];
+    let unchanged = rpc::PutRequest {
+        key: record,
+        ignore_value: true,
+        ignore_lease: true,
+        ..Default::default()
+    };
+    let success = vec![op(Request::RequestPut(unchanged))];
+    rpc::TxnRequest { compare, success, failure: Vec::new() }
+}
+
+/// Returns a request that reads all records of an election, and the key of a claim if there is one.
+pub(crate) fn read(name: &str, key: Option<&[u8]>) -> rpc::TxnRequest {
+    let (first, range_end) = record_range(name);
+    let records = rpc::RangeRequest { key: first, range_end, ..Default::default() };
+    let mut success = vec![op(Request::RequestRange(records))];
+    success.extend(key.map(|key| op(read_key(key))));
+    rpc::TxnRequest { success, ..Default::default() }
+}
+
+/// Returns the range of all records of an election. The end is exclusive.
+pub(crate) fn record_range(name: &str) -> (Vec<u8>, Vec<u8>) {
+    queue_range(&format!("{name}{RECORDS}"))
+}
+
+/// Returns the key of the record that belongs to a claim of this election.
+pub(crate) fn record_key(name: &str, claim: &[u8]) -> Vec<u8> {
+    let segment = claim.get(name.len() + 1..).unwrap_or_default();
+    [format!("{name}{RECORDS}/{CANDIDATE}").as_bytes(), segment].concat()
+}
+
+/// State of the records of an election at one revision.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ElectionView {
+    pub(crate) revision: u64,
+    /// Creation revision of the caller's claim; `None` if it does not exist.
+    pub(crate) own: Option<u64>,
+    /// Candidates, in the order of the queue. A record may outlive its claim if another program
+    /// deletes the claim.
+    pub(crate) candidates: Vec<Candidate>,
+}
+
+impl ElectionView {
+    /// Parses the response to the request of [`read`]. `key` is the key of the caller's claim.
+    pub(crate) fn new(response: &rpc::TxnResponse, name: &str, key: Option<&[u8]>) -> ElectionView {
+        let revision = response.header.as_ref().map_or(0, |header| unsigned(header.revision));
+        let kvs = response.responses.iter().filter_map(|it| match &it.response {
+            Some(Response::ResponseRange(range)) => Some(&range.kvs),
+            _ => None,
+        });
+        let mut view = ElectionView { revision, ..ElectionView::default() };
+        for kv in kvs.flatten() {
+            if key == Some(&kv.key[..]) {
+                view.own = Some(unsigned(kv.create_revision));
+            } else {
+                view.candidates.extend(candidate(kv, name));
+            }
+        }
+        view.candidates.sort_by_key(|candidate| candidate.fence);
+        view
+    }
+
+    /// Returns the candidate for which the claim with this key should make way: the one behind it
+    /// with the highest rank, if that rank is higher than the rank of the claim itself. The last
+    /// request for a transfer decides, then the priority, then the place in the queue. A claim
+    /// without a record has priority 0.
+    ///
+    /// Ignores candidates for which `is_absent` returns true.
+    pub(crate) fn preferred_over(
+        &self,
+        key: &[u8],
+        fence: u64,
+        is_absent: impl Fn(&Candidate) -> bool,
+    ) -> Option<&Candidate> {
+        let own = self.candidates.iter().find(|it| it.key == key);
+        let own = own.map_or((0, 0), Candidate::rank);
+        let behind = self.candidates.iter().filter(|it| it.fence > fence && !is_absent(it));
+        // Of several maxima, the last of the reversed order is the first in the queue.
+        behind.filter(|it| it.rank() > own).rev().max_by_key(|it| it.rank())
+    }
+}
+
+/// Parses the record of a candidate. Returns `None` if the key or the value has another form.
+fn candidate(kv: &KeyValue, name: &str) -> Option<Candidate> {
+    let records = format!("{name}{RECORDS}/{CANDIDATE}");
+    let segment = kv.key.strip_prefix(records.as_bytes()).filter(|it| !it.contains(&b'/'))?;
+    let (priority, identity) = str::from_utf8(&kv.value).ok()?.split_once(' ')?;
+    Some(Candidate {
+        identity: identity.to_owned(),
+        priority: priority.parse().ok()?,
+        key: [name.as_bytes(), b"/", segment].concat(),
+        fence: unsigned(kv.create_revision),
+        written: unsigned(kv.mod_revision),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::requests::is_in_queue;
+
+    fn record(segment: &str, value: &str, create_revision: i64) -> KeyValue {
+        let key = record_key("boss", format!("boss/{segment}").as_bytes());
+        let mod_revision = create_revision;
+        KeyValue { key, value: value.into(), create_revision, mod_revision, ..Default::default() }
+    }
+
+    fn view(kvs: Vec<KeyValue>) -> ElectionView {
+        let range = rpc::RangeResponse { kvs, ..Default::default() };
+        let operation = rpc::ResponseOp { response: Some(Response::ResponseRange(range)) };
+        let response = rpc::TxnResponse { responses: vec![operation], ..Default::default() };
+        ElectionView::new(&response, "boss", Some(b"boss/none"))
+    }
+
+    /// Returns the identity of the candidate that is preferred to the claim `boss/SEGMENT`.
+    fn preferred(view: &ElectionView, segment: &str, fence: u64) -> Option<String> {
+        let key = format!("boss/{segment}");
+        let better = view.preferred_over(key.as_bytes(), fence, |it| it.identity == "gone");
+        better.map(|it| it.identity.clone())
+    }
+
+    #[test]
+    fn records_are_outside_of_queues() {
+        let key = record_key("a/b", b"a/b/1f.2");
+        assert_eq!(key, b"a/b#election/candidate-1f.2");
+        for name in ["a", "a/b", "a/b#elections", ""] {
+            assert!(!is_in_queue(name, &key), "{name}");
+        }
+        let (first, end) = queue_range("a/b");
+        assert!(key < first || key >= end, "libraries of etcd do not read it");
+        let (first, end) = record_range("a/b");
+        assert!(first <= key && key < end);
+    }
+
+    #[test]
+    fn candidates_are_sorted_and_foreign_records_ignored() {
+        let view = view(vec![
+            record("2", "0 two words", 9),
+            record("1", "-3 one", 5),
+            record("3", "no number", 6),
+            record("4", "5", 7),
+            KeyValue { key: b"boss#election/other".into(), ..Default::default() },
+        ]);
+        let found: Vec<_> =
+            view.candidates.iter().map(|it| (&it.identity[..], it.priority, it.fence)).collect();
+        assert_eq!(found, [("one", -3, 5), ("two words", 0, 9)]);
+        assert_eq!(view.candidates[0].key, b"boss/1");
+    }
+
+    #[test]
+    fn claim_yields_to_higher_rank_behind_it() {
+        let mut kvs = vec![
+            record("1", "0 one", 1),
+            record("2", "1 two", 2),
+            record("3", "2 three", 3),
+            record("4", "2 four", 4),
+            record("5", "9 gone", 5),
+        ];
+        let before = view(kvs.clone());
+        assert_eq!(
+            preferred(&before, "1", 1).as_deref(),
+            Some("three"),
+            "the first of the highest"
+        );
+        assert_eq!(preferred(&before, "2", 2).as_deref(), Some("three"));
+        assert_eq!(preferred(&before, "3", 3), None);
+        assert_eq!(preferred(&before, "4", 4), None, "`three` is ahead");
+        assert_eq!(preferred(&before, "ordinary", 3).as_deref(), Some("four"));
+        kvs[1].mod_revision = 6;
+        let after = view(kvs.clone());
+        assert_eq!(preferred(&after, "1", 1).as_deref(), Some("two"), "a request names it");
+        assert_eq!(preferred(&after, "2", 2), None);
+        assert_eq!(preferred(&after, "3", 3), None, "`two` is ahead");
+        kvs[3].mod_revision = 7;
+        let later = view(kvs);
+        assert_eq!(preferred(&later, "2", 2).as_deref(), Some("four"), "a later request names it");
+    }
+
+    /// Repeats the rule until no claim yields, from every order of four candidates.
+    #[test]
+    fn yielding_ends_with_the_highest_rank_first() {
+        for order in 0..256_u32 {
+            let priorities = (0..4).map(|place| (order >> (2 * place) & 3).to_string());
+            let mut queue: Vec<(String, String)> =
+                priorities.enumerate().map(|(it, value)| (it.to_string(), value)).collect();
+            let mut steps = 0;
+            loop {
+                let kvs = queue.iter().zip(1..).map(|((segment, priority), revision)| {
+                    record(segment, &format!("{priority} {segment}"), revision)
+                });
+                let view = view(kvs.collect());
+                let yields = queue
+                    .iter()
+                    .zip(1..)
+                    .position(|((segment, _), fence)| preferred(&view, segment, fence).is_some());
+                let Some(place) = yields else { break };
+                let candidate = queue.remove(place);
+                queue.push(candidate);
+                steps += 1;
+                assert!(steps < 100, "the queue changes forever");
+            }
+            assert!(queue.is_sorted_by(|(_, one), (_, other)| one >= other), "{queue:?}");
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Transfers of a leadership: requests for them, and the preparation by the leader.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+use tokio::time::Instant;
+
+use crate::election::follower::RecordFollower;
+use crate::election::leadership::Leadership;
+use crate::election::records::{Candidate, nominate};
+use crate::error::{ClientError, LossReason};
+use crate::lock::queue_entry::find_predecessor;
+use crate::transport::REQUEST_TIMEOUT;
+use crate::transport::channel::Channel;
+
+/// Error of [`Leadership::transfer_to`].
+#[derive(Debug, Error)]
+#[error("{error}")]
+pub struct TransferError {
+    /// The leadership, if it continues because the candidate was not nominated; `None` if it has
+    /// ended. Dropping this value resigns.
+    pub leadership: Option<Leadership>,
+    /// Reason of the failure.
+    #[source]
+    pub error: ClientError,
+}
+
+impl Leadership {
+    /// Waits until another candidate should lead, and returns that candidate. This is the case if a
+    /// candidate with a higher priority waits, or a request for a transfer names a waiting
+    /// candidate. The leadership continues until it is resigned.
+    ///
+    /// Stop the work of the leader then, and call [`resign`](Leadership::resign) after it has
+    /// stopped. [`lead`](Leadership::lead) does both. A program that ignores this future keeps the
+    /// leadership. The candidate may leave the election at any time.
+    ///
+    /// A leadership of [`Session::campaign`](crate::Session::campaign) has priority 0. Dropping the
+    /// future has no effect, and the next call finds the same candidate.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Lost`] if the leadership has ended, and [`ClientError::Rejected`] if the user
+    /// may not read the records of the election.
+    pub async fn transfer_requested(&self) -> Result<Candidate, ClientError> {
+        tokio::select! {
+            biased;
+            reason = self.session().lost() => Err(reason.into()),
+            candidate = self.preferred() => candidate,
+        }
+    }
+
+    async fn preferred(&self) -> Result<Candidate, ClientError> {
+        let mut records = RecordFollower::new(self.session().channel().clone(), self.name());
+        loop {
+            let view = records.read(Some(self.key()), || self.is_alive()).await?;
+            if view.own != Some(self.fence()) {
+                return Err(LossReason::KeyDeleted.into());
+            }
+            match records.preferred_over(&view, self.key(), self.fence()) {
+                Some(candidate) => match records.is_waiting(candidate).await {
+                    Ok(true) => return Ok(candidate.clone()),
+                    Ok(false) => records.set_absent(candidate),
+                    Err(ClientError::Unavailable { .. }) => {}
+                    Err(error) => return Err(error),
+                },
+                None => records.changed().await,
+            }
+        }
+    }
+
+    /// Makes a waiting candidate the next leader, and waits until it is next in the queue. The
+    /// leadership continues: stop the work, then call [`resign`](Leadership::resign).
+    ///
+    /// The other candidates with options move behind the candidate. Candidates of
+    /// [`Session::campaign`](crate::Session::campaign) and of the libraries of etcd do not move:
+    /// those ahead of the candidate lead before it. If the candidate leaves the election before the
+    /// leader resigns, the next one in the queue leads.
+    ///
+    /// The wait has no time limit: a suspended candidate ahead moves only when its lease expires.
+    /// Dropping the future leaves the nomination in place, so that the leader may resign at once.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::UnknownCandidate`] if no candidate with this identity waits,
+    /// [`ClientError::Lost`] if the leadership has ended, [`ClientError::Unavailable`] and
+    /// [`ClientError::Rejected`]. The leadership continues after an error other than the second.
+    pub async fn nominate(&self, identity: &str) -> Result<Candidate, ClientError> {
+        tokio::select! {
+            biased;
+            reason = self.session().lost() => Err(reason.into()),
+            nominated = self.nominate_and_wait(identity) => nominated,
+        }
+    }
+
+    async fn nominate_and_wait(&self, identity: &str) -> Result<Candidate, ClientError> {
+        let channel = self.session().channel();
+        let mut records = RecordFollower::new(channel.clone(), self.name());
+        loop {
+            let candidate = request(channel, self.name(), identity, self.fence()).await?;
+            // The candidate may leave, or may have moved just before the request.
+            if self.wait_until_next(&mut records, &candidate).await? {
+                return Ok(candidate);
+            }
+        }
+    }
+
+    /// Waits until a candidate is next in the queue, or until only claims that never move are
+    /// between. Returns false if the claim of the candidate does not exist any more.
+    async fn wait_until_next(
+        &self,
+        records: &mut RecordFollower,
+        candidate: &Candidate,
+    ) -> Result<bool, ClientError> {
+        loop {
+            let view = records.read(Some(self.key()), || self.is_alive()).await?;
+            if view.own != Some(self.fence()) {
+                return Err(LossReason::KeyDeleted.into());
+            }
+            let before = candidate.fence.saturating_sub(1);
+            let (session, key) = (self.session(), &candidate.key[..]);
+            let queue = find_predecessor(session, self.name(), key, before, 0).await?;
+            if queue.own != Some(candidate.fence) {
+                return Ok(false);
+            }
+            // A candidate with a record moves away soon. Others never do.
+            let moves = |key: &Vec<u8>| view.candidates.iter().any(|it| it.key == *key);
+            match queue.predecessor {
+                Some(ahead) if ahead != self.key() && moves(&ahead) => records.changed().await,
+                _ => return Ok(true),
+            }
+        }
+    }
+
+    fn is_alive(&self) -> bool {
+        self.session().end_reason().is_none()
+    }
+
+    /// Makes a waiting candidate the next leader, as [`nominate`](Leadership::nominate) does, and
+    /// resigns. Stop the work of the leader before.
+    ///
+    /// Dropping the future resigns. The candidate may then be nominated or not.
+    ///
+    /// # Errors
+    ///
+    /// [`TransferError`] with the leadership if the candidate was not nominated, because of an
+    /// error of [`nominate`](Leadership::nominate). Without the leadership if no member confirms
+    /// the resignation within ten seconds. The session then repeats it until it succeeds or the
+    /// session ends.
+    pub async fn transfer_to(self, identity: &str) -> Result<(), TransferError> {
+        if let Err(error) = self.nominate(identity).await {
+            return Err(TransferError { leadership: Some(self), error });
+        }
+        self.resign().await.map_err(|error| TransferError { leadership: None, error })
+    }
+}
+
+/// Requests that a candidate behind the place `after` becomes the next leader.
+pub(crate) async fn request(
+    channel: &Arc<Channel>,
+    name: &str,
+    identity: &str,
+    after: u64,
+) -> Result<Candidate, ClientError> {
+    let mut records = RecordFollower::new(channel.clone(), name);
+    let mut tried = Vec::new();
+    loop {
+        let view = records.read(None, || false).await?;
+        let named = view.candidates.into_iter().rev();
+        let named: Vec<Candidate> =
+            named.filter(|it| it.identity == identity && it.fence > after).collect();
+        // A candidate may move between the read and the transaction. It then has a new key.
+        if named == tried {
+            return Err(ClientError::UnknownCandidate { identity: identity.to_owned() });
+        }
+        for candidate in &named {
+            let deadline = Instant::now() + REQUEST_TIMEOUT;
+            if channel.transact(nominate(name, candidate), deadline).await?.succeeded {
+                return Ok(candidate.clone());
+            }
+        }
+        tried = named;
+    }
+}
+
+/// Reads the candidates of an election whose claims exist, in the order of the queue.
+pub(crate) async fn candidates(
+    channel: &Arc<Channel>,
+    name: &str,
+) -> Result<Vec<Candidate>, ClientError> {
+    let mut records = RecordFollower::new(channel.clone(), name);
+    let view = records.read(None, || false).await?;
+    let mut candidates = Vec::new();
+    for candidate in view.candidates {
+        if records.is_waiting(&candidate).await? {
+            candidates.push(candidate);
+        }
+    }
+    Ok(candidates)
+}

@@ -1,0 +1,104 @@
+//! Work of a leader that stops before the leadership passes on.
+
+use std::future::Future;
+
+use tokio::sync::watch;
+
+use crate::election::leadership::Leadership;
+use crate::election::records::Candidate;
+use crate::error::{ClientError, LossReason};
+
+/// Notifies the work of a leader that it should stop. Clones receive the same notification.
+#[derive(Clone, Debug)]
+pub struct StopSignal(watch::Receiver<Option<Candidate>>);
+
+impl StopSignal {
+    /// Waits until the work should stop, and returns the candidate that should lead next. Stays
+    /// pending if the leadership is never requested. Dropping the future loses no notification.
+    pub async fn requested(&mut self) -> Candidate {
+        let requested = self.0.wait_for(Option::is_some).await.map(|it| it.clone());
+        match requested {
+            Ok(Some(candidate)) => candidate,
+            // The leadership has ended, or its transfer cannot be requested.
+            Ok(None) | Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// Returns true if the work should stop.
+    pub fn is_requested(&self) -> bool {
+        self.0.borrow().is_some()
+    }
+}
+
+impl Leadership {
+    /// Runs the work of the leader, and resigns after the work has ended. So the next leader starts
+    /// only after this one has stopped.
+    ///
+    /// The work receives a [`StopSignal`], and should end soon after it. The signal is sent when
+    /// [`transfer_requested`](Leadership::transfer_requested) resolves. The leadership continues as
+    /// long as the work does. If the leadership is lost meanwhile, the future of the work is
+    /// dropped at once. Tasks and threads that the work has started must be stopped by its
+    /// destructors.
+    ///
+    /// Dropping the future drops the work first, and then resigns.
+    ///
+    /// ```no_run
+    /// # async fn serve() {}
+    /// # async fn run(session: tenure_client::Session) -> Result<(), tenure_client::ClientError> {
+    /// use tenure_client::CampaignOptions;
+    ///
+    /// let options = CampaignOptions::new("host-7").priority(1);
+    /// let leadership = session.campaign_with("scheduler", options).await?;
+    /// let work = leadership.lead(async |mut stop| {
+    ///     tokio::select! {
+    ///         () = serve() => {}
+    ///         next = stop.requested() => println!("{} leads next", next.identity),
+    ///     }
+    /// });
+    /// work.await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The reason of the loss, if the leadership was lost before the work ended.
+    pub async fn lead<W, F, T>(self, work: W) -> Result<T, LossReason>
+    where
+        W: FnOnce(StopSignal) -> F,
+        F: Future<Output = T>,
+    {
+        let (sender, receiver) = watch::channel(None);
+        let finished = {
+            let mut work = std::pin::pin!(work(StopSignal(receiver)));
+            let mut requested = std::pin::pin!(self.transfer_requested());
+            let mut lost = std::pin::pin!(self.lost());
+            let mut is_watched = true;
+            loop {
+                tokio::select! {
+                    biased;
+                    reason = &mut lost => break Err(reason),
+                    result = &mut work => break Ok(result),
+                    candidate = &mut requested, if is_watched => {
+                        is_watched = false;
+                        match candidate {
+                            Ok(candidate) => {
+                                sender.send_replace(Some(candidate));
+                            }
+                            // `lost` reports the end of the leadership.
+                            Err(ClientError::Lost(_)) => {}
+                            Err(error) => {
+                                tracing::warn!(%error, "transfer of leadership is not watched");
+                            }
+                        }
+                    }
+                }
+            }
+        };
+        if finished.is_ok() {
+            // Without a confirmation the session repeats the request in the background.
+            let _ = self.resign().await;
+        }
+        finished
+    }
+}

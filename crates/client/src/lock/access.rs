@@ -1,0 +1,297 @@
+//! Locks with an access mode: exclusive, shared, or with a limited number of holders.
+//!
+//! All modes of a name are in one queue, that of [`Session::lock`]. The end of a key is the mode:
+//! `NAME/LEASE.shared`, or `NAME/LEASE.slots-3` for up to three holders. A key without such an end
+//! is exclusive, such as the keys of etcd's libraries. Those libraries wait for all earlier keys,
+//! so their exclusive locks exclude shared holders as well.
+
+use std::str::from_utf8;
+
+use tenure_session::Access;
+use tokio::time::sleep;
+
+use crate::error::{ClientError, LossReason};
+use crate::lock::acquire::{acquire, try_acquire};
+use crate::lock::claim::Claim;
+use crate::lock::guard::Guard;
+use crate::lock::queue_entry::{HandOver, QueueEntry, send_while_alive};
+use crate::requests;
+use crate::session::Session;
+use crate::transport::retry::Backoff;
+use crate::watch::watcher::{WatchEvent, Watcher};
+
+/// Access to a lock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LockAccess {
+    /// No other client holds the lock at the same time.
+    #[default]
+    Exclusive,
+    /// Other clients with shared access may hold the lock at the same time.
+    Shared,
+    /// Up to this many clients with this access hold the lock at the same time. All of them must
+    /// give the same number, at least 1.
+    Slots(u32),
+}
+
+/// Request for a lock: the access, and the value of the claim's key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LockRequest {
+    access: LockAccess,
+    value: Vec<u8>,
+}
+
+impl LockRequest {
+    /// Creates a request with an empty value.
+    pub const fn new(access: LockAccess) -> LockRequest {
+        LockRequest { access, value: Vec::new() }
+    }
+
+    /// Sets the value of the claim's key, such as a description of the client. Every user that may
+    /// read the key can read the value.
+    #[must_use]
+    pub fn value(self, value: impl Into<Vec<u8>>) -> LockRequest {
+        LockRequest { value: value.into(), ..self }
+    }
+}
+
+/// Claim of a lock that several clients may hold, and the state of its queue.
+struct Waiting<'a> {
+    session: &'a Session,
+    name: &'a str,
+    access: Access,
+    entry: QueueEntry,
+    /// Revision in which the key was created.
+    own: u64,
+}
+
+/// Earlier claims for which a claim waits.
+struct Blockers {
+    keys: Vec<Vec<u8>>,
+    /// Revision in which the queue was read.
+    revision: u64,
+}
+
+impl Session {
+    /// Waits until this session holds a lock with the requested access. If the future is dropped,
+    /// the session leaves the queue.
+    ///
+    /// All modes of a name share one queue with [`Session::lock`], so they exclude each other.
+    /// Claims are granted in the order of the queue: a shared claim does not overtake an exclusive
+    /// one that waits. Only exclusive holders have fencing tokens by which a resource can reject
+    /// old ones.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::lock`], [`ClientError::InvalidPermits`] for 0 slots, and
+    /// [`ClientError::PermitsMismatch`] if an earlier claim has another number of slots. The
+    /// session is not in the queue then.
+    pub async fn lock_with(&self, name: &str, request: &LockRequest) -> Result<Guard, ClientError> {
+        let value = request.value.clone();
+        let claim = match request.access {
+            LockAccess::Exclusive => acquire(self, name, value, HandOver::OnRelease).await?,
+            access => {
+                self.while_alive(async {
+                    Waiting::enqueue(self, name, access, value).await?.acquire().await
+                })
+                .await?
+            }
+        };
+        Ok(Guard::new(claim))
+    }
+
+    /// Acquires a lock with the requested access if that needs no wait. Returns `None` otherwise.
+    /// Another client may see the claim in the queue for a moment although the result is `None`. If
+    /// the future is dropped, the session does not hold the lock.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::lock_with`].
+    pub async fn try_lock_with(
+        &self,
+        name: &str,
+        request: &LockRequest,
+    ) -> Result<Option<Guard>, ClientError> {
+        let value = request.value.clone();
+        let claim = match request.access {
+            LockAccess::Exclusive => try_acquire(self, name, value).await?,
+            access => {
+                self.while_alive(async {
+                    let mut waiting = Waiting::enqueue(self, name, access, value).await?;
+                    let is_free = waiting.blockers().await?.keys.is_empty();
+                    Ok(is_free.then(|| waiting.into_claim()))
+                })
+                .await?
+            }
+        };
+        Ok(claim.map(Guard::new))
+    }
+}
+
+impl<'a> Waiting<'a> {
+    /// Puts a claim at the end of the queue.
+    async fn enqueue(
+        session: &'a Session,
+        name: &'a str,
+        access: LockAccess,
+        value: Vec<u8>,
+    ) -> Result<Waiting<'a>, ClientError> {
+        let (access, suffix) = match access {
+            LockAccess::Exclusive => (Access::Exclusive, String::new()),
+            LockAccess::Shared => (Access::Shared, ".shared".to_owned()),
+            LockAccess::Slots(0) => {
+                return Err(ClientError::InvalidPermits { requested: 0, permits: u32::MAX });
+            }
+            LockAccess::Slots(slots) => {
+                (Access::Permits { weight: 1, capacity: slots }, format!(".slots-{slots}"))
+            }
+        };
+        let mut key = session.new_key(name);
+        key.extend(suffix.bytes());
+        let request = requests::enqueue(name, &key, value, session.id());
+        let releases = session.releases().take_batch();
+        let hand_over = HandOver::OnDeletion;
+        let mut entry = QueueEntry::enqueue(session, name, key, request, releases, hand_over);
+        let Some(own) = entry.enqueued().await?.view.own else {
+            entry.set_key_absent();
+            return Err(LossReason::KeyDeleted.into());
+        };
+        Ok(Waiting { session, name, access, entry, own })
+    }
+
+    /// Waits until the claim holds the lock.
+    async fn acquire(mut self) -> Result<Claim, ClientError> {
+        let mut backoff = Backoff::default();
+        loop {
+            let blockers = self.blockers().await?;
+            if blockers.keys.is_empty() {
+                return Ok(self.into_claim());
+            }
+            self.wait_for_deletion(&blockers, &mut backoff).await;
+        }
+    }
+
+    fn into_claim(self) -> Claim {
+        self.entry.into_claim(self.own).shared()
+    }
+
+    /// Reads the earlier claims of the queue, and returns those for which this claim waits.
+    ///
+    /// The reference is exclusive because futures are sent between threads, and an entry cannot be
+    /// shared between them.
+    async fn blockers(&mut self) -> Result<Blockers, ClientError> {
+        let key = self.entry.key();
+        let max_revision = self.own.saturating_sub(1);
+        let range = requests::QueueRange { name: self.name, max_revision, limit: 0 };
+        let read = requests::read_queue(key, Some(range));
+        let response = send_while_alive(self.session, read, &mut 0).await?;
+        let created = |kv: &tenure_etcd::mvccpb::KeyValue| requests::unsigned(kv.create_revision);
+        let mut keys = requests::key_values(&response);
+        if !keys.any(|kv| kv.key == key && created(kv) == self.own) {
+            return Err(LossReason::KeyDeleted.into());
+        }
+        let earlier: Vec<(Vec<u8>, Access)> = requests::key_values(&response)
+            .filter(|kv| kv.key != key && requests::is_in_queue(self.name, &kv.key))
+            .map(|kv| (kv.key.clone(), access_of(&kv.key)))
+            .collect();
+        self.check_slots(&earlier)?;
+        let revision =
+            response.header.as_ref().map_or(0, |header| requests::unsigned(header.revision));
+        Ok(Blockers { keys: self.access.blockers(earlier), revision })
+    }
+
+    /// Checks that earlier claims have the same number of slots as this one.
+    fn check_slots(&self, earlier: &[(Vec<u8>, Access)]) -> Result<(), ClientError> {
+        let Access::Permits { capacity: requested, .. } = self.access else { return Ok(()) };
+        let other = earlier.iter().find_map(|(_, access)| match access {
+            Access::Permits { capacity, .. } if *capacity != requested => Some(*capacity),
+            _ => None,
+        });
+        let semaphore = self.name.to_owned();
+        other.map_or(Ok(()), |permits| {
+            let permits = permits.to_string();
+            Err(ClientError::PermitsMismatch { semaphore, requested, permits })
+        })
+    }
+
+    /// Waits until one of the keys is deleted, or until the queue must be read again for another
+    /// reason.
+    async fn wait_for_deletion(&mut self, blockers: &Blockers, backoff: &mut Backoff) {
+        let (channel, from) = (self.session.channel().clone(), blockers.revision + 1);
+        let mut watcher = match &blockers.keys[..] {
+            [key] => Watcher::of_key(channel, key, from),
+            _ => Watcher::of_range(channel, requests::queue_range(self.name), from),
+        };
+        loop {
+            match watcher.next().await {
+                WatchEvent::Deleted(deleted) if blockers.keys.contains(&deleted.key) => {
+                    *backoff = Backoff::default();
+                    return;
+                }
+                WatchEvent::Put(_) | WatchEvent::Deleted(_) | WatchEvent::Released => {}
+                WatchEvent::HistoryCompacted => return,
+                WatchEvent::Rejected => {
+                    sleep(backoff.next()).await;
+                    return;
+                }
+                WatchEvent::Disconnected => sleep(backoff.next()).await,
+            }
+        }
+    }
+}
+
+/// Returns the access of a claim by its key. A key of another form is exclusive: clients of etcd
+/// may use any key. The rule is that of the store of `tenure serve`.
+pub(crate) fn access_of(key: &[u8]) -> Access {
+    let slash = key.iter().rposition(|byte| *byte == b'/');
+    slash.and_then(|slash| parse_access(&key[slash + 1..])).unwrap_or_default()
+}
+
+fn parse_access(segment: &[u8]) -> Option<Access> {
+    let mut parts = from_utf8(segment).ok()?.split('.');
+    number(parts.next()?, 16)?;
+    let mut suffix = parts.next()?;
+    if number(suffix, 10).is_some() {
+        suffix = parts.next()?;
+    }
+    if parts.next().is_some() {
+        return None;
+    }
+    if suffix == "shared" {
+        return Some(Access::Shared);
+    }
+    let capacity = u32::try_from(number(suffix.strip_prefix("slots-")?, 10)?).ok()?;
+    Some(Access::Permits { weight: 1, capacity })
+}
+
+/// Parses a positive number. Returns `None` if it has a sign, leading zeros or capital letters.
+fn number(digits: &str, radix: u32) -> Option<u64> {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (radix > 10 && matches!(byte, b'a'..=b'f'));
+    let is_canonical = !digits.starts_with('0') && digits.bytes().all(is_digit);
+    u64::from_str_radix(digits, radix).ok().filter(|_| is_canonical)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn key_of_a_claim_contains_its_access() {
+        let slots = |capacity| Access::Permits { weight: 1, capacity };
+        for (key, access) in [
+            ("a/1f", Access::Exclusive),
+            ("a/1f.2", Access::Exclusive),
+            ("a/1f.shared", Access::Shared),
+            ("a/1f.2.shared", Access::Shared),
+            ("a/b/1f.slots-3", slots(3)),
+            ("a/1f.2.slots-30", slots(30)),
+        ] {
+            assert_eq!(access_of(key.as_bytes()), access, "{key}");
+        }
+        for key in ["a/x.shared", "a/1F.shared", "a/1.slots-0", "a/1.slots-03", "a/1.shared.2"] {
+            assert_eq!(access_of(key.as_bytes()), Access::Exclusive, "{key}");
+        }
+        for key in ["a/1.2.3.shared", "a/1.02.shared", "a/.shared", "a/1.shared-1", "a.shared"] {
+            assert_eq!(access_of(key.as_bytes()), Access::Exclusive, "{key}");
+        }
+    }
+}

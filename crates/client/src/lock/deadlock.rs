@@ -1,0 +1,385 @@
+//! Detection of deadlocks among sessions, from the queues that a client can read.
+//!
+//! An edge leads from a waiting claim to each holder of its lock. From a holder, edges lead to the
+//! other claims of its session that wait. A cycle exists if a holder on the way is a claim that the
+//! caller holds. Waiting claims between the caller and a holder need no edges: they wait for the
+//! same holders.
+
+use std::cmp::Reverse;
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_etcd::etcdserverpb as rpc;
+use tenure_etcd::mvccpb::KeyValue;
+use tenure_session::Access;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
+
+use crate::barrier::double::WAITERS;
+use crate::error::{ClientError, DeadlockStep};
+use crate::lock::access::access_of;
+use crate::lock::permit_queue::PERMITS;
+use crate::lock::queue_entry::send_while_alive;
+use crate::lock::read_write::{READ, WRITE};
+use crate::lock::transactions::{self, read};
+use crate::requests;
+use crate::session::Session;
+use crate::transport::REQUEST_TIMEOUT;
+use crate::watch::queue_changes::QueueChanges;
+
+/// Interval of the checks without a known change. A claim in a queue of other sessions may close a
+/// cycle.
+const CHECK_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Shortest interval of two checks, if the queues change often.
+const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Time for which a cycle must exist before it is reported. A release may be on its way.
+const CONFIRM_DELAY: Duration = Duration::from_millis(100);
+
+/// Additional time for each claim of the cycle that began to wait later. Its session fails first.
+const OLDER_DELAY: Duration = Duration::from_secs(2);
+
+/// Upper bound on the queues that one check reads.
+const MAX_QUEUES_PER_CHECK: usize = 256;
+
+/// Number of the oldest keys of a queue that are read. Later keys are no holders, unless a lock has
+/// more holders than this.
+const KEYS_PER_READ: i64 = 256;
+
+/// Upper bound on the reads of one transaction. etcd allows 128 operations.
+const KEYS_PER_TRANSACTION: usize = 100;
+
+/// A search for cycles through one waiting claim of a session.
+#[derive(Debug)]
+pub(crate) struct Detector<'a> {
+    session: &'a Session,
+    own: Claimed,
+    /// Keys of the claims that the caller holds.
+    held: Vec<Vec<u8>>,
+}
+
+/// A claim that exists in the store.
+#[derive(Clone, Debug)]
+struct Claimed {
+    key: Vec<u8>,
+    created: u64,
+    lease: i64,
+}
+
+impl From<&KeyValue> for Claimed {
+    fn from(kv: &KeyValue) -> Self {
+        let (key, created) = (kv.key.clone(), requests::unsigned(kv.create_revision));
+        Claimed { key, created, lease: kv.lease }
+    }
+}
+
+/// A waiting claim that the search has reached.
+#[derive(Clone, Debug)]
+struct Reached {
+    waiting: Claimed,
+    /// Claim of the same session for which the previous claim waits; `None` at the start.
+    holding: Option<Claimed>,
+    /// Index of the previous claim; `None` at the start.
+    previous: Option<usize>,
+}
+
+/// Queues of a lock, as far as its waits are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Lock {
+    /// A lock or an election with one queue. The form of a key is the access of its claim.
+    Queue(String),
+    /// A read/write lock: the readers before the first writer hold it, or this writer.
+    ReadWrite(String),
+}
+
+impl Lock {
+    /// Returns the lock to which a key belongs; `None` if it belongs to none with known waits.
+    fn of(key: &[u8]) -> Option<Lock> {
+        let key = std::str::from_utf8(key).ok()?;
+        let (queue, _) = key.rsplit_once('/')?;
+        Some(match queue.rsplit_once('/') {
+            Some((name, READ | WRITE)) => Lock::ReadWrite(name.to_owned()),
+            Some((_, PERMITS | WAITERS)) => return None,
+            // Records of candidates, beside the queue of an election.
+            _ if queue.ends_with("#election") => return None,
+            _ => Lock::Queue(queue.to_owned()),
+        })
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Lock::Queue(name) | Lock::ReadWrite(name) => name,
+        }
+    }
+
+    /// Returns the queues that contain the lock's claims.
+    fn queues(&self) -> Vec<String> {
+        match self {
+            Lock::Queue(name) => vec![name.clone()],
+            Lock::ReadWrite(name) => vec![format!("{name}/{READ}"), format!("{name}/{WRITE}")],
+        }
+    }
+}
+
+impl<'a> Detector<'a> {
+    /// Prepares the search for the waiting claim with this key, which was created in the revision
+    /// `created`. The caller holds the claims with the keys `held`.
+    pub(crate) fn new(
+        session: &'a Session,
+        key: Vec<u8>,
+        created: u64,
+        held: Vec<Vec<u8>>,
+    ) -> Detector<'a> {
+        let own = Claimed { key, created, lease: session.id() };
+        Detector { session, own, held }
+    }
+
+    /// Waits until the claim and others wait for each other, and returns the cycle. Failed reads
+    /// are repeated later.
+    pub(crate) async fn detect(&self) -> Vec<DeadlockStep> {
+        let changed = Arc::new(Notify::new());
+        let _watches = self.watch(&changed);
+        loop {
+            if let Ok(Some(cycle)) = self.find_cycle().await
+                && self.is_permanent(&cycle).await
+            {
+                return cycle.iter().map(|it| step(&it.waiting)).collect();
+            }
+            sleep(MIN_CHECK_INTERVAL).await;
+            tokio::select! {
+                () = changed.notified() => {}
+                () = sleep(CHECK_INTERVAL) => {}
+            }
+        }
+    }
+
+    /// Starts tasks that report each change in the queues of the caller's locks. They end when the
+    /// result is dropped.
+    fn watch(&self, changed: &Arc<Notify>) -> JoinSet<()> {
+        let mut watches = JoinSet::new();
+        let locks = self.held.iter().chain([&self.own.key]).filter_map(|key| Lock::of(key));
+        let queues: HashSet<String> = locks.flat_map(|lock| lock.queues()).collect();
+        for queue in queues {
+            let channel = self.session.channel().clone();
+            let mut changes = QueueChanges::new(channel, &queue, self.own.created + 1);
+            let changed = changed.clone();
+            let report = async move {
+                loop {
+                    changes.next().await;
+                    changed.notify_one();
+                }
+            };
+            watches.spawn_on(report, self.session.runtime());
+        }
+        watches
+    }
+
+    /// Searches for a cycle through the waiting claim, shortest first. Returns its waiting claims,
+    /// beginning with the caller's. The last claim waits for one that the caller holds.
+    async fn find_cycle(&self) -> Result<Option<Vec<Reached>>, ClientError> {
+        let start = Reached { waiting: self.own.clone(), holding: None, previous: None };
+        let (mut reached, mut pending) = (vec![start], VecDeque::from([0]));
+        let (mut sessions, mut queues) = (HashSet::new(), 0);
+        while let Some(index) = pending.pop_front() {
+            queues += 1;
+            if queues > MAX_QUEUES_PER_CHECK {
+                return Ok(None);
+            }
+            for holder in self.holders_before(&reached[index].waiting).await? {
+                if self.held.contains(&holder.key) {
+                    return Ok(Some(path(&reached, index, holder)));
+                }
+                // A key without a lease has no session, and each session is visited once.
+                if holder.lease == 0 || !sessions.insert(holder.lease) {
+                    continue;
+                }
+                for waiting in self.other_claims(&holder).await? {
+                    pending.push_back(reached.len());
+                    let holding = Some(holder.clone());
+                    reached.push(Reached { waiting, holding, previous: Some(index) });
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the holders of the lock for which a claim waits; nothing if the claim holds the
+    /// lock.
+    async fn holders_before(&self, claim: &Claimed) -> Result<Vec<Claimed>, ClientError> {
+        // A claim of some permits does not wait for each holder.
+        let is_permit = matches!(access_of(&claim.key), Access::Permits { .. });
+        let Some(lock) = Lock::of(&claim.key).filter(|_| !is_permit) else {
+            return Ok(Vec::new());
+        };
+        let holders = match &lock {
+            Lock::Queue(name) => queue_holders(self.oldest(name).await?),
+            Lock::ReadWrite(name) => {
+                let readers = self.oldest(&format!("{name}/{READ}")).await?;
+                let writers = self.oldest(&format!("{name}/{WRITE}")).await?;
+                read_write_holders(readers, writers)
+            }
+        };
+        let is_holder = holders.iter().any(|holder: &Claimed| holder.key == claim.key);
+        let is_earlier = |holder: &Claimed| holder.created < claim.created;
+        Ok(holders.into_iter().filter(|it| !is_holder && is_earlier(it)).collect())
+    }
+
+    /// Returns the oldest claims of a queue, in the order of their creation.
+    async fn oldest(&self, queue: &str) -> Result<Vec<Claimed>, ClientError> {
+        let mut from = 0;
+        loop {
+            let request = transactions::oldest(queue, from, KEYS_PER_READ);
+            let response = send_while_alive(self.session, request, &mut 0).await?;
+            let keys: Vec<&KeyValue> = requests::key_values(&response).collect();
+            let is_full = i64::try_from(keys.len()).is_ok_and(|count| count >= KEYS_PER_READ);
+            let newest = keys.iter().map(|kv| requests::unsigned(kv.create_revision)).max();
+            let in_queue = keys.iter().filter(|kv| requests::is_in_queue(queue, &kv.key));
+            let claims: Vec<Claimed> = in_queue.map(|kv| Claimed::from(*kv)).collect();
+            match newest {
+                // All keys of the range belong to other locks so far.
+                Some(newest) if claims.is_empty() && is_full && newest > from => from = newest,
+                _ => return Ok(claims),
+            }
+        }
+    }
+
+    /// Returns the claims of the holder's session, except for the holder and the caller's own
+    /// claim.
+    async fn other_claims(&self, holder: &Claimed) -> Result<Vec<Claimed>, ClientError> {
+        let request = rpc::LeaseTimeToLiveRequest { id: holder.lease, keys: true };
+        let path = "/etcdserverpb.Lease/LeaseTimeToLive";
+        let deadline = Instant::now() + REQUEST_TIMEOUT;
+        let asked = self.session.channel().ask(path, request, deadline).await;
+        let lease: rpc::LeaseTimeToLiveResponse = match asked {
+            Ok(lease) => lease,
+            // The user may not read a key of the session.
+            Err(ClientError::Rejected { .. }) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let is_other = |key: &&Vec<u8>| **key != holder.key && **key != self.own.key;
+        let keys = lease.keys.iter().filter(is_other).filter(|key| Lock::of(key).is_some());
+        let keys: Vec<&Vec<u8>> = keys.take(MAX_QUEUES_PER_CHECK).collect();
+        let mut claims: Vec<Claimed> = Vec::new();
+        for keys in keys.chunks(KEYS_PER_TRANSACTION) {
+            let response = send_while_alive(self.session, read(keys), &mut 0).await?;
+            claims.extend(requests::key_values(&response).map(Claimed::from));
+        }
+        // A session usually waits for the lock that it requested last.
+        claims.sort_by_key(|claim| Reverse(claim.created));
+        Ok(claims)
+    }
+
+    /// Returns true if all claims of a cycle still exist after a while, all in one revision. They
+    /// then wait for each other: a holder remains one while its key exists, and so does a waiter
+    /// while the holder's key exists.
+    async fn is_permanent(&self, cycle: &[Reached]) -> bool {
+        let later = cycle.iter().filter(|it| it.waiting.created > self.own.created).count();
+        sleep(CONFIRM_DELAY + OLDER_DELAY * u32::try_from(later).unwrap_or(u32::MAX)).await;
+        let claims = cycle.iter().flat_map(|it| [Some(&it.waiting), it.holding.as_ref()]).flatten();
+        let keys: Vec<_> = claims.map(|claim| (claim.key.clone(), claim.created)).collect();
+        let request = transactions::all_exist(&keys);
+        let response = send_while_alive(self.session, request, &mut 0).await;
+        response.is_ok_and(|response| response.succeeded)
+    }
+}
+
+/// Returns the claims from the start to the one with this index. The first one gets the claim of
+/// the caller that the last one waits for.
+fn path(reached: &[Reached], index: usize, closing: Claimed) -> Vec<Reached> {
+    let mut path = Vec::new();
+    let mut next = Some(index);
+    while let Some(index) = next {
+        path.push(reached[index].clone());
+        next = reached[index].previous;
+    }
+    path.reverse();
+    if let Some(first) = path.first_mut() {
+        first.holding = Some(closing);
+    }
+    path
+}
+
+/// Returns the holders of a read/write lock: the oldest claim if it is a writer, otherwise all
+/// readers before the first writer.
+fn read_write_holders(readers: Vec<Claimed>, writers: Vec<Claimed>) -> Vec<Claimed> {
+    let Some(writer) = writers.into_iter().next() else { return readers };
+    let earlier: Vec<Claimed> =
+        readers.into_iter().filter(|reader| reader.created < writer.created).collect();
+    if earlier.is_empty() { vec![writer] } else { earlier }
+}
+
+/// Returns the claims of a queue that hold the lock: those that need not wait for earlier ones.
+fn queue_holders(mut claims: Vec<Claimed>) -> Vec<Claimed> {
+    let waits = |index: &usize| {
+        let earlier = claims[..*index].iter().rev();
+        let earlier = earlier.map(|claim| (&claim.key, access_of(&claim.key)));
+        !access_of(&claims[*index].key).blockers(earlier).is_empty()
+    };
+    let holders = (0..claims.len()).find(waits).unwrap_or(claims.len());
+    claims.truncate(holders);
+    claims
+}
+
+fn step(claim: &Claimed) -> DeadlockStep {
+    let lock = Lock::of(&claim.key);
+    let lock = lock.map_or_else(String::new, |lock| lock.name().to_owned());
+    DeadlockStep { session: claim.lease, lock }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holders_of_queue_follow_the_access_of_their_keys() {
+        let holders = |keys: &[&str]| {
+            let claim = |key: &&str| Claimed { key: key.as_bytes().to_vec(), created: 1, lease: 1 };
+            queue_holders(keys.iter().map(claim).collect()).len()
+        };
+        assert_eq!(holders(&["a/1", "a/2"]), 1);
+        assert_eq!(holders(&["a/1.shared", "a/2.shared", "a/3", "a/4.shared"]), 2);
+        assert_eq!(holders(&["a/1.slots-2", "a/2.slots-2", "a/3.slots-2"]), 2);
+        assert_eq!(holders(&[]), 0);
+    }
+
+    fn claims(created: &[u64]) -> Vec<Claimed> {
+        let claim = |created: &u64| Claimed { key: Vec::new(), created: *created, lease: 1 };
+        created.iter().map(claim).collect()
+    }
+
+    #[test]
+    fn keys_name_their_locks() {
+        let queue = |name: &str| Some(Lock::Queue(name.to_owned()));
+        let read_write = |name: &str| Some(Lock::ReadWrite(name.to_owned()));
+        for (key, expected) in [
+            ("a/1", queue("a")),
+            ("a/b/1.2", queue("a/b")),
+            ("a/b/read/1", read_write("a/b")),
+            ("a/write/1", read_write("a")),
+            ("read/1", queue("read")),
+            ("a/permits/1", None),
+            ("a/waiters/1", None),
+            ("a#election/candidate-1", None),
+            ("a", None),
+        ] {
+            assert_eq!(Lock::of(key.as_bytes()), expected, "{key}");
+        }
+    }
+
+    #[test]
+    fn holders_of_read_write_lock_are_its_head() {
+        let holders = |readers: &[u64], writers: &[u64]| -> Vec<u64> {
+            read_write_holders(claims(readers), claims(writers))
+                .iter()
+                .map(|claim| claim.created)
+                .collect()
+        };
+        assert_eq!(holders(&[2, 3, 6], &[5, 7]), [2, 3]);
+        assert_eq!(holders(&[6], &[5]), [5]);
+        assert_eq!(holders(&[2, 3], &[]), [2, 3]);
+        assert_eq!(holders(&[], &[]), [0; 0]);
+    }
+}

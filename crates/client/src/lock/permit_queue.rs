@@ -1,0 +1,178 @@
+//! The queue of a semaphore: the claims before one's own, and waiting for their permits.
+
+use tenure_etcd::etcdserverpb::response_op::Response;
+use tenure_etcd::mvccpb::KeyValue;
+use tenure_session::Access;
+use tokio::time::sleep;
+use tonic::Code;
+
+use crate::error::{ClientError, LossReason};
+use crate::lock::queue_entry::send_while_alive;
+use crate::lock::transactions::{Page, read_page};
+use crate::requests;
+use crate::session::Session;
+use crate::transport::retry::Backoff;
+use crate::watch::watcher::{WatchEvent, Watcher};
+
+/// Folder of the claims' keys, below the name of the semaphore.
+pub(crate) const PERMITS: &str = "permits";
+
+/// Number of keys per read. Even with names of several kilobytes, a response stays below the limit
+/// of gRPC clients.
+const KEYS_PER_PAGE: i64 = 500;
+
+/// The queue of a semaphore, as one session uses it.
+#[derive(Clone, Debug)]
+pub(crate) struct PermitQueue<'a> {
+    session: &'a Session,
+    name: String,
+    /// Number of permits in total.
+    permits: u32,
+}
+
+/// The claims of a queue in one revision of the store.
+#[derive(Clone, Debug)]
+pub(crate) struct PermitView {
+    pub(crate) revision: u64,
+    /// Revision in which the own key was created; `None` if it does not exist.
+    own: Option<u64>,
+    /// Other claims, newest first.
+    claims: Vec<PermitClaim>,
+}
+
+#[derive(Clone, Debug)]
+struct PermitClaim {
+    key: Vec<u8>,
+    created: u64,
+    access: Access,
+}
+
+impl PermitView {
+    /// Returns true if a claim behind all others of the view holds the semaphore.
+    pub(crate) fn is_free(&self, access: Access) -> bool {
+        access.blockers(self.claims.iter().map(|claim| (&claim.key, claim.access))).is_empty()
+    }
+
+    fn remove(&mut self, key: &[u8]) {
+        self.claims.retain(|claim| claim.key != key);
+    }
+}
+
+impl<'a> PermitQueue<'a> {
+    pub(crate) fn new(session: &'a Session, name: &str, permits: u32) -> Self {
+        PermitQueue { session, name: format!("{name}/{PERMITS}"), permits }
+    }
+
+    /// Returns the access of a claim with this many permits.
+    pub(crate) const fn access(&self, weight: u32) -> Access {
+        Access::Permits { weight, capacity: self.permits }
+    }
+
+    /// Waits until the earlier claims leave enough permits. `own` is the revision in which the
+    /// caller's key was created. The caller's key stays in the queue, even if the future is
+    /// dropped.
+    pub(crate) async fn wait(&self, key: &[u8], own: u64, weight: u32) -> Result<(), ClientError> {
+        let access = self.access(weight);
+        let mut backoff = Backoff::default();
+        loop {
+            let mut view = self.read(key, own.saturating_sub(1)).await?;
+            if view.own != Some(own) {
+                let reason = self.session.end_reason().unwrap_or(LossReason::KeyDeleted);
+                return Err(reason.into());
+            }
+            if view.is_free(access) {
+                return Ok(());
+            }
+            self.watch(&mut view, key, access, &mut backoff).await;
+        }
+    }
+
+    /// Watches the queue until the claim may hold the semaphore or may have been deleted. The
+    /// caller must read the queue then: one revision may have deleted its own key as well.
+    async fn watch(
+        &self,
+        view: &mut PermitView,
+        key: &[u8],
+        access: Access,
+        backoff: &mut Backoff,
+    ) {
+        let channel = self.session.channel().clone();
+        let range = requests::queue_range(&self.name);
+        let mut watcher = Watcher::of_range(channel, range, view.revision + 1).without_puts();
+        loop {
+            match watcher.next().await {
+                WatchEvent::Deleted(deleted) => {
+                    *backoff = Backoff::default();
+                    view.remove(&deleted.key);
+                    if deleted.key == key || view.is_free(access) {
+                        return;
+                    }
+                }
+                WatchEvent::Put(_) | WatchEvent::Released => {}
+                // The watcher continues after the last event.
+                WatchEvent::Disconnected => sleep(backoff.next()).await,
+                WatchEvent::HistoryCompacted | WatchEvent::Rejected => {
+                    sleep(backoff.next()).await;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Reads the claims that were created in `max_revision` or before, and the caller's key. A
+    /// `max_revision` of 0 means any revision.
+    pub(crate) async fn read(
+        &self,
+        key: &[u8],
+        max_revision: u64,
+    ) -> Result<PermitView, ClientError> {
+        let mut backoff = Backoff::default();
+        loop {
+            match self.read_pages(key, max_revision).await {
+                // The revision of the first page was compacted before the last page was read.
+                Err(ClientError::Rejected { code: Code::OutOfRange, message })
+                    if message.contains("compacted") =>
+                {
+                    sleep(backoff.next()).await;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    async fn read_pages(&self, key: &[u8], max_revision: u64) -> Result<PermitView, ClientError> {
+        let (from, end) = requests::queue_range(&self.name);
+        let limit = KEYS_PER_PAGE;
+        let mut page = Page { from, end, limit, revision: 0, max_revision };
+        let (mut own, mut claims) = (None, Vec::new());
+        loop {
+            let request = read_page(key, page.clone());
+            let response = send_while_alive(self.session, request, &mut 0).await?;
+            if page.revision == 0 {
+                // Later pages are read in the revision of the first one.
+                let header = response.header.as_ref();
+                page.revision = header.map_or(0, |header| requests::unsigned(header.revision));
+                own = requests::own_view(&response, key).own;
+            }
+            let keys = match response.responses.last().and_then(|last| last.response.as_ref()) {
+                Some(Response::ResponseRange(range)) => &range.kvs[..],
+                _ => &[],
+            };
+            let is_claim =
+                |kv: &&KeyValue| kv.key != key && requests::is_in_queue(&self.name, &kv.key);
+            claims.extend(keys.iter().filter(is_claim).map(|kv| self.claim(kv)));
+            let is_full = i64::try_from(keys.len()).is_ok_and(|count| count >= limit);
+            let Some(last) = keys.last().filter(|_| is_full) else { break };
+            page.from = [&last.key[..], &[0]].concat();
+        }
+        claims.sort_by_key(|claim: &PermitClaim| std::cmp::Reverse(claim.created));
+        Ok(PermitView { revision: page.revision, own, claims })
+    }
+
+    fn claim(&self, kv: &KeyValue) -> PermitClaim {
+        let weight = std::str::from_utf8(&kv.value).ok().and_then(|value| value.parse().ok());
+        // An unknown number of permits could be all of them.
+        let access = weight.map_or(Access::Exclusive, |weight| self.access(weight));
+        PermitClaim { key: kv.key.clone(), created: requests::unsigned(kv.create_revision), access }
+    }
+}

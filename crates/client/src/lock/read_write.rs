@@ -1,0 +1,169 @@
+//! Read/write locks, in the same queue as the recipe `RWMutex` of etcd's library for Go.
+//!
+//! A reader's key is `NAME/read/LEASE`, and a writer's is `NAME/write/LEASE`. A reader waits for
+//! all writers whose keys were created before its own, and a writer for all readers and writers. So
+//! a waiting writer is not overtaken by readers that arrive later.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use crate::error::ClientError;
+use crate::lock::claim::Claim;
+use crate::lock::guard::Guard;
+use crate::lock::queue_entry::{HandOver, QueueEntry, find_predecessor};
+use crate::lock::transactions::NewKey;
+use crate::session::Session;
+
+/// Folder of the readers' keys, below the name of the lock.
+pub(crate) const READ: &str = "read";
+
+/// Folder of the writers' keys, below the name of the lock.
+pub(crate) const WRITE: &str = "write";
+
+/// Queues of one request for a read/write lock.
+struct Queues {
+    /// Queue that receives the key of the claim.
+    own: String,
+    /// Queues whose earlier keys the claim waits for.
+    blocking: Vec<String>,
+}
+
+impl Queues {
+    fn of_reader(name: &str) -> Queues {
+        Queues { own: format!("{name}/{READ}"), blocking: vec![format!("{name}/{WRITE}")] }
+    }
+
+    fn of_writer(name: &str) -> Queues {
+        let (readers, writers) = (format!("{name}/{READ}"), format!("{name}/{WRITE}"));
+        Queues { own: writers.clone(), blocking: vec![writers, readers] }
+    }
+
+    /// Waits until no earlier key is left in the blocking queues.
+    async fn acquire(&self, session: &Session) -> Result<Claim, ClientError> {
+        let key = session.new_key(&self.own);
+        let new = NewKey { key: &key, value: &[], lease: session.id() };
+        let request = new.enqueue_behind(&self.blocking[0]);
+        let releases = session.releases().take_batch();
+        let first = &self.blocking[0];
+        let hand_over = HandOver::OnDeletion;
+        let mut entry = QueueEntry::enqueue(session, first, key, request, releases, hand_over);
+        let fence = entry.wait().await?;
+        // No earlier key can appear in a queue any more, so the queues are awaited in turn.
+        for queue in &self.blocking[1..] {
+            entry.set_queue(queue);
+            entry.resume(fence).await?;
+        }
+        Ok(entry.into_claim(fence).shared())
+    }
+
+    /// Creates the claim if the blocking queues are empty. Returns `None` otherwise.
+    async fn try_acquire(&self, session: &Session) -> Result<Option<Claim>, ClientError> {
+        loop {
+            let key = session.new_key(&self.own);
+            let mut since = u64::MAX;
+            for queue in &self.blocking {
+                let view = find_predecessor(session, queue, &key, 0, 0).await?;
+                if view.predecessor.is_some() {
+                    return Ok(None);
+                }
+                since = since.min(view.revision);
+            }
+            let new = NewKey { key: &key, value: &[], lease: session.id() };
+            let request = new.enqueue_if_unchanged(&self.blocking, since);
+            // The request includes no releases: it compares before it deletes.
+            let (first, hand_over) = (&self.blocking[0], HandOver::OnDeletion);
+            let mut entry =
+                QueueEntry::enqueue(session, first, key, request, Vec::new(), hand_over);
+            if let Some(fence) = entry.enqueued().await?.view.own {
+                return Ok(Some(entry.into_claim(fence).shared()));
+            }
+            // Another client has added a key since the reads.
+            entry.set_key_absent();
+        }
+    }
+}
+
+impl Session {
+    /// Waits until this session holds a read/write lock as a reader. Other readers may hold the
+    /// lock at the same time. If the future is dropped, the session leaves the queue.
+    ///
+    /// The recipe `RWMutex` of etcd's library for Go uses the same keys, so its clients and this
+    /// one exclude each other. A read/write lock and the lock of [`Session::lock`] with the same
+    /// name are two locks. (The library for Go would treat them as one.)
+    ///
+    /// A session that holds the lock as a reader and requests it as a writer waits for itself. It
+    /// must release the guard of the reader first.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Lost`] if the session ends meanwhile or another client deletes the key, and
+    /// [`ClientError::Rejected`] if the service rejects a request. The session is not in the queue
+    /// then.
+    pub async fn read_lock(&self, name: &str) -> Result<Guard, ClientError> {
+        self.while_alive(Queues::of_reader(name).acquire(self)).await.map(Guard::new)
+    }
+
+    /// Acquires a read/write lock as a reader, if no writer holds it or waits for it. Returns
+    /// `None` otherwise. If the future is dropped, the session does not hold the lock.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::read_lock`].
+    pub async fn try_read_lock(&self, name: &str) -> Result<Option<Guard>, ClientError> {
+        let claim = self.while_alive(Queues::of_reader(name).try_acquire(self)).await?;
+        Ok(claim.map(Guard::new))
+    }
+
+    /// Acquires a read/write lock as a reader within this time. Otherwise leaves the queue and
+    /// returns `None`. If the future is dropped, the session leaves the queue.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::read_lock`].
+    pub async fn read_lock_within(
+        &self,
+        name: &str,
+        within: Duration,
+    ) -> Result<Option<Guard>, ClientError> {
+        timeout(within, self.read_lock(name)).await.ok().transpose()
+    }
+
+    /// Waits until this session holds a read/write lock as the writer: no other client holds the
+    /// lock then. If the future is dropped, the session leaves the queue.
+    ///
+    /// Readers that arrive later wait behind this request, so they do not delay it. The rest is as
+    /// for [`Session::read_lock`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::read_lock`].
+    pub async fn write_lock(&self, name: &str) -> Result<Guard, ClientError> {
+        self.while_alive(Queues::of_writer(name).acquire(self)).await.map(Guard::new)
+    }
+
+    /// Acquires a read/write lock as the writer, if no other client holds it or waits for it.
+    /// Returns `None` otherwise. If the future is dropped, the session does not hold the lock.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::read_lock`].
+    pub async fn try_write_lock(&self, name: &str) -> Result<Option<Guard>, ClientError> {
+        let claim = self.while_alive(Queues::of_writer(name).try_acquire(self)).await?;
+        Ok(claim.map(Guard::new))
+    }
+
+    /// Acquires a read/write lock as the writer within this time. Otherwise leaves the queue and
+    /// returns `None`. If the future is dropped, the session leaves the queue.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::read_lock`].
+    pub async fn write_lock_within(
+        &self,
+        name: &str,
+        within: Duration,
+    ) -> Result<Option<Guard>, ClientError> {
+        timeout(within, self.write_lock(name)).await.ok().transpose()
+    }
+}

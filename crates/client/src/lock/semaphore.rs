@@ -1,0 +1,220 @@
+//! Semaphores: locks that several claims hold together, up to a number of permits.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use crate::error::ClientError;
+use crate::lock::claim::Claim;
+use crate::lock::guard::Guard;
+use crate::lock::permit_queue::{PERMITS, PermitQueue};
+use crate::lock::queue_entry::{HandOver, QueueEntry, send_while_alive};
+use crate::lock::transactions::{NewKey, has_value};
+use crate::requests;
+use crate::session::Session;
+
+/// A semaphore: its holders have at most a fixed number of permits in total.
+///
+/// Requests are granted in the order in which they arrive. A large request is therefore not
+/// overtaken by smaller ones behind it, although permits may be free meanwhile.
+///
+/// The number of permits is stored in the key `NAME#semaphore/permits`, which outlives all clients.
+/// A claim is a key `NAME/permits/LEASE`, whose value is the number of its permits. A key there
+/// with another value takes all permits. To change the number, stop all clients of the semaphore
+/// and delete its key.
+///
+/// Each acquisition returns a [`Guard`], and releasing it returns its permits. Several holders have
+/// different fencing tokens, of which none is obsolete. So a resource cannot reject old holders by
+/// these tokens.
+#[derive(Clone, Debug)]
+pub struct Semaphore {
+    session: Session,
+    name: String,
+    permits: u32,
+}
+
+impl Session {
+    /// Returns a semaphore with this number of permits, and creates it if it does not exist.
+    ///
+    /// Dropping the future may leave the semaphore created, but takes no permit.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::InvalidPermits`] if `permits` is 0, [`ClientError::PermitsMismatch`] if the
+    /// semaphore exists with another number, [`ClientError::Lost`] if the session ends, and
+    /// [`ClientError::Rejected`] if the service rejects the request. None of them changes the
+    /// semaphore.
+    pub async fn semaphore(&self, name: &str, permits: u32) -> Result<Semaphore, ClientError> {
+        if permits == 0 {
+            return Err(ClientError::InvalidPermits { requested: permits, permits: u32::MAX });
+        }
+        let semaphore = Semaphore { session: self.clone(), name: name.to_owned(), permits };
+        self.while_alive(semaphore.agree()).await?;
+        Ok(semaphore)
+    }
+}
+
+impl Semaphore {
+    /// Returns the name of the semaphore.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the number of permits in total.
+    pub const fn permits(&self) -> u32 {
+        self.permits
+    }
+
+    /// Waits for one permit. If the future is dropped, the session leaves the queue.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Lost`] if the session ends meanwhile or another client deletes the key of the
+    /// claim, [`ClientError::PermitsMismatch`] if another client has created the semaphore anew
+    /// with another number, and [`ClientError::Rejected`] if the service rejects a request. The
+    /// session is not in the queue then.
+    pub async fn acquire(&self) -> Result<Guard, ClientError> {
+        self.acquire_many(1).await
+    }
+
+    /// Waits for several permits, and takes all of them at once. If the future is dropped, the
+    /// session leaves the queue.
+    ///
+    /// # Errors
+    ///
+    /// As [`Semaphore::acquire`], and [`ClientError::InvalidPermits`] if the number is 0 or larger
+    /// than [`Semaphore::permits`].
+    pub async fn acquire_many(&self, permits: u32) -> Result<Guard, ClientError> {
+        self.check(permits)?;
+        self.session.while_alive(self.wait(permits)).await.map(Guard::new)
+    }
+
+    /// Takes one permit, if it is free and no other client waits. Returns `None` otherwise. If the
+    /// future is dropped, the session has no permit.
+    ///
+    /// # Errors
+    ///
+    /// As [`Semaphore::acquire`].
+    pub async fn try_acquire(&self) -> Result<Option<Guard>, ClientError> {
+        self.try_acquire_many(1).await
+    }
+
+    /// Takes several permits, if they are free and no other client waits. Returns `None` otherwise.
+    /// If the future is dropped, the session has no permit.
+    ///
+    /// # Errors
+    ///
+    /// As [`Semaphore::acquire_many`].
+    pub async fn try_acquire_many(&self, permits: u32) -> Result<Option<Guard>, ClientError> {
+        self.check(permits)?;
+        Ok(self.session.while_alive(self.try_take(permits)).await?.map(Guard::new))
+    }
+
+    /// Takes one permit within this time. Otherwise leaves the queue and returns `None`. If the
+    /// future is dropped, the session leaves the queue.
+    ///
+    /// # Errors
+    ///
+    /// As [`Semaphore::acquire`].
+    pub async fn acquire_within(&self, within: Duration) -> Result<Option<Guard>, ClientError> {
+        self.acquire_many_within(1, within).await
+    }
+
+    /// Takes several permits within this time. Otherwise leaves the queue and returns `None`. If
+    /// the future is dropped, the session leaves the queue.
+    ///
+    /// # Errors
+    ///
+    /// As [`Semaphore::acquire_many`].
+    pub async fn acquire_many_within(
+        &self,
+        permits: u32,
+        within: Duration,
+    ) -> Result<Option<Guard>, ClientError> {
+        timeout(within, self.acquire_many(permits)).await.ok().transpose()
+    }
+
+    fn check(&self, requested: u32) -> Result<(), ClientError> {
+        match requested {
+            0 => Err(ClientError::InvalidPermits { requested, permits: self.permits }),
+            _ if requested > self.permits => {
+                Err(ClientError::InvalidPermits { requested, permits: self.permits })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Key that stores the number of permits.
+    fn total_key(&self) -> Vec<u8> {
+        format!("{}#semaphore/permits", self.name).into_bytes()
+    }
+
+    /// Stores the number of permits, or compares it with the stored one.
+    async fn agree(&self) -> Result<(), ClientError> {
+        let (key, value) = (self.total_key(), self.permits.to_string());
+        let new = NewKey { key: &key, value: value.as_bytes(), lease: 0 };
+        let response = send_while_alive(&self.session, new.create(), &mut 0).await?;
+        let stored = requests::key_values(&response).find(|kv| kv.key == key);
+        let stored = stored.map_or(&[][..], |kv| &kv.value);
+        if stored == value.as_bytes() {
+            return Ok(());
+        }
+        Err(ClientError::PermitsMismatch {
+            semaphore: self.name.clone(),
+            requested: self.permits,
+            permits: String::from_utf8_lossy(stored).into_owned(),
+        })
+    }
+
+    fn queue(&self) -> PermitQueue<'_> {
+        PermitQueue::new(&self.session, &self.name, self.permits)
+    }
+
+    /// Prepares the entry of a claim with this many permits. The condition is that the number of
+    /// permits is still the agreed one, and that no key was added after `since` if it is given.
+    fn entry(&self, permits: u32, since: Option<u64>) -> QueueEntry {
+        let queue = format!("{}/{PERMITS}", self.name);
+        let (key, value) = (self.session.new_key(&queue), permits.to_string());
+        let new = NewKey { key: &key, value: value.as_bytes(), lease: self.session.id() };
+        let (mut request, releases) = match since {
+            // The request includes no releases: it compares before it deletes.
+            Some(since) => {
+                (new.enqueue_if_unchanged(std::slice::from_ref(&queue), since), Vec::new())
+            }
+            None => (new.create(), self.session.releases().take_batch()),
+        };
+        request.compare.push(has_value(&self.total_key(), self.permits.to_string().as_bytes()));
+        let hand_over = HandOver::OnDeletion;
+        QueueEntry::enqueue(&self.session, &queue, key, request, releases, hand_over)
+    }
+
+    async fn wait(&self, permits: u32) -> Result<Claim, ClientError> {
+        loop {
+            let mut entry = self.entry(permits, None);
+            if let Some(own) = entry.enqueued().await?.view.own {
+                self.queue().wait(entry.key(), own, permits).await?;
+                return Ok(entry.into_claim(own).shared());
+            }
+            // The number of permits was deleted or replaced.
+            entry.set_key_absent();
+            self.agree().await?;
+        }
+    }
+
+    async fn try_take(&self, permits: u32) -> Result<Option<Claim>, ClientError> {
+        loop {
+            let view = self.queue().read(&self.total_key(), 0).await?;
+            if !view.is_free(self.queue().access(permits)) {
+                return Ok(None);
+            }
+            let mut entry = self.entry(permits, Some(view.revision));
+            if let Some(own) = entry.enqueued().await?.view.own {
+                return Ok(Some(entry.into_claim(own).shared()));
+            }
+            // Another client has added a claim since the read, or the number of permits has
+            // changed.
+            entry.set_key_absent();
+            self.agree().await?;
+        }
+    }
+}

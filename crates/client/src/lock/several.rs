@@ -1,0 +1,227 @@
+//! Several locks at once, and locks that a caller takes while it holds others.
+
+use std::collections::BTreeSet;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::error::{ClientError, LossReason};
+use crate::lock::deadlock::Detector;
+use crate::lock::guard::Guard;
+use crate::lock::queue_entry::{HandOver, QueueEntry};
+use crate::requests;
+use crate::session::{Deadlines, Session};
+
+/// Several locks that a session holds. Dropping the value releases all of them, and so does the end
+/// of the session.
+#[must_use = "dropping this releases the locks"]
+#[derive(Debug)]
+pub struct MultiGuard {
+    session: Session,
+    /// Names and guards, in the order of the names.
+    locks: Vec<(String, Guard)>,
+}
+
+impl Session {
+    /// Waits until this session holds all these locks. If the future is dropped, the session
+    /// releases those that it has, and leaves the queue of the next one.
+    ///
+    /// The locks are taken one after the other, in the order of their names as bytes. A name that
+    /// is given twice is taken once. Callers that take all their locks by this method, and hold no
+    /// other lock meanwhile, cannot deadlock. Deadlocks with other callers are detected as
+    /// described at [`Session::lock_while_holding`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Session::lock`] and [`ClientError::WouldDeadlock`]. The session then releases all
+    /// these locks in the background, as after dropping a [`Guard`].
+    pub async fn lock_all<I>(&self, names: I) -> Result<MultiGuard, ClientError>
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        let mut locks: Vec<(String, Guard)> = Vec::new();
+        for name in in_order(names) {
+            let held: Vec<&Guard> = locks.iter().map(|(_, guard)| guard).collect();
+            let guard = self.lock_while_holding(&name, &held).await?;
+            locks.push((name, guard));
+        }
+        Ok(MultiGuard { session: self.clone(), locks })
+    }
+
+    /// Acquires all these locks, if no other client holds one of them or waits for it. Returns
+    /// `None` otherwise. If the future is dropped, the session releases those that it has.
+    ///
+    /// The locks are taken one after the other, so that other clients may see some of them held for
+    /// a moment although the result is `None`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Session::try_lock`]. The session then releases all these locks in the background.
+    pub async fn try_lock_all<I>(&self, names: I) -> Result<Option<MultiGuard>, ClientError>
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        let mut locks = Vec::new();
+        for name in in_order(names) {
+            let Some(guard) = self.try_lock(&name).await? else { return Ok(None) };
+            locks.push((name, guard));
+        }
+        Ok(Some(MultiGuard { session: self.clone(), locks }))
+    }
+
+    /// Acquires all these locks within this time. Otherwise releases those that it has, leaves the
+    /// queue of the next one, and returns `None`. Dropping the future has the same effect.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::lock_all`].
+    pub async fn lock_all_within<I>(
+        &self,
+        names: I,
+        within: Duration,
+    ) -> Result<Option<MultiGuard>, ClientError>
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        timeout(within, self.lock_all(names)).await.ok().transpose()
+    }
+
+    /// Waits for a lock like [`Session::lock`], while the caller holds the locks of these guards.
+    /// Fails instead of waiting for itself. If the future is dropped, the session leaves the queue
+    /// and the caller keeps its guards.
+    ///
+    /// A deadlock is a cycle: the caller waits for a lock, the session that holds this lock waits
+    /// for another one, and so on, until a session waits for a lock of one of the guards. The
+    /// client reads the queues to find a cycle: when the wait begins, after each change in the
+    /// queues of this lock and of the guards, and every five seconds. If several sessions of a
+    /// cycle look for it, the one that began to wait last fails first.
+    ///
+    /// **Detected** are cycles of exclusive and shared locks, of read/write locks and of elections,
+    /// also with clients that use other libraries of etcd with keys `NAME/SEGMENT`. A guard of the
+    /// requested lock itself is a cycle of one session.
+    ///
+    /// **Not detected** are waits for semaphores, barriers and anything outside of the service,
+    /// keys that the user may not read, and cycles of sessions that hold hundreds of locks. Without
+    /// guards the method is the same as [`Session::lock`].
+    ///
+    /// **Detected by mistake** may be a cycle with another session of which several tasks use the
+    /// same session: one task waits, and another one would release the lock. Use a session for each
+    /// task that holds a lock while it waits for another one. A lock whose release has not reached
+    /// the service counts as held.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Session::lock`], and [`ClientError::WouldDeadlock`]. The session is not in the
+    /// queue then, and the caller still holds its guards: it should release them and begin anew.
+    pub async fn lock_while_holding(
+        &self,
+        name: &str,
+        held: &[&Guard],
+    ) -> Result<Guard, ClientError> {
+        if held.is_empty() {
+            return self.lock(name).await;
+        }
+        let key = self.new_key(name);
+        let request = requests::enqueue(name, &key, Vec::new(), self.id());
+        let releases = self.releases().take_batch();
+        let hand_over = HandOver::OnRelease;
+        let mut entry = QueueEntry::enqueue(self, name, key.clone(), request, releases, hand_over);
+        let wait = async {
+            let (own, _) = entry.start().await?;
+            let held = held.iter().map(|guard| guard.key().to_vec()).collect();
+            let detector = Detector::new(self, key, own, held);
+            tokio::select! {
+                biased;
+                fence = entry.resume(own) => fence,
+                cycle = detector.detect() => Err(ClientError::WouldDeadlock { cycle }),
+            }
+        };
+        let fence = self.while_alive(wait).await?;
+        Ok(Guard::new(entry.into_claim(fence)))
+    }
+}
+
+/// Returns the names in the order in which all callers take them, each once.
+fn in_order<I>(names: I) -> BTreeSet<String>
+where
+    I: IntoIterator,
+    I::Item: AsRef<str>,
+{
+    names.into_iter().map(|name| name.as_ref().to_owned()).collect()
+}
+
+impl MultiGuard {
+    /// Returns the names of the locks, sorted, each once.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.locks.iter().map(|(name, _)| &name[..])
+    }
+
+    /// Returns the names and the guards of the locks, in the order of the names.
+    pub fn guards(&self) -> impl Iterator<Item = (&str, &Guard)> {
+        self.locks.iter().map(|(name, guard)| (&name[..], guard))
+    }
+
+    /// Returns the fencing token of the lock with this name; `None` if it is not one of the locks.
+    ///
+    /// Each lock has its own sequence of tokens. Pass a resource the token of the lock that guards
+    /// it.
+    pub fn fence(&self, name: &str) -> Option<u64> {
+        self.guards().find(|(it, _)| *it == name).map(|(_, guard)| guard.fence())
+    }
+
+    /// Returns the time at which all locks are lost if no renewal succeeds; `None` if they are
+    /// lost.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.session.deadline()
+    }
+
+    /// Returns the receiver of the session's deadlines. Each successful renewal sets a new
+    /// deadline.
+    pub fn deadlines(&self) -> Deadlines {
+        self.session.deadlines()
+    }
+
+    /// Waits until one of the locks is lost and returns the reason, as [`Guard::lost`] does.
+    /// Dropping the future has no effect.
+    pub async fn lost(&self) -> LossReason {
+        type Loss<'a> = Pin<Box<dyn Future<Output = LossReason> + Send + 'a>>;
+        let guards = self.locks.iter().map(|(_, guard)| Box::pin(guard.lost()) as Loss<'_>);
+        let session: Loss<'_> = Box::pin(self.session.lost());
+        let mut losses: Vec<Loss<'_>> = std::iter::once(session).chain(guards).collect();
+        poll_fn(|context| {
+            let ready = losses.iter_mut().find_map(|loss| match loss.as_mut().poll(context) {
+                Poll::Ready(reason) => Some(reason),
+                Poll::Pending => None,
+            });
+            ready.map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
+    }
+
+    /// Releases all locks and waits until the releases are committed. Dropping the future does not
+    /// cancel them.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Unavailable`] if no member confirms a release within ten seconds. The session
+    /// then repeats the request until it succeeds or the session ends.
+    pub async fn release(self) -> Result<(), ClientError> {
+        let mut releases = JoinSet::new();
+        for (_, guard) in self.locks {
+            releases.spawn_on(guard.release(), self.session.runtime());
+        }
+        let mut result = Ok(());
+        while let Some(released) = releases.join_next().await {
+            // A task fails to join only while the runtime shuts down.
+            result = result.and(released.unwrap_or(Ok(())));
+        }
+        result
+    }
+}

@@ -1,0 +1,113 @@
+//! Transactions of read/write locks, semaphores and barriers. Each creates its key at most once, so
+//! that the last change of the key is its creation. Recipes of etcd order claims by the last
+//! change.
+
+use tenure_etcd::etcdserverpb as rpc;
+use tenure_etcd::etcdserverpb::compare::{CompareResult, CompareTarget, TargetUnion};
+use tenure_etcd::etcdserverpb::range_request::SortOrder;
+use tenure_etcd::etcdserverpb::request_op::Request;
+
+use crate::requests::{created, keys, op, put, queue_range, read_key, signed};
+
+/// A key to create, and its contents.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewKey<'a> {
+    pub(crate) key: &'a [u8],
+    pub(crate) value: &'a [u8],
+    /// Lease that the key is attached to; 0 for none.
+    pub(crate) lease: i64,
+}
+
+impl NewKey<'_> {
+    /// Returns a request that creates the key if it does not exist, and reads it.
+    pub(crate) fn create(self) -> rpc::TxnRequest {
+        let NewKey { key, value, lease } = self;
+        rpc::TxnRequest {
+            compare: vec![created(key, Vec::new(), 0)],
+            success: vec![op(put(key, value.to_vec(), lease)), op(read_key(key))],
+            failure: vec![op(read_key(key))],
+        }
+    }
+
+    /// Like [`NewKey::create`], and also reads the newest keys of a queue that were created before.
+    pub(crate) fn enqueue_behind(self, queue: &str) -> rpc::TxnRequest {
+        let mut request = self.create();
+        // The newest key of the queue may be the created one.
+        let newest = rpc::RangeRequest { limit: 2, ..keys(queue, SortOrder::Descend) };
+        request.success.push(op(Request::RequestRange(newest)));
+        request
+    }
+
+    /// Like [`NewKey::create`], but creates the key only if no key was added to the range of any of
+    /// these queues after the revision `since`.
+    pub(crate) fn enqueue_if_unchanged(self, queues: &[String], since: u64) -> rpc::TxnRequest {
+        let mut request = self.create();
+        request.compare.extend(queues.iter().map(|queue| is_unchanged(queue, since)));
+        request
+    }
+}
+
+/// Returns the condition that no key was added to the range of a queue after a revision.
+fn is_unchanged(queue: &str, since: u64) -> rpc::Compare {
+    let (key, range_end) = queue_range(queue);
+    let mut compare = created(&key, range_end, since.saturating_add(1));
+    compare.result = CompareResult::Less.into();
+    compare
+}
+
+/// Returns the condition that a key has this value. It fails if the key does not exist.
+pub(crate) fn has_value(key: &[u8], value: &[u8]) -> rpc::Compare {
+    rpc::Compare {
+        result: CompareResult::Equal.into(),
+        target: CompareTarget::Value.into(),
+        key: key.to_vec(),
+        target_union: Some(TargetUnion::Value(value.to_vec())),
+        range_end: Vec::new(),
+    }
+}
+
+/// Returns a request that reads these keys.
+pub(crate) fn read(keys: &[impl AsRef<[u8]>]) -> rpc::TxnRequest {
+    let success = keys.iter().map(|key| op(read_key(key.as_ref()))).collect();
+    rpc::TxnRequest { success, ..Default::default() }
+}
+
+/// Returns a request without effect. It succeeds if each key exists and was created in the revision
+/// beside it.
+pub(crate) fn all_exist(keys: &[(Vec<u8>, u64)]) -> rpc::TxnRequest {
+    let compare = keys.iter().map(|(key, revision)| created(key, Vec::new(), *revision)).collect();
+    rpc::TxnRequest { compare, ..Default::default() }
+}
+
+/// Returns a request that reads the oldest keys of a queue with their leases.
+pub(crate) fn oldest(queue: &str, from: u64, limit: i64) -> rpc::TxnRequest {
+    let range = crate::requests::oldest(queue, from, limit);
+    rpc::TxnRequest { success: vec![op(Request::RequestRange(range))], ..Default::default() }
+}
+
+/// Returns a request that reads a key, and a page of the keys of a queue in the order of the keys.
+pub(crate) fn read_page(key: &[u8], page: Page) -> rpc::TxnRequest {
+    let range = rpc::RangeRequest {
+        key: page.from,
+        range_end: page.end,
+        limit: page.limit,
+        revision: signed(page.revision),
+        max_create_revision: signed(page.max_revision),
+        ..Default::default()
+    };
+    let success = vec![op(read_key(key)), op(Request::RequestRange(range))];
+    rpc::TxnRequest { success, ..Default::default() }
+}
+
+/// A page of the keys of a range.
+#[derive(Clone, Debug)]
+pub(crate) struct Page {
+    pub(crate) from: Vec<u8>,
+    pub(crate) end: Vec<u8>,
+    /// Upper bound on the number of keys.
+    pub(crate) limit: i64,
+    /// Revision of the store to read; 0 for the current one.
+    pub(crate) revision: u64,
+    /// Upper bound on the revision in which a key was created; 0 for no bound.
+    pub(crate) max_revision: u64,
+}

@@ -1,0 +1,212 @@
+//! The highest fencing token of a resource, in a file.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::resource::fence_error::FenceError;
+
+/// Longest text of a token: the digits of `u64::MAX` and a line break.
+const MAX_TEXT: usize = 21;
+
+/// A file that contains the highest fencing token that a resource has seen, as a decimal number.
+///
+/// [`FenceFile::admit`] compares a token with it, while it holds the lock of the operating system
+/// (`flock`) on a second file with the suffix `.lock`. All processes that write to the resource
+/// must use the same two files on one machine, or on a file system that supports such locks between
+/// machines.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let (report, fence) = (folder.path().join("report.txt"), 7);
+/// use tenure_client::FenceFile;
+///
+/// let resource = FenceFile::new(report.with_extension("fence"));
+/// resource.admit(fence)?; // before the first read: earlier holders are rejected from here on
+/// let text = "a long computation";
+/// resource.admit(fence)?.replace(&report, text)?;
+/// assert!(resource.admit(6).is_err());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct FenceFile {
+    path: PathBuf,
+}
+
+impl FenceFile {
+    /// Creates a handle for this path. The file is created by the first accepted token.
+    pub fn new(path: impl Into<PathBuf>) -> FenceFile {
+        FenceFile { path: path.into() }
+    }
+
+    /// Accepts a token that is not lower than the highest one, and records it durably. Until the
+    /// result is dropped, no other token is accepted, so the holder may write.
+    ///
+    /// Call this before the first read of the resource as well. Otherwise a former holder may still
+    /// write between this holder's read and write.
+    ///
+    /// This blocks until the previous [`Admission`] is dropped, and until the token is on disk. An
+    /// asynchronous program calls it in `spawn_blocking`.
+    ///
+    /// # Errors
+    ///
+    /// [`FenceError`]. If it is [`FenceError::Stale`], nothing has changed.
+    pub fn admit(&self, fence: u64) -> Result<Admission, FenceError> {
+        let file_error = |source| FenceError::File { path: self.path.clone(), source };
+        let lock = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(with_suffix(&self.path, ".lock"))
+            .map_err(file_error)?;
+        lock.lock().map_err(file_error)?;
+        let highest = self.highest()?;
+        if fence < highest {
+            return Err(FenceError::Stale { fence, highest });
+        }
+        if fence > highest {
+            replace(&self.path, format!("{fence}\n").as_bytes()).map_err(file_error)?;
+        }
+        Ok(Admission { fence, _lock: lock })
+    }
+
+    /// Returns the highest token that was accepted; 0 if there was none.
+    ///
+    /// # Errors
+    ///
+    /// [`FenceError::File`] and [`FenceError::Damaged`].
+    pub fn highest(&self) -> Result<u64, FenceError> {
+        let bytes = match fs::read(&self.path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            Err(source) => return Err(FenceError::File { path: self.path.clone(), source }),
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        text.trim_end().parse().map_err(|_| FenceError::Damaged {
+            path: self.path.clone(),
+            text: text.chars().take(MAX_TEXT).collect(),
+        })
+    }
+}
+
+/// Exclusive access to a resource for the holder of an accepted token, until this is dropped.
+#[must_use = "dropping this ends the exclusive access"]
+#[derive(Debug)]
+pub struct Admission {
+    fence: u64,
+    /// Open file whose lock of the operating system is held.
+    _lock: File,
+}
+
+impl Admission {
+    /// Returns the accepted token.
+    pub const fn fence(&self) -> u64 {
+        self.fence
+    }
+
+    /// Replaces the contents of a file. After a crash the file has the old or the new contents.
+    ///
+    /// # Errors
+    ///
+    /// An error of the operating system. The file then has its old contents, or the new ones if
+    /// only the directory could not be flushed.
+    pub fn replace(&self, path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Result<()> {
+        replace(path.as_ref(), contents.as_ref())
+    }
+}
+
+/// Writes a new file, renames it to `path`, and flushes both to disk. The caller holds the lock, so
+/// the temporary file has no other writer.
+fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let temporary = with_suffix(path, ".new");
+    let mut file = File::create(&temporary)?;
+    file.write_all(contents)?;
+    file.sync_all()?;
+    fs::rename(&temporary, path)?;
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    File::open(parent.unwrap_or_else(|| Path::new(".")))?.sync_all()
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::TryLockError;
+    use std::thread;
+
+    use super::*;
+
+    fn fence_file() -> (tempfile::TempDir, FenceFile) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("fence");
+        (folder, FenceFile::new(path))
+    }
+
+    #[test]
+    fn admits_equal_and_higher_tokens_only() {
+        let (_folder, resource) = fence_file();
+        for (fence, is_accepted) in [(5, true), (5, true), (4, false), (9, true), (5, false)] {
+            let admitted = resource.admit(fence).map(|it| it.fence());
+            match admitted {
+                Ok(accepted) => assert!(is_accepted && accepted == fence, "{fence}"),
+                Err(FenceError::Stale { fence: stale, highest }) => {
+                    assert!(!is_accepted && stale == fence && highest > fence, "{fence}");
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert_eq!(resource.highest().expect("a token"), 9);
+    }
+
+    #[test]
+    fn later_holder_waits_for_the_end_of_a_write() {
+        let (folder, resource) = fence_file();
+        let admission = resource.admit(5).expect("the first token");
+        let lock = File::open(folder.path().join("fence.lock")).expect("the lock file");
+        assert!(matches!(lock.try_lock(), Err(TryLockError::WouldBlock)));
+        let later = {
+            let resource = resource.clone();
+            thread::spawn(move || resource.admit(6).map(|it| it.fence()))
+        };
+        // The higher token is recorded only after the write, however long that takes.
+        assert_eq!(resource.highest().expect("a token"), 5);
+        drop(admission);
+        assert_eq!(later.join().expect("no panic").expect("a higher token"), 6);
+        assert!(lock.try_lock().is_ok());
+    }
+
+    #[test]
+    fn replaces_contents_and_leaves_no_other_file() {
+        let (folder, resource) = fence_file();
+        let report = folder.path().join("report");
+        for text in ["first", "second"] {
+            resource.admit(3).expect("accepted").replace(&report, text).expect("written");
+            assert_eq!(fs::read_to_string(&report).expect("a file"), text);
+        }
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 3);
+    }
+
+    #[test]
+    fn damaged_fence_file_rejects_every_token() {
+        let (folder, resource) = fence_file();
+        fs::write(folder.path().join("fence"), "five\n").expect("written");
+        let error = resource.admit(u64::MAX).expect_err("rejected");
+        assert!(error.to_string().contains("\"five\\n\", expected a number"), "{error}");
+    }
+
+    /// The scripts in `examples/guards` read and write the same two files.
+    #[test]
+    fn format_is_a_decimal_number_and_a_line_break() {
+        let (folder, resource) = fence_file();
+        resource.admit(12).map(drop).expect("accepted");
+        assert_eq!(fs::read(folder.path().join("fence")).expect("a file"), b"12\n");
+        assert!(folder.path().join("fence.lock").exists());
+    }
+}

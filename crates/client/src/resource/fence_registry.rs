@@ -1,0 +1,82 @@
+//! The highest fencing token of each resource of a server.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::OwnedMutexGuard;
+
+use crate::resource::fence_error::FenceError;
+use crate::resource::fence_file::{Admission, FenceFile};
+
+/// Longest name of a resource in bytes: in hexadecimal digits, it fits in the name of a file.
+pub(crate) const MAX_NAME: usize = 120;
+
+/// Highest token of one resource. Its lock is held while a request uses the resource.
+type Gate = Arc<tokio::sync::Mutex<u64>>;
+
+/// The highest fencing tokens of all resources of a server, in memory and in a directory.
+#[derive(Debug)]
+pub(crate) struct FenceRegistry {
+    gates: Mutex<HashMap<String, Gate>>,
+    /// Directory with one fence file for each resource; `None` if a restart forgets the tokens.
+    directory: Option<PathBuf>,
+}
+
+/// Exclusive access of one request to one resource, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct ResourceAccess {
+    _gate: OwnedMutexGuard<u64>,
+    _file: Option<Admission>,
+}
+
+impl FenceRegistry {
+    /// Creates a registry without tokens, or with those in the directory.
+    pub(crate) fn new(directory: Option<PathBuf>) -> FenceRegistry {
+        FenceRegistry { gates: Mutex::new(HashMap::new()), directory }
+    }
+
+    /// Waits until no other request uses the resource, and accepts a token that is not lower than
+    /// the highest one.
+    pub(crate) async fn admit(&self, name: &str, fence: u64) -> Result<ResourceAccess, FenceError> {
+        let gate = self.gates().entry(name.to_owned()).or_default().clone();
+        let mut highest = gate.lock_owned().await;
+        if fence < *highest {
+            return Err(FenceError::Stale { fence, highest: *highest });
+        }
+        let file = match &self.directory {
+            Some(directory) => Some(admit_in_file(directory.join(file_name(name)), fence).await?),
+            None => None,
+        };
+        *highest = fence;
+        Ok(ResourceAccess { _gate: highest, _file: file })
+    }
+
+    /// Drops the entries of resources that no request uses, if their tokens are in files.
+    pub(crate) fn remove_unused(&self) {
+        if self.directory.is_some() {
+            self.gates().retain(|_, gate| Arc::strong_count(gate) > 1);
+        }
+    }
+
+    fn gates(&self) -> MutexGuard<'_, HashMap<String, Gate>> {
+        // The map is consistent even if a thread has panicked.
+        self.gates.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn admit_in_file(path: PathBuf, fence: u64) -> Result<Admission, FenceError> {
+    let file = FenceFile::new(&path);
+    let admitted = tokio::task::spawn_blocking(move || file.admit(fence)).await;
+    admitted.unwrap_or_else(|error| Err(FenceError::File { path, source: io::Error::other(error) }))
+}
+
+/// Returns the name of the fence file of a resource: its bytes in hexadecimal digits.
+fn file_name(name: &str) -> String {
+    name.bytes().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,4 @@
+//! Metrics and spans of the client.
+
+pub(crate) mod metrics;
+pub(crate) mod spans;

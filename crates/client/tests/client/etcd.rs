@@ -1,0 +1,185 @@
+//! All kinds of locks at an etcd, if one is installed.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tenure_client::{CampaignOptions, Client, ClientError, Session};
+use tokio::time::timeout;
+
+use crate::service::{STEP_TIMEOUT, joined, within};
+
+/// An etcd, which is killed at the end of the test.
+struct Etcd {
+    process: Child,
+    address: String,
+    _folder: TempDir,
+}
+
+impl Drop for Etcd {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Returns a port that was free a moment ago.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+impl Etcd {
+    /// Starts an etcd; `None` if it is not installed.
+    async fn start() -> Option<Etcd> {
+        // Another process may take the port before etcd does.
+        for _ in 0..5 {
+            let folder = tempfile::tempdir().expect("a folder");
+            let address = format!("http://127.0.0.1:{}", free_port());
+            let peer = format!("http://127.0.0.1:{}", free_port());
+            let mut command = Command::new("etcd");
+            command.arg("--data-dir").arg(folder.path());
+            command.args(["--listen-client-urls", &address, "--advertise-client-urls", &address]);
+            command.args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer]);
+            command.args(["--initial-cluster", &format!("default={peer}")]);
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            let Ok(process) = command.spawn() else {
+                eprintln!("skipped: needs etcd (Debian: etcd-server)");
+                return None;
+            };
+            let mut etcd = Etcd { process, address, _folder: folder };
+            if etcd.is_ready().await {
+                return Some(etcd);
+            }
+        }
+        panic!("etcd does not start");
+    }
+
+    /// Waits until the etcd grants a lease. Returns false if the process ends before.
+    async fn is_ready(&mut self) -> bool {
+        timeout(STEP_TIMEOUT, async {
+            loop {
+                if let Ok(client) = Client::connect([&self.address]).await
+                    && client.session(Duration::from_secs(10)).await.is_ok()
+                {
+                    return true;
+                }
+                if self.process.try_wait().is_ok_and(|status| status.is_some()) {
+                    return false;
+                }
+            }
+        })
+        .await
+        .unwrap_or(false)
+    }
+
+    async fn session(&self) -> Session {
+        let client = Client::connect([&self.address]).await.expect("a connection");
+        client.session(Duration::from_secs(30)).await.expect("a session")
+    }
+}
+
+#[tokio::test]
+async fn read_write_locks_and_semaphores_work_at_etcd() {
+    let Some(etcd) = Etcd::start().await else { return };
+    let (one, other) = (etcd.session().await, etcd.session().await);
+    let reader = within(one.read_lock("a")).await.expect("the lock");
+    let beside = other.try_read_lock("a").await.expect("an answer").expect("readers share");
+    assert!(other.try_write_lock("a").await.expect("an answer").is_none());
+    let writes = tokio::spawn({
+        let other = other.clone();
+        async move { other.write_lock("a").await }
+    });
+    reader.release().await.expect("released");
+    assert!(!writes.is_finished(), "a reader holds the lock");
+    beside.release().await.expect("released");
+    let writer = joined(writes).await.expect("the lock");
+    assert!(one.try_read_lock("a").await.expect("an answer").is_none());
+    writer.release().await.expect("released");
+
+    let mine = within(one.semaphore("s", 3)).await.expect("a semaphore");
+    let theirs = within(other.semaphore("s", 3)).await.expect("a semaphore");
+    let wrong = one.semaphore("s", 4).await.expect_err("the numbers differ");
+    assert!(matches!(wrong, ClientError::PermitsMismatch { .. }), "{wrong}");
+    let two = within(mine.acquire_many(2)).await.expect("permits");
+    let last = theirs.try_acquire().await.expect("an answer").expect("one is free");
+    assert!(theirs.try_acquire().await.expect("an answer").is_none());
+    let waits = tokio::spawn(async move { theirs.acquire_many(3).await });
+    last.release().await.expect("released");
+    assert!(!waits.is_finished(), "two permits are in use");
+    two.release().await.expect("released");
+    joined(waits).await.expect("permits").release().await.expect("released");
+}
+
+#[tokio::test]
+async fn several_locks_and_barriers_work_at_etcd() {
+    let Some(etcd) = Etcd::start().await else { return };
+    let (one, other) = (etcd.session().await, etcd.session().await);
+    let a = within(one.lock("a")).await.expect("the lock");
+    let all = within(other.lock_all(["c", "b"])).await.expect("the locks");
+    let plain = tokio::spawn({
+        let other = other.clone();
+        async move { other.lock("a").await }
+    });
+    let failed = within(one.lock_while_holding("b", &[&a])).await.map(|guard| guard.fence());
+    let Err(ClientError::WouldDeadlock { cycle }) = failed else { panic!("no cycle: {failed:?}") };
+    let steps: Vec<_> = cycle.iter().map(|step| (step.session, &*step.lock)).collect();
+    assert_eq!(steps, [(one.id(), "b"), (other.id(), "a")]);
+    drop(a);
+    joined(plain).await.expect("the lock").release().await.expect("released");
+    all.release().await.expect("released");
+
+    let client = Client::connect([&etcd.address]).await.expect("a connection");
+    let barrier = client.barrier("start");
+    assert!(barrier.hold().await.expect("an answer"));
+    assert!(!barrier.hold().await.expect("an answer"));
+    let waits = tokio::spawn({
+        let barrier = barrier.clone();
+        async move { barrier.wait().await }
+    });
+    barrier.release().await.expect("released");
+    joined(waits).await.expect("it was released");
+
+    let entering = tokio::spawn({
+        let barrier = one.double_barrier("work", 2);
+        async move { barrier.enter().await }
+    });
+    let second = within(other.double_barrier("work", 2).enter()).await.expect("both are in");
+    let first = joined(entering).await.expect("both are in");
+    let leaving = tokio::spawn(first.leave());
+    within(second.leave()).await.expect("both have left");
+    joined(leaving).await.expect("both have left");
+}
+
+#[tokio::test]
+async fn leadership_is_transferred_at_etcd() {
+    let Some(etcd) = Etcd::start().await else { return };
+    let sessions = [etcd.session().await, etcd.session().await, etcd.session().await];
+    let client = Client::connect([&etcd.address]).await.expect("a connection");
+    let options = |identity: &str, priority| CampaignOptions::new(identity).priority(priority);
+    let first = within(sessions[0].campaign_with("boss", options("one", 0))).await;
+    let first = first.expect("elected");
+    let mut campaigns = Vec::new();
+    for (session, (identity, priority)) in sessions[1..].iter().zip([("two", 0), ("three", 1)]) {
+        let (session, options) = (session.clone(), options(identity, priority));
+        campaigns.push(tokio::spawn(async move { session.campaign_with("boss", options).await }));
+        let waits = async {
+            while client.candidates("boss").await.expect("an answer").len() == campaigns.len() {}
+        };
+        within(waits).await;
+    }
+    let requested = within(first.transfer_requested()).await.expect("a candidate");
+    assert_eq!(requested.identity, "three");
+    // The operator prefers the other one.
+    within(client.request_transfer("boss", "two")).await.expect("it waits");
+    let requested = within(first.transfer_requested()).await.expect("a candidate");
+    assert_eq!(requested.identity, "two");
+    let fence = first.fence();
+    within(first.transfer_to("two")).await.expect("it waits");
+    let third = campaigns.pop().expect("`three`");
+    let second = joined(campaigns.pop().expect("`two`")).await.expect("elected");
+    assert!(second.fence() > fence && !third.is_finished());
+    within(second.resign()).await.expect("resigned");
+    joined(third).await.expect("elected").resign().await.expect("resigned");
+}

@@ -1,0 +1,320 @@
+//! Preferred candidates, and transfers of a leadership.
+
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_client::{
+    CampaignOptions, Client, ClientError, ElectionState, Leadership, LossReason, Session,
+};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use crate::service::{Service, joined, within};
+use crate::workplace::Workplace;
+
+/// Time that a leader takes to stop. A transfer that does not wait overlaps with it.
+const STOPPING: Duration = Duration::from_millis(50);
+
+/// Starts a candidacy, and waits until it is in the queue.
+async fn waiting(
+    client: &Client,
+    session: &Session,
+    identity: &str,
+    priority: i32,
+) -> JoinHandle<Result<Leadership, ClientError>> {
+    let (session, options) = (session.clone(), CampaignOptions::new(identity).priority(priority));
+    let campaign = tokio::spawn(async move { session.campaign_with("boss", options).await });
+    within(async {
+        while !order(client).await.iter().any(|it| it == identity) {
+            assert!(!campaign.is_finished(), "{identity}");
+        }
+    })
+    .await;
+    campaign
+}
+
+async fn elected(campaign: JoinHandle<Result<Leadership, ClientError>>) -> Leadership {
+    joined(campaign).await.expect("elected")
+}
+
+/// Returns the identities of the candidates, in the order of the queue.
+async fn order(client: &Client) -> Vec<String> {
+    let candidates = client.candidates("boss").await.expect("a response");
+    candidates.into_iter().map(|it| it.identity).collect()
+}
+
+#[tokio::test]
+async fn nominated_candidate_leads_after_resignation() {
+    let service = Service::start().await;
+    let client = service.client().await;
+    let sessions = [service.session().await, service.session().await, service.session().await];
+    let first = sessions[0].campaign_with("boss", CampaignOptions::new("one")).await;
+    let first = first.expect("elected");
+    let other = waiting(&client, &sessions[1], "two", 0).await;
+    let third = waiting(&client, &sessions[2], "three", 0).await;
+    assert_eq!(order(&client).await, ["one", "two", "three"]);
+
+    let nominated = within(first.nominate("three")).await.expect("it waits");
+    assert_eq!(nominated.identity, "three");
+    assert_eq!(order(&client).await, ["one", "three", "two"]);
+    assert!(!third.is_finished() && !other.is_finished(), "the former leader still leads");
+    let fence = first.fence();
+    first.resign().await.expect("resigned");
+    let third = elected(third).await;
+    assert!(third.fence() > fence);
+    assert!(!other.is_finished());
+
+    let unknown = third.transfer_to("one").await.expect_err("`one` does not wait");
+    assert_eq!(unknown.error, ClientError::UnknownCandidate { identity: "one".into() });
+    let third = unknown.leadership.expect("the leadership continues");
+    let fence = third.fence();
+    within(third.transfer_to("two")).await.expect("transferred");
+    let other = elected(other).await;
+    assert!(other.fence() > fence);
+    drop(other);
+    within(async { while service.keys().await > 0 {} }).await;
+}
+
+#[tokio::test]
+async fn priority_orders_waiting_candidates() {
+    let service = Service::start().await;
+    let client = service.client().await;
+    let leader = service.session().await;
+    let leader = leader.campaign("boss", "ordinary").await.expect("elected");
+    let (mut sessions, mut campaigns) = (Vec::new(), Vec::new());
+    for (identity, priority) in [("low", -1), ("normal", 0), ("high", 5), ("middle", 3)] {
+        let session = service.session().await;
+        campaigns.push((identity, waiting(&client, &session, identity, priority).await));
+        sessions.push(session);
+    }
+    let expected = ["high", "middle", "normal", "low"];
+    within(async { while order(&client).await != expected {} }).await;
+    let requested = within(leader.transfer_requested()).await.expect("a candidate");
+    assert_eq!((&requested.identity[..], requested.priority), ("high", 5));
+
+    let mut observer = client.observe("boss");
+    let mut leader = leader;
+    for identity in expected {
+        let fence = leader.fence();
+        leader.resign().await.expect("resigned");
+        let place = campaigns.iter().position(|(it, _)| *it == identity).expect("a candidate");
+        leader = elected(campaigns.remove(place).1).await;
+        assert!(leader.fence() > fence);
+        let seen = async {
+            while !matches!(observer.next().await.expect("a state"),
+                ElectionState::Leader { value, fence, .. }
+                    if value == identity.as_bytes() && fence == leader.fence())
+            {}
+        };
+        within(seen).await;
+    }
+}
+
+#[tokio::test]
+async fn preferred_candidate_behind_ordinary_one_waits_for_it() {
+    let service = Service::start().await;
+    let client = service.client().await;
+    let sessions = [service.session().await, service.session().await, service.session().await];
+    let first = sessions[0].campaign_with("boss", CampaignOptions::new("one")).await;
+    let first = first.expect("elected");
+    let keys = service.keys().await;
+    let ordinary = tokio::spawn({
+        let session = sessions[1].clone();
+        async move { session.campaign("boss", "ordinary").await }
+    });
+    within(async { while service.keys().await == keys {} }).await;
+    let high = waiting(&client, &sessions[2], "high", 9).await;
+    within(first.transfer_to("high")).await.expect("an ordinary candidate is not awaited");
+    let ordinary = elected(ordinary).await;
+    assert!(!high.is_finished(), "there is one leader");
+    ordinary.resign().await.expect("resigned");
+    elected(high).await.resign().await.expect("resigned");
+}
+
+#[tokio::test]
+async fn absent_claim_is_not_preferred() {
+    let service = Service::start().await;
+    let client = service.client().await;
+    let sessions = [service.session().await, service.session().await, service.session().await];
+    let first = sessions[0].campaign_with("boss", CampaignOptions::new("one")).await;
+    let first = first.expect("elected");
+    let high = waiting(&client, &sessions[1], "high", 9).await;
+    assert_eq!(within(first.transfer_requested()).await.expect("it waits").identity, "high");
+    // Another program deletes the claim, and not the record.
+    let candidates = client.candidates("boss").await.expect("a response");
+    let key = base64(&candidates[1].key);
+    service.post("/v3/kv/deleterange", &format!(r#"{{"key":"{key}"}}"#)).await;
+    assert_eq!(order(&client).await, ["one"]);
+    let unknown = client.request_transfer("boss", "high").await.map(drop);
+    assert_eq!(unknown, Err(ClientError::UnknownCandidate { identity: "high".into() }));
+
+    let middle = waiting(&client, &sessions[2], "middle", 5).await;
+    assert_eq!(within(first.transfer_requested()).await.expect("it waits").identity, "middle");
+    first.resign().await.expect("resigned");
+    elected(middle).await.resign().await.expect("resigned");
+    let removed = joined(high).await.map(drop);
+    assert_eq!(removed, Err(ClientError::Lost(LossReason::KeyDeleted)));
+    within(async { while service.keys().await > 0 {} }).await;
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for at in 0..4 {
+            let digit = char::from(DIGITS[(bits >> (18 - 6 * at) & 63) as usize]);
+            text.push(if at > group.len() { '=' } else { digit });
+        }
+    }
+    text
+}
+
+#[tokio::test]
+async fn cancelled_candidacy_leaves_no_keys() {
+    let service = Service::start().await;
+    let client = service.client().await;
+    let (one, other) = (service.session().await, service.session().await);
+    let first = one.campaign_with("boss", CampaignOptions::new("one")).await.expect("elected");
+    let keys = service.keys().await;
+    for wait in [0, 1, 30] {
+        let campaign = other.campaign_with("boss", CampaignOptions::new("two"));
+        assert!(timeout(Duration::from_millis(wait), campaign).await.is_err());
+        within(async { while service.keys().await > keys {} }).await;
+    }
+    // Cancelled while it yields.
+    let third = service.session().await;
+    for _ in 0..5 {
+        let low = waiting(&client, &other, "low", 0).await;
+        let high = waiting(&client, &third, "high", 1).await;
+        low.abort();
+        high.abort();
+        within(async { while service.keys().await > keys {} }).await;
+    }
+    drop(first);
+    within(async { while service.keys().await > 0 {} }).await;
+}
+
+/// Runs a candidate: it leads, works until another one is preferred, takes some time to stop, and
+/// takes part again.
+async fn run_candidate(
+    session: Session,
+    identity: String,
+    place: Arc<Workplace>,
+    overlaps: mpsc::UnboundedSender<String>,
+) {
+    loop {
+        let options = CampaignOptions::new(&identity);
+        let leadership = session.campaign_with("boss", options).await.expect("elected");
+        let fence = leadership.fence();
+        let ended = leadership.lead(async |mut stop| {
+            let work = place.start(&identity, fence);
+            if let Err(error) = &work {
+                overlaps.send(format!("{identity}: {error}")).expect("the test listens");
+            }
+            stop.requested().await;
+            sleep(STOPPING / 10).await;
+        });
+        ended.await.expect("the session is alive");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fifty_random_transfers_never_overlap() {
+    const CANDIDATES: usize = 4;
+    let service = Service::start().await;
+    let (client, place) = (service.client().await, Arc::new(Workplace::new()));
+    let (overlaps, mut found) = mpsc::unbounded_channel();
+    let mut candidates = Vec::new();
+    for index in 0..CANDIDATES {
+        let (session, place) = (service.session().await, place.clone());
+        let run = run_candidate(session, format!("host-{index}"), place, overlaps.clone());
+        candidates.push(tokio::spawn(run));
+    }
+    let mut observer = client.observe("boss");
+    let mut random = fastrand::Rng::with_seed(48);
+    let mut leader = usize::MAX;
+    for _ in 0..50 {
+        let next = (0..CANDIDATES).filter(|it| *it != leader).collect::<Vec<_>>();
+        let next = next[random.usize(..next.len())];
+        let identity = format!("host-{next}");
+        let transfer = async {
+            // A former leader may not take part again yet.
+            while client.request_transfer("boss", &identity).await.is_err() {}
+            while !matches!(observer.next().await.expect("a state"),
+                ElectionState::Leader { value, .. } if value == identity.as_bytes())
+            {}
+        };
+        within(transfer).await;
+        leader = next;
+    }
+    candidates.iter().for_each(JoinHandle::abort);
+    assert_eq!(found.try_recv().ok(), None, "two leaders work at once");
+    let record = place.record();
+    // A candidate that is asked to hand over before it starts does no work.
+    assert!(record.len() >= CANDIDATES, "{record:?}");
+    assert!(record.is_sorted_by(|(_, one), (_, other)| one < other), "fences grow: {record:?}");
+    for candidate in candidates {
+        let ended = candidate.await.expect_err("it runs until it is aborted");
+        assert!(ended.is_cancelled(), "{ended}");
+    }
+}
+
+/// Hands a leadership over, and returns the start of the next leader's work.
+async fn hand_over(place: &Workplace, stops_before: bool) -> std::io::Result<()> {
+    let service = Service::start().await;
+    let client = service.client().await;
+    let (one, other) = (service.session().await, service.session().await);
+    let first = one.campaign_with("boss", CampaignOptions::new("one")).await.expect("elected");
+    let next = waiting(&client, &other, "two", 1).await;
+    let work = place.start("one", first.fence()).expect("no other leader works");
+    within(first.transfer_requested()).await.expect("`two` is preferred");
+    let stops = async {
+        sleep(STOPPING).await;
+        drop(work);
+    };
+    if stops_before {
+        stops.await;
+        first.resign().await.expect("resigned");
+        let next = elected(next).await;
+        place.start("two", next.fence()).map(drop)
+    } else {
+        first.resign().await.expect("resigned");
+        let next = elected(next).await;
+        let started = place.start("two", next.fence()).map(drop);
+        stops.await;
+        started
+    }
+}
+
+#[tokio::test]
+async fn overlap_is_detected_if_leader_resigns_before_it_stops() {
+    let place = Workplace::new();
+    hand_over(&place, true).await.expect("the former leader has stopped");
+    let overlap = hand_over(&place, false).await.expect_err("the former leader still works");
+    assert_eq!(overlap.kind(), ErrorKind::AlreadyExists);
+}
+
+#[tokio::test]
+async fn work_is_dropped_when_leadership_is_lost() {
+    let service = Service::start().await;
+    let (session, place) = (service.session().await, Workplace::new());
+    let leadership = session.campaign_with("boss", CampaignOptions::new("one")).await;
+    let leadership = leadership.expect("elected");
+    let (fence, started) = (leadership.fence(), tokio::sync::Notify::new());
+    let led = leadership.lead(async |_| {
+        let _work = place.start("one", fence).expect("no other leader works");
+        started.notify_one();
+        std::future::pending::<()>().await;
+    });
+    let deletes = async {
+        started.notified().await;
+        service.post("/v3/kv/deleterange", r#"{"key":"Ym9zcy8=","range_end":"Ym9zczA="}"#).await;
+    };
+    let (led, ()) = within(async { tokio::join!(led, deletes) }).await;
+    assert_eq!(led, Err(LossReason::KeyDeleted));
+    place.start("two", fence + 1).map(drop).expect("the work was dropped");
+}

@@ -1,0 +1,164 @@
+//! Monitors of shared locks.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+
+use crate::monitor::{Monitor, Observation, Violation};
+use crate::process::ProcessId;
+use crate::property::Property;
+use crate::service::Fence;
+use crate::service::shares::{Command, Event, Share};
+
+/// A process that holds the whole lock is the only holder, and no more parts are held than the
+/// limit that each holder states. A crash ends a hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ShareExclusion {
+    /// Share of each holder, with the number of parts that may be held.
+    holders: BTreeMap<ProcessId, (Share, Option<u32>)>,
+}
+
+/// A fence exceeds those of all earlier holders with which its holder cannot share the lock.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ShareFencing {
+    /// Highest fence of a holder of a part.
+    part: Option<Fence>,
+    /// Highest fence of a holder of the whole lock.
+    whole: Option<Fence>,
+}
+
+impl ShareExclusion {
+    /// Creates the monitor before the first request.
+    pub fn new() -> Self {
+        ShareExclusion::default()
+    }
+}
+
+impl Monitor<Command, Event> for ShareExclusion {
+    fn property(&self) -> Property {
+        Property::SessionExclusion
+    }
+
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observation<'_, Command, Event>,
+    ) -> Result<(), Violation> {
+        match seen {
+            Observation::Event(Event::Locked { share, limit, .. }) => {
+                let excludes = |other: Share| [*share, other].contains(&Share::Whole);
+                let mut others = self.holders.iter();
+                if let Some((peer, (theirs, _))) = others.find(|(_, it)| excludes(it.0)) {
+                    let message = format!("{at} holds {share} while {peer} holds {theirs}");
+                    return Err(Violation { at, message });
+                }
+                self.holders.insert(at, (*share, *limit));
+                let limits = self.holders.values().filter_map(|(_, limit)| *limit);
+                if let Some(limit) = limits.min()
+                    && self.holders.len() > limit as usize
+                {
+                    let held = self.holders.len();
+                    let message = format!("{at} holds a part: {held} are held, at most {limit}");
+                    return Err(Violation { at, message });
+                }
+            }
+            Observation::Event(Event::Unlocked) | Observation::Crashed | Observation::Recovered => {
+                self.holders.remove(&at);
+            }
+            Observation::Command { .. } | Observation::Sent { .. } => {}
+        }
+        Ok(())
+    }
+}
+
+impl ShareFencing {
+    /// Creates the monitor before the first request.
+    pub fn new() -> Self {
+        ShareFencing::default()
+    }
+}
+
+impl Monitor<Command, Event> for ShareFencing {
+    fn property(&self) -> Property {
+        Property::Fencing
+    }
+
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observation<'_, Command, Event>,
+    ) -> Result<(), Violation> {
+        let Observation::Event(Event::Locked { share, fence, .. }) = seen else { return Ok(()) };
+        let (highest, own) = match share {
+            Share::Part => (self.whole, &mut self.part),
+            Share::Whole => (self.whole.max(self.part), &mut self.whole),
+        };
+        if let Some(highest) = highest
+            && *fence <= highest
+        {
+            let message = format!("{at} holds {share} with fence {fence}, after fence {highest}");
+            return Err(Violation { at, message });
+        }
+        *own = (*own).max(Some(*fence));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn locked(share: Share, limit: Option<u32>, fence: u64) -> Event {
+        Event::Locked { share, limit, fence: Fence(0, fence) }
+    }
+
+    fn judge(
+        monitor: &mut impl Monitor<Command, Event>,
+        at: u32,
+        event: &Event,
+    ) -> Result<(), Violation> {
+        monitor.observe(ProcessId(at), Observation::Event(event))
+    }
+
+    #[test]
+    fn whole_lock_excludes_every_other_holder() {
+        let (part, whole) = (locked(Share::Part, None, 1), locked(Share::Whole, None, 1));
+        for (first, second) in [(part, whole), (whole, part), (whole, whole)] {
+            let mut monitor = ShareExclusion::new();
+            assert_eq!(judge(&mut monitor, 0, &first), Ok(()));
+            assert!(judge(&mut monitor.clone(), 1, &second).is_err());
+            assert_eq!(judge(&mut monitor, 0, &Event::Unlocked), Ok(()));
+            assert_eq!(judge(&mut monitor, 1, &second), Ok(()));
+        }
+        let mut readers = ShareExclusion::new();
+        assert!((0..3).all(|at| judge(&mut readers, at, &part).is_ok()));
+        let message = judge(&mut readers, 3, &whole).expect_err("readers hold it").message;
+        assert_eq!(message, "P4 holds the whole lock while P1 holds a part");
+    }
+
+    #[test]
+    fn permits_are_limited_and_freed_by_crash() {
+        let permit = locked(Share::Part, Some(2), 1);
+        let mut monitor = ShareExclusion::new();
+        assert!((0..2).all(|at| judge(&mut monitor, at, &permit).is_ok()));
+        let message = judge(&mut monitor.clone(), 2, &permit).expect_err("a third one").message;
+        assert_eq!(message, "P3 holds a part: 3 are held, at most 2");
+        assert_eq!(monitor.observe(ProcessId(0), Observation::Crashed), Ok(()));
+        assert_eq!(judge(&mut monitor, 2, &permit), Ok(()));
+    }
+
+    #[test]
+    fn fences_grow_between_holders_that_exclude_each_other() {
+        use Share::{Part, Whole};
+        let fences = |holds: &[(Share, u64)]| {
+            let mut monitor = ShareFencing::new();
+            let mut holds = holds.iter();
+            holds
+                .all(|(share, fence)| judge(&mut monitor, 0, &locked(*share, None, *fence)).is_ok())
+        };
+        assert!(fences(&[(Part, 5), (Part, 4), (Whole, 6), (Part, 8), (Part, 7), (Whole, 9)]));
+        assert!(!fences(&[(Whole, 6), (Part, 6)]));
+        assert!(!fences(&[(Part, 6), (Whole, 5)]));
+        assert!(!fences(&[(Part, 5), (Part, 4), (Whole, 5)]));
+        assert!(!fences(&[(Whole, 6), (Whole, 5)]));
+    }
+}

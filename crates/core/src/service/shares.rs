@@ -1,0 +1,164 @@
+//! Shared locks: several processes hold a part of a lock at the same time, or one process holds the
+//! whole lock.
+//!
+//! Readers hold a part and a writer holds the whole lock. So does a semaphore: a part is one
+//! permit, and the whole lock is all permits.
+
+use core::fmt;
+
+use super::Fence;
+use super::agreement::UserConfig;
+use super::session_user::{SessionRequests, SessionUser};
+
+/// Share of a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Share {
+    /// A part of the lock: a reader, or one permit of a semaphore.
+    Part,
+    /// The whole lock: a writer, or all permits of a semaphore.
+    Whole,
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Share::Part => "a part",
+            Share::Whole => "the whole lock",
+        })
+    }
+}
+
+/// Command of the local user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Command {
+    /// Request a share of the lock. Allowed if this process holds no share and waits for none.
+    Lock {
+        /// The requested share.
+        share: Share,
+    },
+    /// Release the share that this process holds.
+    Unlock,
+}
+
+/// Event for the local user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Event {
+    /// This process holds a share.
+    Locked {
+        /// The share that it holds.
+        share: Share,
+        /// Number of parts that processes may hold at the same time. `None` if any number may be
+        /// held.
+        limit: Option<u32>,
+        /// Fencing token. It exceeds the token of each earlier holder with which this process
+        /// cannot share the lock.
+        fence: Fence,
+    },
+    /// This process holds its share no longer. The event also occurs without a command, if the
+    /// process loses its share.
+    Unlocked,
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Command::Lock { share } => write!(f, "requests {share}"),
+            Command::Unlock => f.write_str("releases its share"),
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Locked { share, limit: None, fence } => {
+                write!(f, "holds {share} with fence {fence}")
+            }
+            Event::Locked { share, limit: Some(limit), fence } => {
+                write!(f, "holds {share} of {limit} permits with fence {fence}")
+            }
+            Event::Unlocked => f.write_str("holds no share"),
+        }
+    }
+}
+
+/// A user of the service.
+pub type User = SessionUser<Requests>;
+
+/// Requests that alternate between a part and the whole lock. The last process begins with the
+/// whole lock, and all others with a part.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Requests {
+    /// Share of the next request.
+    share: Share,
+}
+
+impl SessionRequests for Requests {
+    type Command = Command;
+    type Event = Event;
+    const END: Command = Command::Unlock;
+
+    fn new(config: &UserConfig) -> Self {
+        let is_last = config.at.0 + 1 == config.size;
+        Requests { share: if is_last { Share::Whole } else { Share::Part } }
+    }
+
+    fn request(&self) -> Command {
+        Command::Lock { share: self.share }
+    }
+
+    fn advance(&mut self) {
+        self.share = match self.share {
+            Share::Part => Share::Whole,
+            Share::Whole => Share::Part,
+        };
+    }
+
+    fn is_beginning(event: &Event) -> bool {
+        matches!(event, Event::Locked { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::agreement::{ServiceUser, UserState};
+    use super::*;
+    use crate::card::Service;
+    use crate::process::ProcessId;
+
+    #[test]
+    fn users_alternate_and_one_begins_with_whole_lock() {
+        for (at, first, second) in [(0, Share::Part, Share::Whole), (2, Share::Whole, Share::Part)]
+        {
+            let config =
+                UserConfig { service: Service::Shares, at: ProcessId(at), size: 3, times: 2 };
+            let mut user = User::new(&config);
+            for share in [first, second] {
+                let request = user.next_command().expect("it requests");
+                assert_eq!(request, Command::Lock { share });
+                assert!(User::is_counted(&request) && !user.is_obliged());
+                user.on_command(&request);
+                assert_eq!((user.next_command(), user.state()), (None, UserState::Waiting));
+                user.on_event(&Event::Locked { share, limit: None, fence: Fence(0, 1) });
+                assert_eq!(user.next_command(), Some(Command::Unlock));
+                assert!(user.is_obliged() && user.is_holding());
+                user.on_command(&Command::Unlock);
+                user.on_event(&Event::Unlocked);
+            }
+            assert_eq!(user.next_command(), None);
+        }
+    }
+
+    #[test]
+    fn user_that_loses_its_share_requests_the_next_one() {
+        let config = UserConfig { service: Service::Shares, at: ProcessId(0), size: 2, times: 2 };
+        let mut user = User::new(&config);
+        user.on_command(&Command::Lock { share: Share::Part });
+        user.on_event(&Event::Locked { share: Share::Part, limit: None, fence: Fence(0, 1) });
+        user.on_event(&Event::Unlocked);
+        assert_eq!(user.next_command(), Some(Command::Lock { share: Share::Whole }));
+    }
+}

@@ -1,0 +1,161 @@
+//! Comparison of every reachable state and step of the code with a model.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
+
+use serde_json::{Value as Json, json};
+use tenure_check::{GlobalState, WalkObserver, WalkReport, WalkedStep};
+
+use crate::conformance::matching::{Match, Matcher};
+use crate::model::Model;
+use crate::structure::evaluation::{Assignment, Evaluation};
+use crate::structure::table::Structure;
+
+/// Function that maps a state of the code to a structure of the model.
+pub type Abstraction = fn(&GlobalState) -> Structure;
+
+/// Difference between the code and the model.
+#[derive(Clone, Debug)]
+pub enum Mismatch {
+    /// A reachable state of the code violates a conjunct or an axiom of the model.
+    State {
+        /// Name of the conjunct, or statement of the axiom.
+        conjunct: &'static str,
+        /// State of the code, as the model describes it.
+        state: Vec<String>,
+    },
+    /// A step of the code is no step of the model.
+    Step {
+        /// State before the step, as the model describes it.
+        before: Vec<String>,
+        /// Facts that the step adds.
+        new: Vec<String>,
+        /// Facts that the step removes.
+        gone: Vec<String>,
+        /// Number of the process that takes the step, from 1. `None` for a fault of the network.
+        process: Option<u32>,
+    },
+}
+
+/// Results of a comparison.
+#[derive(Clone, Debug, Default)]
+pub struct Comparison {
+    /// Number of processes.
+    pub size: u32,
+    /// Number of compared states.
+    pub states: u64,
+    /// Number of compared steps.
+    pub steps: u64,
+    /// Number of steps of the code that change nothing in the model.
+    pub unchanged: u64,
+    /// Number of steps by the actions of the model that they correspond to.
+    pub actions: BTreeMap<String, u64>,
+    /// First difference, which ended the comparison.
+    pub mismatch: Option<Mismatch>,
+    /// True if every reachable state and step was compared.
+    pub is_complete: bool,
+}
+
+impl Comparison {
+    /// Returns true if all compared states and steps agree with the model.
+    pub fn agrees(&self) -> bool {
+        self.mismatch.is_none()
+    }
+
+    /// Returns the comparison as JSON.
+    pub fn to_json(&self) -> Json {
+        let mismatch = self.mismatch.as_ref().map(|mismatch| match mismatch {
+            Mismatch::State { conjunct, state } => json!({ "conjunct": conjunct, "state": state }),
+            Mismatch::Step { before, new, gone, process } => {
+                json!({ "process": process, "before": before, "new": new, "gone": gone })
+            }
+        });
+        json!({
+            "size": self.size,
+            "states": self.states,
+            "steps": self.steps,
+            "unchanged": self.unchanged,
+            "actions": self.actions,
+            "is_complete": self.is_complete,
+            "agrees": self.agrees(),
+            "mismatch": mismatch,
+        })
+    }
+}
+
+/// Compares the states and steps of a walk with a model.
+pub struct Comparer<'m> {
+    model: &'m Model,
+    abstraction: Abstraction,
+    matcher: Matcher<'m>,
+    comparison: Comparison,
+    /// Results of steps by the states before and after, which many states of the code share.
+    known: HashMap<(Structure, Structure), Option<Match>>,
+}
+
+impl<'m> Comparer<'m> {
+    /// Begins a comparison of a group of `size` processes.
+    pub fn new(model: &'m Model, abstraction: Abstraction, size: u32) -> Self {
+        Comparer {
+            model,
+            abstraction,
+            matcher: Matcher::new(model),
+            comparison: Comparison { size, ..Comparison::default() },
+            known: HashMap::new(),
+        }
+    }
+
+    /// Ends the comparison after a walk.
+    pub fn finish(mut self, walk: WalkReport) -> Comparison {
+        self.comparison.is_complete = walk.is_complete;
+        self.comparison
+    }
+}
+
+impl WalkObserver for Comparer<'_> {
+    fn on_state(&mut self, state: &GlobalState) -> ControlFlow<()> {
+        self.comparison.states += 1;
+        let structure = (self.abstraction)(state);
+        let evaluation = Evaluation::new(&structure);
+        let conjuncts = self.model.invariant.iter().map(|it| (it.name, &it.formula));
+        let axioms = self.model.axioms.iter().map(|it| (it.statement, &it.formula));
+        let violated = axioms
+            .chain(conjuncts)
+            .find(|(_, formula)| !evaluation.holds(formula, &Assignment::new()));
+        if let Some((conjunct, _)) = violated {
+            let state = structure.facts(self.model.symbols());
+            self.comparison.mismatch = Some(Mismatch::State { conjunct, state });
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn on_step(&mut self, step: WalkedStep<'_>) -> ControlFlow<()> {
+        self.comparison.steps += 1;
+        let [before, after] = [step.before, step.after].map(self.abstraction);
+        let key = (before, after);
+        if !self.known.contains_key(&key) {
+            let found = self.matcher.find(&key.0, &key.1);
+            self.known.insert(key.clone(), found);
+        }
+        let found = &self.known[&key];
+        match found {
+            Some(Match::Unchanged) => self.comparison.unchanged += 1,
+            Some(Match::Actions(names)) => {
+                for name in names {
+                    *self.comparison.actions.entry(name.clone()).or_default() += 1;
+                }
+            }
+            None => {
+                let symbols = || self.model.state.iter().copied();
+                let (before, after) = (key.0.facts(symbols()), key.1.facts(symbols()));
+                let new = after.iter().filter(|fact| !before.contains(fact)).cloned().collect();
+                let gone = before.iter().filter(|fact| !after.contains(fact)).cloned().collect();
+                let process = step.process.map(|process| process + 1);
+                self.comparison.mismatch = Some(Mismatch::Step { before, new, gone, process });
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,85 @@
+//! Access to the trees in which the checker shows states and messages.
+
+use serde_json::Value as Json;
+use tenure_check::GlobalState;
+
+use crate::structure::value::Value;
+
+/// Key of the name of a struct or variant.
+const TYPE: &str = "type";
+
+/// A tree of values, with access that fails loudly: an abstraction must not overlook a renamed
+/// field.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tree<'t>(pub(crate) &'t Json);
+
+/// Returns the processes that are up, each with its name in a structure.
+pub(crate) fn named_processes(state: &GlobalState) -> impl Iterator<Item = (Value, &Json)> {
+    let named = (0..).map(Value::process).zip(&state.processes);
+    named.filter_map(|(name, process)| Some((name, &**process.as_ref()?)))
+}
+
+impl<'t> Tree<'t> {
+    /// Returns the name of the variant or struct.
+    pub(crate) fn variant(self) -> &'t str {
+        match self.0 {
+            Json::String(name) => name,
+            // A tuple variant is an object with its name as the only key.
+            Json::Object(fields) => match fields.get(TYPE) {
+                Some(name) => name.as_str().expect("a name is text"),
+                None => fields.keys().next().expect("a variant has a name"),
+            },
+            other => panic!("{other} is no variant"),
+        }
+    }
+
+    /// Returns a field.
+    #[track_caller]
+    pub(crate) fn field(self, name: &str) -> Tree<'t> {
+        Tree(self.0.get(name).unwrap_or_else(|| panic!("no field `{name}` in {}", self.0)))
+    }
+
+    /// Returns a number.
+    #[track_caller]
+    pub(crate) fn int(self) -> i64 {
+        self.0.as_i64().unwrap_or_else(|| panic!("{} is no number", self.0))
+    }
+
+    /// Returns a rank that has only an id.
+    #[track_caller]
+    pub(crate) fn rank(self) -> i64 {
+        let text = || self.0.as_str()?.parse().ok();
+        self.0.as_i64().or_else(text).unwrap_or_else(|| panic!("{} is no rank", self.0))
+    }
+
+    /// Returns true for `None`.
+    pub(crate) fn is_none(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// Returns a process, written `P1`.
+    #[track_caller]
+    pub(crate) fn process(self) -> Value {
+        let number = self.0.as_str().and_then(|text| text.strip_prefix('P')?.parse::<u32>().ok());
+        Value::process(number.unwrap_or_else(|| panic!("{} is no process", self.0)) - 1)
+    }
+
+    /// Returns a timestamp, written `(1, P1)`: its number and its process.
+    #[track_caller]
+    pub(crate) fn timestamp(self) -> (i64, Value) {
+        let parse = || {
+            let text = self.0.as_str()?.strip_prefix('(')?.strip_suffix(')')?;
+            let (number, process) = text.split_once(", ")?;
+            let process: u32 = process.strip_prefix('P')?.parse().ok()?;
+            Some((number.parse().ok()?, Value::process(process - 1)))
+        };
+        parse().unwrap_or_else(|| panic!("{} is no timestamp", self.0))
+    }
+
+    /// Returns the elements of a list or set.
+    #[track_caller]
+    pub(crate) fn elements(self) -> impl Iterator<Item = Tree<'t>> {
+        let list = self.0.as_array().unwrap_or_else(|| panic!("{} is no list", self.0));
+        list.iter().map(Tree)
+    }
+}

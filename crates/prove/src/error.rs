@@ -1,0 +1,36 @@
+//! Errors of a proof attempt.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Reason for which no proof was attempted.
+#[derive(Debug, Error)]
+pub enum ProveError {
+    /// No solver is installed.
+    #[error(
+        "no SMT solver on the path: install z3 (`apt install z3`, `brew install z3` or `pip \
+         install z3-solver`), or cvc5"
+    )]
+    NoSolver,
+    /// The solver program cannot be run.
+    #[error("{}: {reason}", program.display())]
+    Solver {
+        /// Path of the program.
+        program: PathBuf,
+        /// Error of the operating system.
+        reason: String,
+    },
+    /// The program is not a solver that this crate can drive.
+    #[error("{} is neither z3 nor cvc5: it says {version:?}", program.display())]
+    UnknownSolver {
+        /// Path of the program.
+        program: PathBuf,
+        /// First line of its version.
+        version: String,
+    },
+    /// Communication with the solver failed.
+    #[error("the solver failed: {0}")]
+    Io(#[from] io::Error),
+}

@@ -1,0 +1,37 @@
+//! Sorts of a many-sorted first-order logic.
+
+/// Sort of a term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Sort {
+    /// Truth values of formulas.
+    Bool,
+    /// Integers: clocks, terms, sequence numbers.
+    Int,
+    /// Real numbers: readings of physical clocks.
+    Real,
+    /// Processes, of which there are any number.
+    Process,
+    /// Quorums: sets of processes that an axiom describes.
+    Quorum,
+}
+
+impl Sort {
+    /// Sorts whose elements have no structure. A solver may interpret them by any set.
+    pub const UNINTERPRETED: [Sort; 2] = [Sort::Process, Sort::Quorum];
+
+    /// Returns the name of the sort in SMT-LIB 2.
+    pub fn name(self) -> &'static str {
+        match self {
+            Sort::Bool => "Bool",
+            Sort::Int => "Int",
+            Sort::Real => "Real",
+            Sort::Process => "Process",
+            Sort::Quorum => "Quorum",
+        }
+    }
+
+    /// Returns true if the elements of the sort have no structure.
+    pub fn is_uninterpreted(self) -> bool {
+        Sort::UNINTERPRETED.contains(&self)
+    }
+}

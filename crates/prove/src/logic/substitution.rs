@@ -1,0 +1,159 @@
+//! Substitution: the value of a term after an update of the state.
+
+use std::collections::BTreeMap;
+
+use crate::logic::symbol::Symbol;
+use crate::logic::term::{Node, Term};
+use crate::logic::variable::Variable;
+
+/// New definition of a symbol in terms of the state before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Update {
+    /// Symbol with a new definition.
+    pub symbol: Symbol,
+    /// Variables for the arguments.
+    pub parameters: Vec<Variable>,
+    /// Value at these arguments, over the state before.
+    pub value: Term,
+}
+
+/// Updates of one action. A symbol without one keeps its definition.
+pub type Updates = BTreeMap<Symbol, Update>;
+
+/// Values of variables.
+type Bindings = BTreeMap<Variable, Term>;
+
+impl Term {
+    /// Returns the value of this term after `updates`, as a term over the state before. No
+    /// quantified formula relates the two states, so the solver sees neither frame axioms nor
+    /// copies of symbols.
+    #[must_use]
+    pub fn after(&self, updates: &Updates) -> Term {
+        Substitution { updates, next_index: 1 }.apply(self, &Bindings::new())
+    }
+
+    /// Returns the term with values in place of variables.
+    #[must_use]
+    pub(crate) fn with(&self, values: &BTreeMap<Variable, Term>) -> Term {
+        Substitution { updates: &Updates::new(), next_index: 1 }.apply(self, values)
+    }
+}
+
+/// A substitution in progress.
+struct Substitution<'u> {
+    updates: &'u Updates,
+    /// Index of the next renamed variable.
+    next_index: u32,
+}
+
+impl Substitution<'_> {
+    fn apply(&mut self, term: &Term, values: &Bindings) -> Term {
+        let node = match &*term.0 {
+            Node::Variable(variable) => {
+                return values.get(variable).cloned().unwrap_or_else(|| term.clone());
+            }
+            Node::Bool(_) | Node::Int(_) | Node::Real(..) => return term.clone(),
+            Node::Apply(symbol, arguments) => {
+                let arguments = self.each(arguments, values);
+                let Some(update) = self.updates.get(symbol) else {
+                    return Term::apply(*symbol, arguments);
+                };
+                let parameters = update.parameters.iter().copied().zip(arguments).collect();
+                // The value speaks of the state before.
+                let mut before =
+                    Substitution { updates: &Updates::new(), next_index: self.next_index };
+                let value = before.apply(&update.value, &parameters);
+                self.next_index = before.next_index;
+                return value;
+            }
+            Node::Not(inner) => Node::Not(self.apply(inner, values)),
+            Node::And(parts) => Node::And(self.each(parts, values)),
+            Node::Or(parts) => Node::Or(self.each(parts, values)),
+            Node::Implies(a, b) => Node::Implies(self.apply(a, values), self.apply(b, values)),
+            Node::Equals(a, b) => Node::Equals(self.apply(a, values), self.apply(b, values)),
+            Node::Less(a, b) => Node::Less(self.apply(a, values), self.apply(b, values)),
+            Node::AtMost(a, b) => Node::AtMost(self.apply(a, values), self.apply(b, values)),
+            Node::Plus(a, b) => Node::Plus(self.apply(a, values), self.apply(b, values)),
+            Node::Minus(a, b) => Node::Minus(self.apply(a, values), self.apply(b, values)),
+            Node::Times(a, b) => Node::Times(self.apply(a, values), self.apply(b, values)),
+            Node::If(condition, then, otherwise) => Node::If(
+                self.apply(condition, values),
+                self.apply(then, values),
+                self.apply(otherwise, values),
+            ),
+            Node::ForAll(variables, body) => {
+                let (variables, body) = self.under_quantifier(variables, body, values);
+                Node::ForAll(variables, body)
+            }
+            Node::Exists(variables, body) => {
+                let (variables, body) = self.under_quantifier(variables, body, values);
+                Node::Exists(variables, body)
+            }
+        };
+        Term(std::sync::Arc::new(node))
+    }
+
+    fn each(&mut self, terms: &[Term], values: &Bindings) -> Vec<Term> {
+        terms.iter().map(|term| self.apply(term, values)).collect()
+    }
+
+    /// Renames the variables of a quantifier, so that they capture no variable of a value.
+    fn under_quantifier(
+        &mut self,
+        variables: &[Variable],
+        body: &Term,
+        values: &Bindings,
+    ) -> (Vec<Variable>, Term) {
+        let mut inner = values.clone();
+        let mut renamed = Vec::with_capacity(variables.len());
+        for variable in variables {
+            let fresh = variable.renamed(self.next_index);
+            self.next_index += 1;
+            inner.insert(*variable, fresh.into());
+            renamed.push(fresh);
+        }
+        let body = self.apply(body, &inner);
+        (renamed, body)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::logic::sort::Sort;
+    use crate::logic::term::{Operations, exists, for_all};
+
+    const P: Variable = Variable::process("p");
+    const Q: Variable = Variable::process("q");
+    const INSIDE: Symbol = Symbol::relation("inside", &[Sort::Process]);
+    const KNOWS: Symbol = Symbol::relation("knows", &[Sort::Process, Sort::Process]);
+
+    #[test]
+    fn replaces_symbol_by_its_new_definition() {
+        let update = Update { symbol: INSIDE, parameters: vec![P], value: P.equals(Q) };
+        let updates = Updates::from([(INSIDE, update)]);
+        assert_eq!(INSIDE.at(Q).after(&updates), Q.equals(Q));
+        assert_eq!(KNOWS.at((P, Q)).after(&updates), KNOWS.at((P, Q)));
+    }
+
+    #[test]
+    fn bound_variables_capture_nothing() {
+        // inside(p) := exists q. knows(p, q); read at the argument q.
+        let value = exists([Q], KNOWS.at((P, Q)));
+        let update = Update { symbol: INSIDE, parameters: vec![P], value };
+        let updates = Updates::from([(INSIDE, update)]);
+        let after = for_all([Q], INSIDE.at(Q)).after(&updates);
+        let (outer, inner) = (Q.renamed(1), Q.renamed(2));
+        assert_eq!(after, for_all([outer], exists([inner], KNOWS.at((outer, inner)))));
+    }
+
+    #[test]
+    fn new_definition_reads_the_state_before() {
+        // Both symbols change at once: inside and knows swap.
+        let updates = Updates::from([
+            (INSIDE, Update { symbol: INSIDE, parameters: vec![P], value: KNOWS.at((P, P)) }),
+            (KNOWS, Update { symbol: KNOWS, parameters: vec![P, Q], value: INSIDE.at(P) }),
+        ]);
+        assert_eq!(INSIDE.at(P).after(&updates), KNOWS.at((P, P)));
+    }
+}

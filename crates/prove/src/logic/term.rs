@@ -1,0 +1,341 @@
+//! Terms and formulas. A formula is a term of the sort [`Sort::Bool`].
+
+use std::ops::{Add, BitAnd, BitOr, Mul, Not, Sub};
+use std::sync::Arc;
+
+use crate::logic::sort::Sort;
+use crate::logic::symbol::Symbol;
+use crate::logic::variable::Variable;
+
+/// Term: an immutable tree that is cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Term(pub(crate) Arc<Node>);
+
+/// Root of a term.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Node {
+    Variable(Variable),
+    Apply(Symbol, Vec<Term>),
+    Bool(bool),
+    Int(i64),
+    /// A rational number: numerator and positive denominator.
+    Real(i64, i64),
+    Not(Term),
+    And(Vec<Term>),
+    Or(Vec<Term>),
+    Implies(Term, Term),
+    Equals(Term, Term),
+    Less(Term, Term),
+    AtMost(Term, Term),
+    Plus(Term, Term),
+    Minus(Term, Term),
+    Times(Term, Term),
+    If(Term, Term, Term),
+    ForAll(Vec<Variable>, Term),
+    Exists(Vec<Variable>, Term),
+}
+
+impl Term {
+    fn new(node: Node) -> Self {
+        Term(Arc::new(node))
+    }
+
+    /// Returns the formula that is always true.
+    pub fn truth() -> Self {
+        Term::new(Node::Bool(true))
+    }
+
+    /// Returns the formula that is always false.
+    pub fn falsehood() -> Self {
+        Term::new(Node::Bool(false))
+    }
+
+    /// Returns a rational constant.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the denominator is not positive.
+    pub fn real(numerator: i64, denominator: i64) -> Self {
+        assert!(denominator > 0, "a denominator is positive");
+        Term::new(Node::Real(numerator, denominator))
+    }
+
+    #[track_caller]
+    pub(crate) fn apply(symbol: Symbol, arguments: Vec<Term>) -> Self {
+        let sorts: Vec<Sort> = arguments.iter().map(Term::sort).collect();
+        assert_eq!(sorts, symbol.domain, "arguments of `{}`", symbol.name);
+        Term::new(Node::Apply(symbol, arguments))
+    }
+
+    /// Returns the sort of the term.
+    pub fn sort(&self) -> Sort {
+        match &*self.0 {
+            Node::Variable(variable) => variable.sort,
+            Node::Apply(symbol, _) => symbol.range,
+            Node::Int(_) => Sort::Int,
+            Node::Real(..) => Sort::Real,
+            Node::Plus(left, _) | Node::Minus(left, _) | Node::Times(left, _) => left.sort(),
+            Node::If(_, then, _) => then.sort(),
+            Node::Bool(_)
+            | Node::Not(_)
+            | Node::And(_)
+            | Node::Or(_)
+            | Node::Implies(..)
+            | Node::Equals(..)
+            | Node::Less(..)
+            | Node::AtMost(..)
+            | Node::ForAll(..)
+            | Node::Exists(..) => Sort::Bool,
+        }
+    }
+
+    #[track_caller]
+    fn binary(node: fn(Term, Term) -> Node, left: Term, right: Term) -> Self {
+        assert_eq!(left.sort(), right.sort(), "{left:?} and {right:?}");
+        Term::new(node(left, right))
+    }
+
+    /// Returns the conjuncts of a conjunction, or the term itself.
+    fn conjuncts(self) -> Vec<Term> {
+        match &*self.0 {
+            Node::And(parts) => parts.clone(),
+            _ => vec![self],
+        }
+    }
+
+    /// Returns the disjuncts of a disjunction, or the term itself.
+    fn disjuncts(self) -> Vec<Term> {
+        match &*self.0 {
+            Node::Or(parts) => parts.clone(),
+            _ => vec![self],
+        }
+    }
+}
+
+/// Returns the conjunction of formulas; true if there is none.
+pub fn all(formulas: impl IntoIterator<Item = Term>) -> Term {
+    let mut formulas: Vec<Term> = formulas.into_iter().collect();
+    match formulas.len() {
+        0 => Term::truth(),
+        1 => formulas.remove(0),
+        _ => Term::new(Node::And(formulas)),
+    }
+}
+
+/// Returns the disjunction of formulas; false if there is none.
+pub fn any(formulas: impl IntoIterator<Item = Term>) -> Term {
+    let mut formulas: Vec<Term> = formulas.into_iter().collect();
+    match formulas.len() {
+        0 => Term::falsehood(),
+        1 => formulas.remove(0),
+        _ => Term::new(Node::Or(formulas)),
+    }
+}
+
+/// Returns the formula that a condition holds for all values of variables.
+pub fn for_all(variables: impl IntoIterator<Item = Variable>, body: Term) -> Term {
+    Term::new(Node::ForAll(variables.into_iter().collect(), body))
+}
+
+/// Returns the formula that a condition holds for some values of variables.
+pub fn exists(variables: impl IntoIterator<Item = Variable>, body: Term) -> Term {
+    Term::new(Node::Exists(variables.into_iter().collect(), body))
+}
+
+/// Returns one of two terms, depending on a condition.
+///
+/// # Panics
+///
+/// Panics if the sorts of the two terms differ.
+#[track_caller]
+pub fn choose(condition: Term, then: impl Into<Term>, otherwise: impl Into<Term>) -> Term {
+    let (then, otherwise) = (then.into(), otherwise.into());
+    assert_eq!(then.sort(), otherwise.sort(), "both values of a condition have one sort");
+    Term::new(Node::If(condition, then, otherwise))
+}
+
+/// Relations and arithmetic between terms. Each method panics if the sorts of the operands differ.
+pub trait Operations: Into<Term> {
+    /// Returns the formula that both terms are equal.
+    #[track_caller]
+    fn equals(self, other: impl Into<Term>) -> Term {
+        Term::binary(Node::Equals, self.into(), other.into())
+    }
+
+    /// Returns the formula that the terms differ.
+    #[track_caller]
+    fn differs(self, other: impl Into<Term>) -> Term {
+        !self.equals(other)
+    }
+
+    /// Returns the formula that this number is less than the other.
+    #[track_caller]
+    fn less(self, other: impl Into<Term>) -> Term {
+        Term::binary(Node::Less, self.into(), other.into())
+    }
+
+    /// Returns the formula that this number is at most the other.
+    #[track_caller]
+    fn at_most(self, other: impl Into<Term>) -> Term {
+        Term::binary(Node::AtMost, self.into(), other.into())
+    }
+
+    /// Returns the implication of another formula by this one.
+    #[track_caller]
+    fn implies(self, other: impl Into<Term>) -> Term {
+        Term::binary(Node::Implies, self.into(), other.into())
+    }
+
+    /// Returns the sum of both numbers.
+    #[track_caller]
+    fn plus(self, other: impl Into<Term>) -> Term {
+        Term::binary(Node::Plus, self.into(), other.into())
+    }
+
+    /// Returns the difference of both numbers.
+    #[track_caller]
+    fn minus(self, other: impl Into<Term>) -> Term {
+        Term::binary(Node::Minus, self.into(), other.into())
+    }
+
+    /// Returns the product of both numbers.
+    #[track_caller]
+    fn times(self, other: impl Into<Term>) -> Term {
+        Term::binary(Node::Times, self.into(), other.into())
+    }
+}
+
+impl Operations for Term {}
+impl Operations for Variable {}
+
+impl From<Variable> for Term {
+    fn from(variable: Variable) -> Self {
+        Term::new(Node::Variable(variable))
+    }
+}
+
+impl From<&Term> for Term {
+    fn from(term: &Term) -> Self {
+        term.clone()
+    }
+}
+
+impl From<i64> for Term {
+    fn from(number: i64) -> Self {
+        Term::new(Node::Int(number))
+    }
+}
+
+impl From<bool> for Term {
+    fn from(value: bool) -> Self {
+        Term::new(Node::Bool(value))
+    }
+}
+
+impl From<Symbol> for Term {
+    fn from(constant: Symbol) -> Self {
+        constant.value()
+    }
+}
+
+impl BitAnd for Term {
+    type Output = Term;
+
+    fn bitand(self, other: Term) -> Term {
+        let mut parts = self.conjuncts();
+        parts.extend(other.conjuncts());
+        Term::new(Node::And(parts))
+    }
+}
+
+impl BitOr for Term {
+    type Output = Term;
+
+    fn bitor(self, other: Term) -> Term {
+        let mut parts = self.disjuncts();
+        parts.extend(other.disjuncts());
+        Term::new(Node::Or(parts))
+    }
+}
+
+impl Not for Term {
+    type Output = Term;
+
+    fn not(self) -> Term {
+        Term::new(Node::Not(self))
+    }
+}
+
+impl<T: Into<Term>> Add<T> for Term {
+    type Output = Term;
+
+    #[track_caller]
+    fn add(self, other: T) -> Term {
+        self.plus(other)
+    }
+}
+
+impl<T: Into<Term>> Sub<T> for Term {
+    type Output = Term;
+
+    #[track_caller]
+    fn sub(self, other: T) -> Term {
+        self.minus(other)
+    }
+}
+
+impl<T: Into<Term>> Mul<T> for Term {
+    type Output = Term;
+
+    #[track_caller]
+    fn mul(self, other: T) -> Term {
+        self.times(other)
+    }
+}
+
+/// Arguments of a symbol: one term, or a tuple of terms.
+pub trait Arguments {
+    /// Returns the arguments in order.
+    fn terms(self) -> Vec<Term>;
+}
+
+impl Arguments for Variable {
+    fn terms(self) -> Vec<Term> {
+        vec![self.into()]
+    }
+}
+
+impl Arguments for Term {
+    fn terms(self) -> Vec<Term> {
+        vec![self]
+    }
+}
+
+impl Arguments for Vec<Term> {
+    fn terms(self) -> Vec<Term> {
+        self
+    }
+}
+
+impl Arguments for () {
+    fn terms(self) -> Vec<Term> {
+        Vec::new()
+    }
+}
+
+macro_rules! arguments_of_tuples {
+    ($($kind:ident)*) => {
+        impl<$($kind: Into<Term>),*> Arguments for ($($kind,)*) {
+            #[allow(non_snake_case, reason = "each name stands for a type and for its value")]
+            fn terms(self) -> Vec<Term> {
+                let ($($kind,)*) = self;
+                vec![$($kind.into()),*]
+            }
+        }
+    };
+}
+
+arguments_of_tuples!(A B);
+arguments_of_tuples!(A B C);
+arguments_of_tuples!(A B C D);
+arguments_of_tuples!(A B C D E);

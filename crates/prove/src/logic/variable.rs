@@ -1,0 +1,47 @@
+//! Variables of formulas, and parameters of actions.
+
+use crate::logic::sort::Sort;
+
+/// Variable of a formula, or parameter of an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Variable {
+    /// Name of the variable.
+    pub name: &'static str,
+    /// Distinguishes variables of the same name that a substitution has renamed. 0 for the others.
+    pub index: u32,
+    /// Sort of its values.
+    pub sort: Sort,
+}
+
+impl Variable {
+    /// Creates a variable.
+    pub const fn new(name: &'static str, sort: Sort) -> Self {
+        Variable { name, index: 0, sort }
+    }
+
+    /// Creates a variable that stands for a process.
+    pub const fn process(name: &'static str) -> Self {
+        Variable::new(name, Sort::Process)
+    }
+
+    /// Creates a variable that stands for an integer.
+    pub const fn int(name: &'static str) -> Self {
+        Variable::new(name, Sort::Int)
+    }
+
+    /// Creates a variable that stands for a real number.
+    pub const fn real(name: &'static str) -> Self {
+        Variable::new(name, Sort::Real)
+    }
+
+    /// Creates a variable that stands for a quorum.
+    pub const fn quorum(name: &'static str) -> Self {
+        Variable::new(name, Sort::Quorum)
+    }
+
+    /// Returns the variable under another index.
+    #[must_use]
+    pub fn renamed(self, index: u32) -> Self {
+        Variable { index, ..self }
+    }
+}

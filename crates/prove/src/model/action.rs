@@ -1,0 +1,168 @@
+//! Actions: guarded updates of the state.
+
+use crate::logic::substitution::{Update, Updates};
+use crate::logic::symbol::Symbol;
+use crate::logic::term::{Arguments, Operations, Term, all, choose};
+use crate::logic::variable::Variable;
+
+/// Step of a model: a guard, and updates that happen together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// Name, unique in the model.
+    pub name: &'static str,
+    /// True if the action is the loss of the message with this name.
+    pub is_loss: bool,
+    /// Variables with arbitrary values: the process that steps, the message that it receives.
+    pub parameters: Vec<Variable>,
+    /// Condition for the step.
+    pub guard: Term,
+    /// New definitions of symbols, over the state before the step.
+    pub updates: Updates,
+}
+
+impl Action {
+    /// Creates an action that is always possible and changes nothing.
+    pub fn new(name: &'static str, parameters: impl IntoIterator<Item = Variable>) -> Self {
+        Action {
+            name,
+            is_loss: false,
+            parameters: parameters.into_iter().collect(),
+            guard: Term::truth(),
+            updates: Updates::new(),
+        }
+    }
+
+    /// Returns the name of the action. The loss of a message begins with `lose`.
+    pub fn title(&self) -> String {
+        if self.is_loss { format!("lose {}", self.name) } else { self.name.to_owned() }
+    }
+
+    pub(crate) fn loss(mut self) -> Self {
+        self.is_loss = true;
+        self
+    }
+
+    /// Adds a condition to the guard.
+    #[must_use]
+    pub fn when(mut self, condition: Term) -> Self {
+        self.guard = match self.guard == Term::truth() {
+            true => condition,
+            false => self.guard & condition,
+        };
+        self
+    }
+
+    /// Changes a function at one point: `symbol(arguments) := value`. Later changes of the same
+    /// symbol take precedence. The value speaks of the state before the step.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the sorts differ from the declaration of the symbol.
+    #[must_use]
+    #[track_caller]
+    pub fn set(self, symbol: Symbol, arguments: impl Arguments, value: impl Into<Term>) -> Self {
+        let parameters = places(symbol);
+        let arguments = arguments.terms();
+        assert_eq!(arguments.len(), parameters.len(), "arguments of `{}`", symbol.name);
+        let is_there = parameters.iter().zip(arguments).map(|(place, it)| place.equals(it));
+        let earlier = self.value_of(symbol, &parameters);
+        let value = choose(all(is_there), value, earlier);
+        self.with_update(Update { symbol, parameters, value })
+    }
+
+    /// Adds a tuple to a relation.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the sorts differ from the declaration of the symbol.
+    #[must_use]
+    #[track_caller]
+    pub fn add(self, relation: Symbol, arguments: impl Arguments) -> Self {
+        self.set(relation, arguments, true)
+    }
+
+    /// Removes a tuple from a relation.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the sorts differ from the declaration of the symbol.
+    #[must_use]
+    #[track_caller]
+    pub fn remove(self, relation: Symbol, arguments: impl Arguments) -> Self {
+        self.set(relation, arguments, false)
+    }
+
+    /// Defines a symbol anew at all arguments: `symbol(parameters) := value`. The value speaks of
+    /// the state before the step.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the sorts differ from the declaration of the symbol, or if the action has changed
+    /// the symbol already.
+    #[must_use]
+    #[track_caller]
+    pub fn define(
+        self,
+        symbol: Symbol,
+        parameters: impl IntoIterator<Item = Variable>,
+        value: impl Into<Term>,
+    ) -> Self {
+        let (parameters, value): (Vec<Variable>, Term) =
+            (parameters.into_iter().collect(), value.into());
+        let sorts = parameters.iter().map(|variable| variable.sort);
+        assert!(sorts.eq(symbol.domain.iter().copied()), "parameters of `{}`", symbol.name);
+        assert_eq!(value.sort(), symbol.range, "value of `{}`", symbol.name);
+        assert!(!self.updates.contains_key(&symbol), "`{}` is defined once", symbol.name);
+        self.with_update(Update { symbol, parameters, value })
+    }
+
+    fn with_update(mut self, update: Update) -> Self {
+        self.updates.insert(update.symbol, update);
+        self
+    }
+
+    /// Returns the value of a symbol after the updates so far.
+    fn value_of(&self, symbol: Symbol, parameters: &[Variable]) -> Term {
+        let places: Vec<Term> = parameters.iter().map(|place| (*place).into()).collect();
+        match self.updates.get(&symbol) {
+            Some(update) => {
+                let values = update.parameters.iter().copied().zip(places).collect();
+                update.value.with(&values)
+            }
+            None => symbol.at(places),
+        }
+    }
+}
+
+/// Returns variables for the arguments of a symbol.
+fn places(symbol: Symbol) -> Vec<Variable> {
+    let place = |(index, sort)| Variable::new("place", sort).renamed(index);
+    (0u32..).zip(symbol.domain.iter().copied()).map(place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::logic::sort::Sort;
+    use crate::structure::evaluation::{Assignment, Evaluation};
+    use crate::structure::table::Structure;
+    use crate::structure::value::Value;
+
+    const X: Variable = Variable::process("x");
+    const Y: Variable = Variable::process("y");
+    const INSIDE: Symbol = Symbol::relation("inside", &[Sort::Process]);
+
+    #[test]
+    fn later_changes_take_precedence() {
+        let action = Action::new("swap", [X, Y]).remove(INSIDE, X).add(INSIDE, Y);
+        let after = INSIDE.at(X).after(&action.updates);
+        let mut before = Structure::new(2);
+        before.add(INSIDE, [Value::process(0)]);
+        let holds = |x, y| {
+            let assignment = Assignment::from([(X, Value::process(x)), (Y, Value::process(y))]);
+            Evaluation::new(&before).holds(&after, &assignment)
+        };
+        assert!(!holds(0, 1), "removed from x");
+        assert!(holds(0, 0), "the addition comes last");
+    }
+}

@@ -1,0 +1,107 @@
+//! Models: transition systems in first-order logic, with an invariant.
+
+pub(crate) mod action;
+
+use crate::logic::sort::Sort;
+use crate::logic::symbol::Symbol;
+use crate::logic::term::Term;
+use crate::logic::variable::Variable;
+use crate::model::action::Action;
+
+/// Named part of the invariant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conjunct {
+    /// Name, unique in the invariant.
+    pub name: &'static str,
+    /// Statement of the proof that the conjunct formalizes, in words.
+    pub statement: &'static str,
+    /// The formula. It has no free variables.
+    pub formula: Term,
+}
+
+impl Conjunct {
+    /// Creates a conjunct.
+    pub fn new(name: &'static str, statement: &'static str, formula: Term) -> Self {
+        Conjunct { name, statement, formula }
+    }
+}
+
+/// Axiom: a condition on the symbols that never change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axiom {
+    /// Meaning, in words.
+    pub statement: &'static str,
+    /// The formula. It has no free variables.
+    pub formula: Term,
+}
+
+impl Axiom {
+    /// Creates an axiom.
+    pub fn new(statement: &'static str, formula: Term) -> Self {
+        Axiom { statement, formula }
+    }
+}
+
+/// Model of an algorithm for any number of processes.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// Name of the algorithm.
+    pub name: &'static str,
+    /// Symbols of the state.
+    pub state: Vec<Symbol>,
+    /// Relations of the state that stand for messages in flight. The network may lose each tuple at
+    /// any time. A message that is received is not removed, so duplicates are covered as well.
+    pub messages: Vec<Symbol>,
+    /// Symbols that never change, such as the order of names or the members of quorums.
+    pub rigid: Vec<Symbol>,
+    /// Conditions on the rigid symbols.
+    pub axioms: Vec<Axiom>,
+    /// Conditions on the initial states.
+    pub initial: Vec<Term>,
+    /// Steps of the processes, one for each handler or branch of a handler.
+    pub actions: Vec<Action>,
+    /// The invariant. The first conjunct is the property to prove.
+    pub invariant: Vec<Conjunct>,
+}
+
+impl Model {
+    /// Returns the property that the invariant proves.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the invariant is empty.
+    pub fn property(&self) -> &Conjunct {
+        self.invariant.first().expect("an invariant begins with the property")
+    }
+
+    /// Returns all actions: those of the processes, and the loss of each message.
+    pub fn all_actions(&self) -> Vec<Action> {
+        let losses = self.messages.iter().map(|message| loss(*message));
+        self.actions.iter().cloned().chain(losses).collect()
+    }
+
+    /// Returns all symbols, state and rigid ones.
+    pub fn symbols(&self) -> impl Iterator<Item = Symbol> {
+        self.state.iter().chain(&self.rigid).copied()
+    }
+
+    /// Returns the uninterpreted sorts that the symbols mention.
+    pub(crate) fn sorts(&self) -> Vec<Sort> {
+        let is_used = |sort: &Sort| {
+            self.symbols().any(|symbol| symbol.range == *sort || symbol.domain.contains(sort))
+        };
+        Sort::UNINTERPRETED.into_iter().filter(is_used).collect()
+    }
+}
+
+/// Returns the loss of one message.
+fn loss(message: Symbol) -> Action {
+    let lost = |(index, sort)| Variable::new("lost", sort).renamed(index);
+    let parameters: Vec<Variable> =
+        (1u32..).zip(message.domain.iter().copied()).map(lost).collect();
+    let arguments: Vec<Term> = parameters.iter().map(|variable| (*variable).into()).collect();
+    Action::new(message.name, parameters)
+        .loss()
+        .when(message.at(arguments.clone()))
+        .remove(message, arguments)
+}

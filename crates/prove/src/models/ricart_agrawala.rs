@@ -1,0 +1,324 @@
+//! Ricart–Agrawala mutual exclusion, for any number of processes.
+//!
+//! G. Ricart, A. K. Agrawala, *An optimal algorithm for mutual exclusion in computer networks*,
+//! CACM 24(1), 1981. The code is `crates/algorithms/src/mutex/ricart_agrawala.rs`.
+
+use tenure_check::GlobalState;
+
+use crate::conformance::tree::Tree;
+use crate::logic::sort::Sort::{Int, Process};
+use crate::logic::symbol::Symbol;
+use crate::logic::term::{Operations, Term, choose, for_all};
+use crate::logic::variable::Variable;
+use crate::model::action::Action;
+use crate::model::{Axiom, Conjunct, Model};
+use crate::models::{ModelEntry, ModelVariant};
+use crate::structure::table::Structure;
+use crate::structure::value::Value;
+
+/// A process waits for replies to its request.
+pub(crate) const WAITING: Symbol = Symbol::relation("waiting", &[Process]);
+/// A process is in the critical section.
+pub(crate) const INSIDE: Symbol = Symbol::relation("inside", &[Process]);
+/// Number of the present request: `Our_Sequence_Number`. 0 without a request.
+pub(crate) const STAMP: Symbol = Symbol::function("stamp", &[Process], Int);
+/// Highest number sent or received: `Highest_Sequence_Number`.
+pub(crate) const CLOCK: Symbol = Symbol::function("clock", &[Process], Int);
+/// A request is in flight: sender, receiver, number.
+pub(crate) const REQUEST: Symbol = Symbol::relation("request", &[Process, Process, Int]);
+/// A reply is in flight: sender, receiver, number of the request that it answers.
+pub(crate) const REPLY: Symbol = Symbol::relation("reply", &[Process, Process, Int]);
+/// A process defers its reply to a request: `Reply_Deferred`, with the number of the request.
+pub(crate) const DEFERRED: Symbol = Symbol::relation("deferred", &[Process, Process, Int]);
+/// A process has the reply of another one to its present request.
+pub(crate) const GRANTED: Symbol = Symbol::relation("granted", &[Process, Process]);
+/// Position of a process's name in the total order of names.
+pub(crate) const NAME: Symbol = Symbol::function("name", &[Process], Int);
+
+const P: Variable = Variable::process("p");
+const Q: Variable = Variable::process("q");
+const T: Variable = Variable::int("t");
+const U: Variable = Variable::int("u");
+/// Process that steps.
+const X: Variable = Variable::process("x");
+/// Peer of the step.
+const Y: Variable = Variable::process("y");
+/// Number in the received message.
+const M: Variable = Variable::int("m");
+
+/// Entry of the catalogue.
+pub(crate) const ENTRY: ModelEntry = ModelEntry {
+    name: "ricart-agrawala",
+    paper: "Ricart & Agrawala, CACM 24(1), 1981",
+    property: "mutual exclusion",
+    model,
+    abstraction: Some(abstraction),
+    variants: &[
+        ModelVariant { name: "clock-only-strict", is_refuted: true },
+        ModelVariant { name: "forget-clock", is_refuted: true },
+    ],
+};
+
+fn model(variant: Option<&str>) -> Model {
+    Model {
+        name: ENTRY.name,
+        state: vec![WAITING, INSIDE, STAMP, CLOCK, REQUEST, REPLY, DEFERRED, GRANTED],
+        messages: vec![REQUEST, REPLY],
+        rigid: vec![NAME],
+        axioms: vec![Axiom::new(
+            "names are totally ordered",
+            for_all([P, Q], NAME.at(P).equals(NAME.at(Q)).implies(P.equals(Q))),
+        )],
+        initial: vec![
+            for_all([P], !WAITING.at(P) & !INSIDE.at(P)),
+            for_all([P], STAMP.at(P).equals(0) & CLOCK.at(P).equals(0)),
+            for_all([P, Q], !GRANTED.at((P, Q))),
+            for_all(
+                [P, Q, T],
+                !REQUEST.at((P, Q, T)) & !REPLY.at((P, Q, T)) & !DEFERRED.at((P, Q, T)),
+            ),
+        ],
+        actions: vec![
+            request(),
+            receive_request(variant),
+            receive_reply(),
+            enter(),
+            exit(),
+            observe_clock(),
+        ],
+        invariant: invariant(),
+    }
+}
+
+/// A process has a request: it waits or is inside.
+fn is_active(process: Variable) -> Term {
+    WAITING.at(process) | INSIDE.at(process)
+}
+
+/// The request of one process precedes that of another one.
+fn precedes(stamp: &Term, process: Variable, other_stamp: &Term, other: Variable) -> Term {
+    let is_tie = stamp.clone().equals(other_stamp);
+    stamp.clone().less(other_stamp) | (is_tie & NAME.at(process).less(NAME.at(other)))
+}
+
+/// *Request*: advances the clock and sends a request to all others.
+fn request() -> Action {
+    let next = CLOCK.at(X) + 1;
+    let is_new = P.equals(X) & Q.differs(X) & T.equals(&next);
+    Action::new("request", [X])
+        .when(!is_active(X))
+        .set(WAITING, X, true)
+        .set(STAMP, X, &next)
+        .set(CLOCK, X, &next)
+        .define(REQUEST, [P, Q, T], REQUEST.at((P, Q, T)) | is_new)
+        .define(GRANTED, [P, Q], GRANTED.at((P, Q)) & P.differs(X))
+}
+
+/// *Receive a request*: defers the reply if the own request precedes, otherwise replies.
+fn receive_request(variant: Option<&str>) -> Action {
+    let own = STAMP.at(X);
+    let other = Term::from(M);
+    let precedes = match variant {
+        Some("clock-only-strict") => own.less(&other),
+        _ => precedes(&own, X, &other, Y),
+    };
+    let defers = INSIDE.at(X) | (WAITING.at(X) & precedes);
+    let clock = match variant {
+        Some("forget-clock") => CLOCK.at(X),
+        _ => choose(CLOCK.at(X).less(M), M, CLOCK.at(X)),
+    };
+    let is_this = P.equals(X) & Q.equals(Y) & T.equals(M);
+    Action::new("receive-request", [X, Y, M])
+        .when(REQUEST.at((Y, X, M)))
+        .set(CLOCK, X, clock)
+        .remove(REQUEST, (Y, X, M))
+        .define(DEFERRED, [P, Q, T], DEFERRED.at((P, Q, T)) | (is_this.clone() & defers.clone()))
+        .define(REPLY, [P, Q, T], REPLY.at((P, Q, T)) | (is_this & !defers))
+}
+
+/// *Receive a reply* to the present request.
+fn receive_reply() -> Action {
+    Action::new("receive-reply", [X, Y, M])
+        .when(REPLY.at((Y, X, M)) & WAITING.at(X) & M.equals(STAMP.at(X)))
+        .add(GRANTED, (X, Y))
+        .remove(REPLY, (Y, X, M))
+}
+
+/// *Enter*: all others have replied.
+fn enter() -> Action {
+    Action::new("enter", [X])
+        .when(WAITING.at(X) & for_all([P], P.differs(X).implies(GRANTED.at((X, P)))))
+        .set(WAITING, X, false)
+        .set(INSIDE, X, true)
+}
+
+/// *Exit*: replies to all deferred requests.
+fn exit() -> Action {
+    Action::new("exit", [X])
+        .when(INSIDE.at(X))
+        .set(INSIDE, X, false)
+        .set(STAMP, X, 0)
+        .define(GRANTED, [P, Q], GRANTED.at((P, Q)) & P.differs(X))
+        .define(REPLY, [P, Q, T], REPLY.at((P, Q, T)) | (P.equals(X) & DEFERRED.at((X, Q, T))))
+        .define(DEFERRED, [P, Q, T], DEFERRED.at((P, Q, T)) & P.differs(X))
+}
+
+/// *Observe*: a process learns of a higher number. Replies carry the clock of their sender, which
+/// goes beyond the paper, and applications may forward it.
+fn observe_clock() -> Action {
+    Action::new("observe-clock", [X, M]).when(CLOCK.at(X).less(M)).set(CLOCK, X, M)
+}
+
+fn invariant() -> Vec<Conjunct> {
+    let mut conjuncts = processes();
+    conjuncts.extend(messages());
+    conjuncts.extend(grants());
+    conjuncts
+}
+
+/// Conjuncts about the states of processes.
+fn processes() -> Vec<Conjunct> {
+    vec![
+        Conjunct::new(
+            "mutual-exclusion",
+            "at most one process is inside",
+            for_all([P, Q], (INSIDE.at(P) & INSIDE.at(Q)).implies(P.equals(Q))),
+        ),
+        Conjunct::new(
+            "phases",
+            "no process waits and is inside at once",
+            for_all([P], !(WAITING.at(P) & INSIDE.at(P))),
+        ),
+        Conjunct::new(
+            "inside-granted",
+            "a process inside has the replies of all others",
+            for_all([P, Q], (INSIDE.at(P) & P.differs(Q)).implies(GRANTED.at((P, Q)))),
+        ),
+        Conjunct::new(
+            "clock-own",
+            "the clock of a process is at least the number of its request",
+            for_all([P], Term::from(0).at_most(STAMP.at(P)) & STAMP.at(P).at_most(CLOCK.at(P))),
+        ),
+    ]
+}
+
+/// Conjuncts about messages in flight and deferred replies.
+fn messages() -> Vec<Conjunct> {
+    let is_present = |process| WAITING.at(process) & P.differs(Q) & T.equals(STAMP.at(process));
+    vec![
+        Conjunct::new(
+            "request-present",
+            "a request in flight is the present one of a waiting process, and not granted",
+            for_all([P, Q, T], REQUEST.at((P, Q, T)).implies(is_present(P) & !GRANTED.at((P, Q)))),
+        ),
+        Conjunct::new(
+            "reply-present",
+            "a reply in flight answers the present request of a waiting process",
+            for_all([P, Q, T], REPLY.at((P, Q, T)).implies(is_present(Q) & !GRANTED.at((Q, P)))),
+        ),
+        Conjunct::new(
+            "deferred-present",
+            "a deferred request is the present one of a waiting process, and was seen",
+            for_all(
+                [P, Q, T],
+                DEFERRED.at((P, Q, T)).implies(
+                    is_present(Q) & !GRANTED.at((Q, P)) & is_active(P) & T.at_most(CLOCK.at(P)),
+                ),
+            ),
+        ),
+        Conjunct::new(
+            "granted-active",
+            "only a process with a request has replies",
+            for_all([P, Q], GRANTED.at((P, Q)).implies(is_active(P) & P.differs(Q))),
+        ),
+        Conjunct::new(
+            "request-or-reply",
+            "a request and its reply are not in flight together",
+            for_all([P, Q, T, U], !(REQUEST.at((P, Q, T)) & REPLY.at((Q, P, U)))),
+        ),
+        Conjunct::new(
+            "request-or-deferred",
+            "a request in flight is not deferred",
+            for_all([P, Q, T, U], !(REQUEST.at((P, Q, T)) & DEFERRED.at((Q, P, U)))),
+        ),
+        Conjunct::new(
+            "reply-or-deferred",
+            "a deferred request has no reply",
+            for_all([P, Q, T, U], !(REPLY.at((Q, P, T)) & DEFERRED.at((Q, P, U)))),
+        ),
+    ]
+}
+
+/// Conjuncts about replies, received or in flight.
+fn grants() -> Vec<Conjunct> {
+    // p has granted the present request of q: its reply is received or in flight.
+    let has_granted = GRANTED.at((Q, P)) | REPLY.at((P, Q, STAMP.at(Q)));
+    vec![
+        Conjunct::new(
+            "granted-seen",
+            "a process that has granted a request has seen its number",
+            for_all(
+                [P, Q],
+                (P.differs(Q) & is_active(Q) & has_granted.clone())
+                    .implies(STAMP.at(Q).at_most(CLOCK.at(P))),
+            ),
+        ),
+        Conjunct::new(
+            "granted-precedes",
+            "a granted request precedes the request of the process that granted it",
+            for_all(
+                [P, Q],
+                (P.differs(Q) & is_active(Q) & has_granted & is_active(P)).implies(precedes(
+                    &STAMP.at(Q),
+                    Q,
+                    &STAMP.at(P),
+                    P,
+                )),
+            ),
+        ),
+    ]
+}
+
+/// Maps a state of the code to a state of the model. An idle process has forgotten the number of
+/// its last request.
+fn abstraction(state: &GlobalState) -> Structure {
+    let mut structure = Structure::new(state.processes.len() as u32);
+    let all: Vec<Value> = (0..state.processes.len() as u32).map(Value::process).collect();
+    for (me, process) in all.iter().copied().zip(&state.processes) {
+        structure.set(NAME, [me], i64::from(me.index()));
+        let Some(process) = process else { continue };
+        let process = Tree(process);
+        structure.set(CLOCK, [me], process.field("clock").int());
+        for deferred in process.field("deferred").elements() {
+            let (number, asker) = deferred.timestamp();
+            structure.add(DEFERRED, [me, asker, number.into()]);
+        }
+        let phase = process.field("phase");
+        if phase.variant() == "Idle" {
+            continue;
+        }
+        structure.set(STAMP, [me], phase.field("request").timestamp().0);
+        let mut granted: Vec<Value> = all.iter().copied().filter(|other| *other != me).collect();
+        if phase.variant() == "Waiting" {
+            structure.add(WAITING, [me]);
+            let awaited: Vec<Value> =
+                phase.field("awaited").elements().map(Tree::process).collect();
+            granted.retain(|other| !awaited.contains(other));
+        } else {
+            structure.add(INSIDE, [me]);
+        }
+        granted.into_iter().for_each(|other| structure.add(GRANTED, [me, other]));
+    }
+    for message in &state.messages {
+        let [from, to] = [message.from, message.to].map(Value::process);
+        let content = Tree(&message.content);
+        match content.variant() {
+            "Request" => {
+                let (number, _) = content.field("stamp").timestamp();
+                structure.add(REQUEST, [from, to, number.into()]);
+            }
+            _ => structure.add(REPLY, [from, to, content.field("to").int().into()]),
+        }
+    }
+    structure
+}

@@ -1,0 +1,230 @@
+//! Suzuki–Kasami mutual exclusion: one token that is sent on request, for any number of processes.
+//!
+//! I. Suzuki, T. Kasami, *A distributed mutual exclusion algorithm*, ACM TOCS 3(4), 1985. The code
+//! is `crates/algorithms/src/mutex/suzuki_kasami.rs`.
+//!
+//! The token is the only message that is removed when it is received. Its queue is a set here,
+//! which covers every order in which the code may serve it.
+
+use tenure_check::GlobalState;
+
+use crate::conformance::tree::{Tree, named_processes};
+use crate::logic::sort::Sort::{Int, Process};
+use crate::logic::symbol::Symbol;
+use crate::logic::term::{Operations, Term, choose, exists, for_all};
+use crate::logic::variable::Variable;
+use crate::model::action::Action;
+use crate::model::{Conjunct, Model};
+use crate::models::ModelEntry;
+use crate::structure::table::Structure;
+use crate::structure::value::Value;
+
+/// A process waits for the token.
+const WAITING: Symbol = Symbol::relation("waiting", &[Process]);
+/// A process holds the token and does not use it.
+const HOLDING: Symbol = Symbol::relation("holding", &[Process]);
+/// A process is in the critical section.
+const INSIDE: Symbol = Symbol::relation("inside", &[Process]);
+/// The token is in flight to a process.
+const TOKEN: Symbol = Symbol::relation("token", &[Process]);
+/// `RN`: highest request number of the second process that the first one knows.
+const KNOWN: Symbol = Symbol::function("known", &[Process, Process], Int);
+/// `LN`, in the token: number of the last request of a process that was served.
+const SERVED: Symbol = Symbol::function("served", &[Process], Int);
+/// `Q`, in the token: processes that the token will visit.
+const QUEUED: Symbol = Symbol::relation("queued", &[Process]);
+/// A request is in flight: sender, receiver, number.
+const REQUEST: Symbol = Symbol::relation("request", &[Process, Process, Int]);
+/// Process that holds the token at the start.
+const FIRST: Symbol = Symbol::constant("first", Process);
+
+const P: Variable = Variable::process("p");
+const Q: Variable = Variable::process("q");
+const N: Variable = Variable::int("n");
+/// Process that steps.
+const X: Variable = Variable::process("x");
+/// Peer of the step.
+const Y: Variable = Variable::process("y");
+/// Number in the received request.
+const M: Variable = Variable::int("m");
+
+/// Entry of the catalogue.
+pub(crate) const ENTRY: ModelEntry = ModelEntry {
+    name: "suzuki-kasami",
+    paper: "Suzuki & Kasami, ACM TOCS 3(4), 1985",
+    property: "mutual exclusion",
+    model,
+    abstraction: Some(abstraction),
+    variants: &[],
+};
+
+fn model(_: Option<&str>) -> Model {
+    let number = KNOWN.at((X, X)) + 1;
+    let is_new = P.equals(X) & Q.differs(X) & N.equals(&number);
+    let newest = choose(KNOWN.at((X, Y)).less(M), M, KNOWN.at((X, Y)));
+    let is_due = newest.clone().equals(SERVED.at(Y) + 1);
+    // The queue of the token after an exit: all processes with a request that was not served.
+    let served = choose(P.equals(X), KNOWN.at((X, X)), SERVED.at(P));
+    let is_due_at_exit = |of: Variable| {
+        QUEUED.at(of) | (of.differs(X) & KNOWN.at((X, of)).equals(SERVED.at(of) + 1))
+    };
+    let exit = |name| Action::new(name, [X, Y]).when(INSIDE.at(X)).set(INSIDE, X, false);
+    Model {
+        name: ENTRY.name,
+        state: vec![WAITING, HOLDING, INSIDE, TOKEN, KNOWN, SERVED, QUEUED, REQUEST],
+        messages: vec![REQUEST],
+        rigid: vec![FIRST],
+        axioms: Vec::new(),
+        initial: vec![
+            for_all([P], !WAITING.at(P) & !INSIDE.at(P) & !TOKEN.at(P) & !QUEUED.at(P)),
+            for_all([P], HOLDING.at(P).equals(P.equals(FIRST))),
+            for_all([P, Q], KNOWN.at((P, Q)).equals(0) & SERVED.at(P).equals(0)),
+            for_all([P, Q, N], !REQUEST.at((P, Q, N))),
+        ],
+        actions: vec![
+            Action::new("request", [X])
+                .when(!WAITING.at(X) & !HOLDING.at(X) & !INSIDE.at(X))
+                .set(WAITING, X, true)
+                .set(KNOWN, (X, X), &number)
+                .define(REQUEST, [P, Q, N], REQUEST.at((P, Q, N)) | is_new),
+            Action::new("enter-with-own-token", [X])
+                .when(HOLDING.at(X))
+                .set(HOLDING, X, false)
+                .set(INSIDE, X, true),
+            Action::new("receive-token", [X])
+                .when(TOKEN.at(X) & WAITING.at(X))
+                .remove(TOKEN, X)
+                .set(WAITING, X, false)
+                .set(INSIDE, X, true),
+            Action::new("receive-request", [X, Y, M])
+                .when(REQUEST.at((Y, X, M)) & !(HOLDING.at(X) & is_due.clone()))
+                .set(KNOWN, (X, Y), &newest),
+            Action::new("send-token", [X, Y, M])
+                .when(REQUEST.at((Y, X, M)) & HOLDING.at(X) & is_due)
+                .set(KNOWN, (X, Y), newest)
+                .set(HOLDING, X, false)
+                .add(TOKEN, Y),
+            exit("exit-and-send")
+                .when(is_due_at_exit(Y))
+                .define(SERVED, [P], served.clone())
+                .add(TOKEN, Y)
+                .define(QUEUED, [P], is_due_at_exit(P) & P.differs(Y)),
+            exit("exit-and-keep")
+                .when(!exists([P], is_due_at_exit(P)) & Y.equals(X))
+                .define(SERVED, [P], served)
+                .set(HOLDING, X, true)
+                .define(QUEUED, [P], Term::falsehood()),
+            Action::new("lose-token", [X]).when(TOKEN.at(X)).remove(TOKEN, X),
+        ],
+        invariant: invariant(),
+    }
+}
+
+fn invariant() -> Vec<Conjunct> {
+    let has_token = |process| HOLDING.at(process) | INSIDE.at(process) | TOKEN.at(process);
+    let own = KNOWN.at((P, P));
+    let present = own.clone().equals(SERVED.at(P) + 1);
+    let is_served = own.clone().equals(SERVED.at(P));
+    vec![
+        Conjunct::new(
+            "mutual-exclusion",
+            "at most one process is inside",
+            for_all([P, Q], (INSIDE.at(P) & INSIDE.at(Q)).implies(P.equals(Q))),
+        ),
+        Conjunct::new(
+            "one-token",
+            "there is at most one token",
+            for_all([P, Q], (has_token(P) & has_token(Q)).implies(P.equals(Q))),
+        ),
+        Conjunct::new(
+            "phases",
+            "a process waits, holds the idle token, or is inside, one at a time",
+            for_all(
+                [P],
+                !(WAITING.at(P) & HOLDING.at(P))
+                    & !(WAITING.at(P) & INSIDE.at(P))
+                    & !(HOLDING.at(P) & INSIDE.at(P)),
+            ),
+        ),
+        Conjunct::new(
+            "token-awaited",
+            "the token is sent only to a process that waits",
+            for_all([P], TOKEN.at(P).implies(WAITING.at(P))),
+        ),
+        Conjunct::new(
+            "known-sent",
+            "no process knows a request that was not made",
+            for_all([P, Q], KNOWN.at((Q, P)).at_most(KNOWN.at((P, P)))),
+        ),
+        Conjunct::new(
+            "request-sent",
+            "a request in flight was made",
+            for_all([P, Q, N], REQUEST.at((P, Q, N)).implies(N.at_most(KNOWN.at((P, P))))),
+        ),
+        Conjunct::new(
+            "waiting-unserved",
+            "exactly the last request of a waiting process is not served",
+            for_all(
+                [P],
+                choose(
+                    WAITING.at(P),
+                    present.clone(),
+                    choose(INSIDE.at(P), present | is_served.clone(), is_served),
+                ),
+            ),
+        ),
+        Conjunct::new(
+            "queued-waiting",
+            "a queued process waits, and the token is not on its way to it",
+            for_all([P], QUEUED.at(P).implies(WAITING.at(P) & !TOKEN.at(P))),
+        ),
+        Conjunct::new(
+            "idle-queue-empty",
+            "an idle token has an empty queue",
+            for_all([P, Q], !(HOLDING.at(P) & QUEUED.at(Q))),
+        ),
+    ]
+}
+
+/// Maps a state of the code to a state of the model.
+fn abstraction(state: &GlobalState) -> Structure {
+    let mut structure = Structure::new(state.processes.len() as u32);
+    structure.set(FIRST, [], Value::process(0));
+    for (me, process) in named_processes(state) {
+        let process = Tree(process);
+        for (other, number) in (0..).zip(process.field("requests").elements()) {
+            structure.set(KNOWN, [me, Value::process(other)], number.int());
+        }
+        let phase = process.field("phase");
+        match phase.variant() {
+            "Waiting" => structure.add(WAITING, [me]),
+            "Holding" => structure.add(HOLDING, [me]),
+            "Inside" => structure.add(INSIDE, [me]),
+            _ => {}
+        }
+        if let "Holding" | "Inside" = phase.variant() {
+            add_token(&mut structure, phase.field("token"));
+        }
+    }
+    for message in &state.messages {
+        let [from, to] = [message.from, message.to].map(Value::process);
+        let content = Tree(&message.content);
+        if content.variant() == "Token" {
+            structure.add(TOKEN, [to]);
+            add_token(&mut structure, content.field("token"));
+        } else {
+            structure.add(REQUEST, [from, to, content.field("number").int().into()]);
+        }
+    }
+    structure
+}
+
+/// Adds the state that travels with the token.
+fn add_token(structure: &mut Structure, token: Tree<'_>) {
+    for (process, number) in (0..).zip(token.field("served").elements()) {
+        structure.set(SERVED, [Value::process(process)], number.int());
+    }
+    for process in token.field("queue").elements() {
+        structure.add(QUEUED, [process.process()]);
+    }
+}

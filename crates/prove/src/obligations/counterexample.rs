@@ -1,0 +1,320 @@
+//! Counterexamples to induction: a state that satisfies the invariant, an action, and the state
+//! after it, which violates a conjunct.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use num_rational::Ratio;
+use serde_json::{Value as Json, json};
+
+use crate::error::ProveError;
+use crate::logic::smt::constant;
+use crate::logic::sort::Sort;
+use crate::logic::symbol::Symbol;
+use crate::logic::term::{Node, Operations, Term, any, for_all};
+use crate::logic::variable::Variable;
+use crate::model::action::Action;
+use crate::model::{Conjunct, Model};
+use crate::obligations::proof::session;
+use crate::solver::Solver;
+use crate::solver::process::{Goal, Satisfiability};
+use crate::solver::solver_model::{ModelValue, SolverModel};
+use crate::structure::evaluation::{Assignment, Evaluation};
+use crate::structure::table::Structure;
+use crate::structure::transition::{apply, tuples};
+use crate::structure::value::Value;
+
+/// Greatest number of processes of a counterexample.
+const MAX_PROCESSES: u32 = 4;
+
+/// Greatest number of quorums of a counterexample.
+const MAX_QUORUMS: u32 = 2;
+
+/// Query for a step that violates a conjunct, or for a state in which a step is possible.
+#[derive(Clone)]
+pub(super) struct Induction<'m> {
+    assumed: Vec<&'m Term>,
+    action: Option<&'m Action>,
+    conjunct: Option<&'m Conjunct>,
+}
+
+impl<'m> Induction<'m> {
+    /// Begins in an initial state.
+    pub(super) fn initial(model: &'m Model) -> Self {
+        Induction { assumed: model.initial.iter().collect(), action: None, conjunct: None }
+    }
+
+    /// Begins in a state that satisfies the invariant, and takes an action.
+    pub(super) fn of(model: &'m Model, action: &'m Action) -> Self {
+        let assumed = model.invariant.iter().map(|conjunct| &conjunct.formula);
+        let assumed = assumed.chain([&action.guard]).collect();
+        Induction { assumed, action: Some(action), conjunct: None }
+    }
+
+    /// Demands that a conjunct is violated at the end.
+    pub(super) fn against(mut self, conjunct: &'m Conjunct) -> Self {
+        self.conjunct = Some(conjunct);
+        self
+    }
+
+    fn violation(&self) -> Option<Term> {
+        let formula = &self.conjunct?.formula;
+        Some(match self.action {
+            Some(action) => !formula.after(&action.updates),
+            None => !formula.clone(),
+        })
+    }
+}
+
+/// Counterexample to induction. It is not a run: the state before need not be reachable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counterexample {
+    /// Action that violates the conjunct. `None` if an initial state violates it.
+    pub action: Option<Action>,
+    /// Values of the parameters of the action.
+    pub parameters: Assignment,
+    /// State before the action, or the initial state.
+    pub before: Structure,
+    /// State after the action.
+    pub after: Structure,
+    /// Name of the violated conjunct.
+    pub conjunct: &'static str,
+    /// Statement of the violated conjunct.
+    pub statement: &'static str,
+    /// Values for which the conjunct is violated.
+    pub witness: Assignment,
+    symbols: Vec<Symbol>,
+}
+
+/// Searches groups of increasing size for a counterexample, or for a state in which an action is
+/// possible.
+pub(super) fn search(
+    model: &Model,
+    induction: &Induction<'_>,
+    solver: &Solver,
+) -> Result<Option<Counterexample>, ProveError> {
+    let has_quorums = model.sorts().contains(&Sort::Quorum);
+    for processes in 1..=MAX_PROCESSES {
+        for quorums in if has_quorums { 1..=MAX_QUORUMS } else { 0..=0 } {
+            let sizes = [(Sort::Process, processes), (Sort::Quorum, quorums)];
+            if let Some(found) = search_group(model, induction, solver, sizes)? {
+                return Ok(Some(found));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Searches groups of one size.
+fn search_group(
+    model: &Model,
+    induction: &Induction<'_>,
+    solver: &Solver,
+    sizes: [(Sort, u32); 2],
+) -> Result<Option<Counterexample>, ProveError> {
+    let mut process = session(model, solver, Goal::Example)?;
+    let parameters = induction.action.map_or(&[][..], |action| &action.parameters);
+    parameters.iter().for_each(|parameter| process.send(&constant(*parameter)));
+    let sorts = model.sorts();
+    for (sort, size) in sizes.into_iter().filter(|(sort, _)| sorts.contains(sort)) {
+        let elements: Vec<Variable> = (0..size).map(|index| element(sort, index)).collect();
+        elements.iter().for_each(|element| process.send(&constant(*element)));
+        for (index, one) in elements.iter().enumerate() {
+            for other in &elements[..index] {
+                process.assert(&one.differs(*other));
+            }
+        }
+        let one = Variable::new("any", sort);
+        let is_known = any(elements.iter().map(|element| one.equals(*element)));
+        process.assert(&for_all([one], is_known));
+    }
+    induction.assumed.iter().for_each(|formula| process.assert(formula));
+    if let Some(violation) = induction.violation() {
+        process.assert(&violation);
+    }
+    if process.check() != Satisfiability::Satisfiable {
+        return Ok(None);
+    }
+    let text = process.model().unwrap_or_default();
+    Ok(SolverModel::parse(&text).and_then(|found| decode(model, induction, sizes, &found)))
+}
+
+/// Returns the constant that names an element of a sort.
+fn element(sort: Sort, index: u32) -> Variable {
+    Variable::new(if sort == Sort::Quorum { "quorum" } else { "process" }, sort).renamed(index + 1)
+}
+
+/// Translates the model of a solver into structures.
+fn decode(
+    model: &Model,
+    induction: &Induction<'_>,
+    sizes: [(Sort, u32); 2],
+    found: &SolverModel,
+) -> Option<Counterexample> {
+    let mut before = Structure::default();
+    let mut names = BTreeMap::new();
+    for (sort, size) in sizes {
+        before.set_size(sort, size);
+        for index in 0..size {
+            if let Some(name) = found.value(&element(sort, index).to_string(), &[]) {
+                names.insert(name, Value::Element(sort, index));
+            }
+        }
+    }
+    let decoder = Decoder { found, names };
+    let parameters: Assignment = induction
+        .action
+        .map_or(&[][..], |action| &action.parameters)
+        .iter()
+        .map(|parameter| (*parameter, decoder.constant(*parameter)))
+        .collect();
+    let numbers = decoder.numbers(&parameters);
+    let ranges = before.clone();
+    let evaluation = Evaluation::with_numbers(&ranges, &numbers);
+    for symbol in model.symbols() {
+        for arguments in tuples(&evaluation, symbol.domain) {
+            let value = decoder.value(symbol, &arguments);
+            before.set(symbol, arguments, value);
+        }
+    }
+    let after = match induction.action {
+        Some(action) => apply(&before, action, &parameters),
+        None => before.clone(),
+    };
+    let conjunct = induction.conjunct.unwrap_or_else(|| model.property());
+    Some(Counterexample {
+        action: induction.action.cloned(),
+        parameters,
+        witness: witness(&after, &conjunct.formula),
+        before,
+        after,
+        conjunct: conjunct.name,
+        statement: conjunct.statement,
+        symbols: model.symbols().collect(),
+    })
+}
+
+/// Translates values of a solver.
+struct Decoder<'f> {
+    found: &'f SolverModel,
+    /// Elements by the name that the solver gave them.
+    names: BTreeMap<ModelValue, Value>,
+}
+
+impl Decoder<'_> {
+    fn constant(&self, variable: Variable) -> Value {
+        let value = self.found.value(&variable.to_string(), &[]);
+        self.translated(value, variable.sort)
+    }
+
+    fn value(&self, symbol: Symbol, arguments: &[Value]) -> Value {
+        let arguments: Vec<ModelValue> = arguments.iter().map(|it| self.named(*it)).collect();
+        self.translated(self.found.value(symbol.name, &arguments), symbol.range)
+    }
+
+    /// Returns the numbers that occur in the model and in the parameters.
+    fn numbers(&self, parameters: &Assignment) -> Vec<Value> {
+        let whole = self.found.numbers().iter().filter(|number| number.is_integer());
+        let whole = whole.filter_map(|number| i64::try_from(number.to_integer()).ok());
+        let real = self.found.numbers().iter().map(|number| Value::Real(*number));
+        whole.map(Value::Int).chain(real).chain(parameters.values().copied()).collect()
+    }
+
+    fn named(&self, value: Value) -> ModelValue {
+        match value {
+            Value::Bool(value) => ModelValue::Bool(value),
+            Value::Int(number) => ModelValue::Number(Ratio::from_integer(i128::from(number))),
+            Value::Real(number) => ModelValue::Number(number),
+            Value::Element(..) => {
+                let name = self.names.iter().find(|(_, element)| **element == value);
+                name.map_or(ModelValue::Bool(false), |(name, _)| name.clone())
+            }
+        }
+    }
+
+    /// Translates a value. A symbol without a value in the model may have any, such as the default.
+    fn translated(&self, value: Option<ModelValue>, sort: Sort) -> Value {
+        let default = Value::default_of(sort);
+        match (value, sort) {
+            (Some(ModelValue::Bool(value)), Sort::Bool) => Value::Bool(value),
+            (Some(ModelValue::Number(number)), Sort::Int) => {
+                i64::try_from(number.to_integer()).map_or(default, Value::Int)
+            }
+            (Some(ModelValue::Number(number)), Sort::Real) => Value::Real(number),
+            (Some(name @ ModelValue::Element(_)), _) => {
+                self.names.get(&name).copied().unwrap_or(default)
+            }
+            _ => default,
+        }
+    }
+}
+
+/// Returns values of the outermost variables for which a formula is false. Empty if there are none
+/// among the numbers that occur.
+pub(crate) fn witness(structure: &Structure, formula: &Term) -> Assignment {
+    let Node::ForAll(variables, body) = &*formula.0 else { return Assignment::new() };
+    let evaluation = Evaluation::new(structure);
+    let sorts: Vec<Sort> = variables.iter().map(|variable| variable.sort).collect();
+    tuples(&evaluation, &sorts)
+        .into_iter()
+        .map(|values| variables.iter().copied().zip(values).collect::<Assignment>())
+        .find(|assignment| !evaluation.holds(body, assignment))
+        .unwrap_or_default()
+}
+
+impl Counterexample {
+    /// Returns the action with its parameters, for example `receive-request x=P1 y=P2`.
+    pub fn action_text(&self) -> String {
+        let Some(action) = &self.action else { return "an initial state".to_owned() };
+        let mut text = action.title();
+        for parameter in &action.parameters {
+            if let Some(value) = self.parameters.get(parameter) {
+                let _ = write!(text, " {}={value}", parameter.name);
+            }
+        }
+        text
+    }
+
+    /// Returns the counterexample as text: the state before, the action, the changes, and the
+    /// violated conjunct.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        let before = self.before.facts(self.symbols.iter().copied());
+        let after = self.after.facts(self.symbols.iter().copied());
+        let _ = writeln!(text, "  before   {}", joined(before.iter()));
+        let _ = writeln!(text, "  action   {}", self.action_text());
+        if self.action.is_some() {
+            let is_new = |fact: &&String| !before.contains(fact);
+            let is_gone = |fact: &&String| !after.contains(fact);
+            let _ = writeln!(text, "  new      {}", joined(after.iter().filter(is_new)));
+            let _ = writeln!(text, "  gone     {}", joined(before.iter().filter(is_gone)));
+        }
+        let witness: Vec<String> =
+            self.witness.iter().map(|(v, it)| format!("{}={it}", v.name)).collect();
+        let _ = writeln!(text, "  violated {}: {}", self.conjunct, self.statement);
+        if !witness.is_empty() {
+            let _ = writeln!(text, "           for {}", witness.join(", "));
+        }
+        text
+    }
+
+    /// Returns the counterexample as JSON.
+    pub fn to_json(&self) -> Json {
+        let witness: BTreeMap<&str, String> =
+            self.witness.iter().map(|(variable, it)| (variable.name, it.to_string())).collect();
+        json!({
+            "processes": self.before.size(Sort::Process),
+            "before": self.before.facts(self.symbols.iter().copied()),
+            "action": self.action_text(),
+            "after": self.after.facts(self.symbols.iter().copied()),
+            "conjunct": self.conjunct,
+            "statement": self.statement,
+            "witness": witness,
+        })
+    }
+}
+
+fn joined<'t>(facts: impl Iterator<Item = &'t String>) -> String {
+    let facts: Vec<&str> = facts.map(String::as_str).collect();
+    if facts.is_empty() { "nothing".to_owned() } else { facts.join(", ") }
+}

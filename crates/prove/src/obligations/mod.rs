@@ -1,0 +1,5 @@
+//! Proof obligations, and their decision by a solver.
+
+pub(crate) mod counterexample;
+pub(crate) mod proof;
+pub(crate) mod report;

@@ -1,0 +1,148 @@
+//! Results of the obligations of a model.
+
+use std::fmt::{self, Display};
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use crate::obligations::counterexample::Counterexample;
+
+/// Condition of a proof by induction.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Obligation {
+    /// Some state satisfies the axioms and the initial condition. Otherwise the proof says nothing.
+    InitialState,
+    /// The conjunct with this name holds in every initial state.
+    Initiation(String),
+    /// The action with this name is possible in some state that satisfies the invariant. Otherwise
+    /// its consecution says nothing.
+    Possible(String),
+    /// An action preserves a conjunct: in every state that satisfies the invariant, the conjunct
+    /// holds after the action.
+    Consecution {
+        /// Name of the action.
+        action: String,
+        /// Name of the conjunct.
+        conjunct: String,
+    },
+}
+
+/// Result of an obligation.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// The obligation holds for every number of processes.
+    Proved,
+    /// The obligation does not hold. The counterexample is `None` if the solver found one that is
+    /// too large to show, or if a required state does not exist.
+    Refuted(Option<Box<Counterexample>>),
+    /// The solver did not decide the obligation within its time limit. This is not a proof.
+    Undecided,
+}
+
+/// An obligation and its result.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    /// The decided obligation.
+    pub obligation: Obligation,
+    /// The solver's answer.
+    pub outcome: Outcome,
+}
+
+/// Results of all obligations of a model.
+#[derive(Clone, Debug)]
+pub struct ProofReport {
+    /// Name of the algorithm.
+    pub algorithm: &'static str,
+    /// Name of the proved property.
+    pub property: &'static str,
+    /// Name and version of the solver.
+    pub solver: String,
+    /// Number of actions, including losses of messages.
+    pub actions: usize,
+    /// Number of conjuncts of the invariant.
+    pub conjuncts: usize,
+    /// The obligations with their results.
+    pub decisions: Vec<Decision>,
+    /// Duration of the proof.
+    pub elapsed: Duration,
+}
+
+impl ProofReport {
+    /// Returns true if every obligation is proved.
+    pub fn is_proved(&self) -> bool {
+        self.decisions.iter().all(|it| matches!(it.outcome, Outcome::Proved))
+    }
+
+    /// Returns true if some obligation is refuted.
+    pub fn is_refuted(&self) -> bool {
+        self.decisions.iter().any(|it| matches!(it.outcome, Outcome::Refuted(_)))
+    }
+
+    /// Returns the number of proved obligations.
+    pub fn proved(&self) -> usize {
+        self.decisions.iter().filter(|it| matches!(it.outcome, Outcome::Proved)).count()
+    }
+
+    /// Returns the obligations that are refuted or undecided.
+    pub fn open(&self) -> impl Iterator<Item = &Decision> {
+        self.decisions.iter().filter(|it| !matches!(it.outcome, Outcome::Proved))
+    }
+
+    /// Returns the first counterexample to induction.
+    pub fn counterexample(&self) -> Option<&Counterexample> {
+        self.decisions.iter().find_map(|it| match &it.outcome {
+            Outcome::Refuted(counterexample) => counterexample.as_deref(),
+            Outcome::Proved | Outcome::Undecided => None,
+        })
+    }
+
+    /// Returns the report as JSON.
+    pub fn to_json(&self) -> Json {
+        let open: Vec<Json> = self
+            .open()
+            .map(|it| {
+                json!({
+                    "obligation": it.obligation.to_string(),
+                    "outcome": it.outcome.name(),
+                })
+            })
+            .collect();
+        json!({
+            "algorithm": self.algorithm,
+            "property": self.property,
+            "solver": self.solver,
+            "actions": self.actions,
+            "conjuncts": self.conjuncts,
+            "obligations": self.decisions.len(),
+            "proved": self.proved(),
+            "is_proved": self.is_proved(),
+            "open": open,
+            "counterexample": self.counterexample().map(Counterexample::to_json),
+            "seconds": self.elapsed.as_secs_f64(),
+        })
+    }
+}
+
+impl Outcome {
+    /// Returns the name of the outcome: `proved`, `refuted` or `undecided`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Outcome::Proved => "proved",
+            Outcome::Refuted(_) => "refuted",
+            Outcome::Undecided => "undecided",
+        }
+    }
+}
+
+impl Display for Obligation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Obligation::InitialState => f.write_str("an initial state exists"),
+            Obligation::Initiation(conjunct) => write!(f, "{conjunct} holds initially"),
+            Obligation::Possible(action) => write!(f, "{action} is possible"),
+            Obligation::Consecution { action, conjunct } => {
+                write!(f, "{action} preserves {conjunct}")
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! SMT solvers as external programs.
+
+pub(crate) mod process;
+pub(crate) mod sexpr;
+pub(crate) mod solver_model;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::error::ProveError;
+
+/// Solver that this crate can drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SolverKind {
+    /// Z3 of Microsoft Research.
+    Z3,
+    /// cvc5 of Stanford and Iowa.
+    Cvc5,
+}
+
+/// Solver program with its limits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Solver {
+    /// Path of the program.
+    pub program: PathBuf,
+    /// Kind of the program.
+    pub kind: SolverKind,
+    /// First line of its version.
+    pub version: String,
+    /// Limit for each query. A query that takes longer is undecided.
+    pub query_timeout: Duration,
+}
+
+/// Time limit of a query by default.
+pub const QUERY_TIMEOUT: Duration = Duration::from_secs(10);
+
+impl Solver {
+    /// Finds a solver: `z3`, or else `cvc5`, on the search path.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ProveError::NoSolver`] if there is none.
+    pub fn find() -> Result<Self, ProveError> {
+        let names = ["z3", "cvc5"];
+        let found = names.iter().find_map(|name| on_path(name));
+        Solver::at(&found.ok_or(ProveError::NoSolver)?)
+    }
+
+    /// Uses the solver at a path, or the program with this name on the search path.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the program cannot be run, or is neither z3 nor cvc5.
+    pub fn at(program: &Path) -> Result<Self, ProveError> {
+        let program = match program.components().count() {
+            1 => on_path(&program.to_string_lossy()).unwrap_or_else(|| program.to_owned()),
+            _ => program.to_owned(),
+        };
+        let output = Command::new(&program).arg("--version").output();
+        let output = output.map_err(|error| ProveError::Solver {
+            program: program.clone(),
+            reason: error.to_string(),
+        })?;
+        let version = String::from_utf8_lossy(&output.stdout);
+        let version = version.lines().next().unwrap_or_default().trim().to_owned();
+        let kind = match version.to_lowercase() {
+            it if it.contains("z3") => SolverKind::Z3,
+            it if it.contains("cvc5") => SolverKind::Cvc5,
+            _ => return Err(ProveError::UnknownSolver { program, version }),
+        };
+        Ok(Solver { program, kind, version, query_timeout: QUERY_TIMEOUT })
+    }
+
+    /// Returns the solver with another limit for each query.
+    #[must_use]
+    pub fn with_query_timeout(mut self, limit: Duration) -> Self {
+        self.query_timeout = limit;
+        self
+    }
+
+    /// Returns the name and version of the solver, for example `z3 4.8.12`.
+    pub fn name(&self) -> String {
+        let is_version = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
+        let number = self.version.split_whitespace().find(is_version).unwrap_or_default();
+        let name = match self.kind {
+            SolverKind::Z3 => "z3",
+            SolverKind::Cvc5 => "cvc5",
+        };
+        format!("{name} {number}").trim_end().to_owned()
+    }
+}
+
+fn on_path(name: &str) -> Option<PathBuf> {
+    let folders = env::var_os("PATH")?;
+    env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())
+}

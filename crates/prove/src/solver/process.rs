@@ -1,0 +1,140 @@
+//! A running solver: commands in SMT-LIB 2 go in, responses come out.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use crate::solver::{Solver, SolverKind};
+
+/// Result of a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Satisfiability {
+    Satisfiable,
+    Unsatisfiable,
+    /// The solver could not decide the query, or not in time.
+    Unknown,
+}
+
+/// Expected result of queries. A solver may be configured for it; the results stay correct.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Goal {
+    /// The queries are unsatisfiable.
+    Proof,
+    /// The queries are satisfiable in a small group.
+    Example,
+}
+
+/// Time that a solver may exceed its own limit by, before it is killed.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A solver process. It is killed when the value is dropped.
+pub(crate) struct SolverProcess {
+    child: Child,
+    input: ChildStdin,
+    lines: Receiver<io::Result<String>>,
+    timeout: Duration,
+    /// True after a failure. Every later query is undecided.
+    is_dead: bool,
+}
+
+impl SolverProcess {
+    /// Starts a solver for queries of one kind.
+    pub(crate) fn start(solver: &Solver, goal: Goal) -> io::Result<Self> {
+        let milliseconds = solver.query_timeout.as_millis();
+        let mut command = Command::new(&solver.program);
+        match solver.kind {
+            SolverKind::Z3 => command.args(["-in", "-smt2"]),
+            SolverKind::Cvc5 => command
+                .args(["--lang=smt2", "--incremental", "--produce-models"])
+                .arg(match goal {
+                    Goal::Proof => "--full-saturate-quant",
+                    Goal::Example => "--finite-model-find",
+                })
+                .arg(format!("--tlimit-per={milliseconds}"))
+                .arg("-"),
+        };
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        let input = child.stdin.take().expect("the input is a pipe");
+        let output = BufReader::new(child.stdout.take().expect("the output is a pipe"));
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            for line in output.lines() {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let timeout = solver.query_timeout + GRACE;
+        let mut process = SolverProcess { child, input, lines, timeout, is_dead: false };
+        if solver.kind == SolverKind::Z3 {
+            process.send(&format!("(set-option :timeout {milliseconds})"));
+        }
+        process.send("(set-option :print-success false)");
+        if solver.kind == SolverKind::Cvc5 {
+            process.send("(set-logic ALL)");
+        }
+        Ok(process)
+    }
+
+    /// Sends a command that has no response.
+    pub(crate) fn send(&mut self, command: &str) {
+        let sent = self.input.write_all(command.as_bytes());
+        if sent.and_then(|()| self.input.write_all(b"\n")).is_err() {
+            self.is_dead = true;
+        }
+    }
+
+    /// Decides whether the assertions so far are satisfiable.
+    pub(crate) fn check(&mut self) -> Satisfiability {
+        self.send("(check-sat)");
+        match self.line().as_deref() {
+            Some("sat") => Satisfiability::Satisfiable,
+            Some("unsat") => Satisfiability::Unsatisfiable,
+            // An error message means that the query was not understood, so it is undecided.
+            _ => Satisfiability::Unknown,
+        }
+    }
+
+    /// Returns the model of the last satisfiable query, as the solver prints it.
+    pub(crate) fn model(&mut self) -> Option<String> {
+        self.send("(get-model)");
+        let mut text = String::new();
+        let mut depth = 0i64;
+        loop {
+            let line = self.line()?;
+            let code = line.split(';').next().unwrap_or_default();
+            depth += code.chars().map(|c| i64::from(c == '(') - i64::from(c == ')')).sum::<i64>();
+            text.push_str(code);
+            text.push('\n');
+            if depth <= 0 {
+                return Some(text);
+            }
+        }
+    }
+
+    /// Returns the next line of output. `None` if the solver has ended or exceeds its time.
+    fn line(&mut self) -> Option<String> {
+        if self.is_dead {
+            return None;
+        }
+        let _ = self.input.flush();
+        match self.lines.recv_timeout(self.timeout) {
+            Ok(Ok(line)) => Some(line.trim().to_owned()),
+            Ok(Err(_)) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                self.is_dead = true;
+                None
+            }
+        }
+    }
+}
+
+impl Drop for SolverProcess {
+    fn drop(&mut self) {
+        // The solver may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,215 @@
+//! Models that a solver prints, evaluated at concrete arguments.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use num_rational::Ratio;
+
+use crate::solver::sexpr::Sexpr;
+
+/// Value in the model of a solver.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ModelValue {
+    Bool(bool),
+    Number(Ratio<i128>),
+    /// Element of an uninterpreted sort, under the name that the solver gave it.
+    Element(String),
+}
+
+/// Function in the model of a solver.
+#[derive(Clone, Debug)]
+struct Definition {
+    parameters: Vec<String>,
+    body: Sexpr,
+}
+
+/// Model of a satisfiable query.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SolverModel {
+    definitions: BTreeMap<String, Definition>,
+    numbers: BTreeSet<Ratio<i128>>,
+}
+
+type Environment = BTreeMap<String, ModelValue>;
+
+impl SolverModel {
+    /// Parses the response to `(get-model)`. Returns `None` if it is malformed.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let parsed = Sexpr::parse(text)?;
+        let mut model = SolverModel::default();
+        for part in parsed.list()? {
+            let Some([head, name, parameters, _, body]) = part.list() else { continue };
+            if head.atom() != Some("define-fun") {
+                continue;
+            }
+            let parameters = parameters.list()?.iter();
+            let parameters: Option<Vec<String>> =
+                parameters.map(|it| it.list()?.first()?.atom().map(str::to_owned)).collect();
+            model.collect_numbers(body);
+            let definition = Definition { parameters: parameters?, body: body.clone() };
+            model.definitions.insert(name.atom()?.to_owned(), definition);
+        }
+        Some(model)
+    }
+
+    /// Returns the numbers that occur in the model.
+    pub(crate) fn numbers(&self) -> &BTreeSet<Ratio<i128>> {
+        &self.numbers
+    }
+
+    /// Returns the value of a symbol at these arguments. `None` if the model does not define it or
+    /// uses an operation that is not known here.
+    pub(crate) fn value(&self, symbol: &str, arguments: &[ModelValue]) -> Option<ModelValue> {
+        let definition = self.definitions.get(symbol)?;
+        let bound = definition.parameters.iter().cloned().zip(arguments.iter().cloned());
+        self.evaluate(&definition.body, &bound.collect())
+    }
+
+    fn collect_numbers(&mut self, body: &Sexpr) {
+        let constant = self.evaluate(body, &Environment::new());
+        if let Some(ModelValue::Number(number)) = constant {
+            self.numbers.insert(number);
+        }
+        body.list().into_iter().flatten().for_each(|part| self.collect_numbers(part));
+    }
+
+    fn evaluate(&self, term: &Sexpr, values: &Environment) -> Option<ModelValue> {
+        let parts = match term {
+            Sexpr::Atom(name) => return self.atom(name, values),
+            Sexpr::List(parts) => parts,
+        };
+        let (head, arguments) = parts.split_first()?;
+        let head = match head {
+            Sexpr::Atom(name) => name.as_str(),
+            // The qualified name of a function: `(as f Sort)`.
+            Sexpr::List(qualified) => qualified.get(1)?.atom()?,
+        };
+        match head {
+            "as" => self.evaluate(arguments.first()?, values),
+            "let" => {
+                let mut inner = values.clone();
+                for binding in arguments.first()?.list()? {
+                    let [name, value] = binding.list()? else { return None };
+                    inner.insert(name.atom()?.to_owned(), self.evaluate(value, values)?);
+                }
+                self.evaluate(arguments.get(1)?, &inner)
+            }
+            "ite" => {
+                let [condition, then, otherwise] = arguments else { return None };
+                match self.evaluate(condition, values)? {
+                    ModelValue::Bool(true) => self.evaluate(then, values),
+                    _ => self.evaluate(otherwise, values),
+                }
+            }
+            "and" | "or" => {
+                // The result may be decided although a later part is not known here.
+                let decisive = ModelValue::Bool(head == "or");
+                for part in arguments {
+                    if self.evaluate(part, values)? == decisive {
+                        return Some(decisive);
+                    }
+                }
+                Some(ModelValue::Bool(head == "and"))
+            }
+            _ => {
+                let evaluated = arguments.iter().map(|it| self.evaluate(it, values));
+                let evaluated: Vec<ModelValue> = evaluated.collect::<Option<_>>()?;
+                operation(head, &evaluated).or_else(|| self.value(head, &evaluated))
+            }
+        }
+    }
+
+    fn atom(&self, name: &str, values: &Environment) -> Option<ModelValue> {
+        if let Some(value) = values.get(name) {
+            return Some(value.clone());
+        }
+        match name {
+            "true" => return Some(ModelValue::Bool(true)),
+            "false" => return Some(ModelValue::Bool(false)),
+            _ => {}
+        }
+        if let Some(number) = parse_number(name) {
+            return Some(ModelValue::Number(number));
+        }
+        if self.definitions.contains_key(name) {
+            return self.value(name, &[]);
+        }
+        Some(ModelValue::Element(name.to_owned()))
+    }
+}
+
+/// Parses a decimal number without a sign.
+fn parse_number(text: &str) -> Option<Ratio<i128>> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = fraction.trim_end_matches('0');
+    let scale = 10i128.checked_pow(digits.len().try_into().ok()?)?;
+    let numerator: i128 = format!("{whole}{digits}").parse().ok()?;
+    let is_number = text.starts_with(|c: char| c.is_ascii_digit());
+    is_number.then(|| Ratio::new(numerator, scale))
+}
+
+fn operation(name: &str, arguments: &[ModelValue]) -> Option<ModelValue> {
+    use ModelValue::{Bool, Number};
+    Some(match (name, arguments) {
+        ("not", [Bool(value)]) => Bool(!value),
+        ("=>", [Bool(a), Bool(b)]) => Bool(!a || *b),
+        ("=", [first, rest @ ..]) => Bool(rest.iter().all(|other| other == first)),
+        ("distinct", [a, b]) => Bool(a != b),
+        ("<", [Number(a), Number(b)]) => Bool(a < b),
+        ("<=", [Number(a), Number(b)]) => Bool(a <= b),
+        (">", [Number(a), Number(b)]) => Bool(a > b),
+        (">=", [Number(a), Number(b)]) => Bool(a >= b),
+        ("-", [Number(a)]) => Number(-a),
+        ("-", [Number(a), Number(b)]) => Number(a - b),
+        ("/", [Number(a), Number(b)]) if *b != Ratio::ZERO => Number(a / b),
+        ("to_real", [Number(a)]) => Number(*a),
+        ("+", numbers) => Number(numbers.iter().map(number).sum::<Option<Ratio<i128>>>()?),
+        ("*", numbers) => Number(numbers.iter().map(number).product::<Option<Ratio<i128>>>()?),
+        _ => return None,
+    })
+}
+
+fn number(value: &ModelValue) -> Option<Ratio<i128>> {
+    match value {
+        ModelValue::Number(number) => Some(*number),
+        ModelValue::Bool(_) | ModelValue::Element(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "(
+      (define-fun x () Process Process!val!0)
+      (define-fun clock ((x!0 Process)) Int (ite (= x!0 Process!val!1) (- 3) (k!1 x!0)))
+      (define-fun k!1 ((x!0 Process)) Int 7)
+      (define-fun sent ((x!0 Process) (x!1 Int)) Bool
+        (or (and (= x!0 Process!val!1) (= x!1 5)) (not (<= x!1 9))))
+      (define-fun half () Real (/ 1.0 2.0))
+    )";
+
+    fn element(name: &str) -> ModelValue {
+        ModelValue::Element(name.to_owned())
+    }
+
+    #[test]
+    fn evaluates_functions_of_a_model() {
+        let model = SolverModel::parse(TEXT).unwrap();
+        let number = |value| Some(ModelValue::Number(Ratio::from_integer(value)));
+        assert_eq!(model.value("x", &[]), Some(element("Process!val!0")));
+        assert_eq!(model.value("clock", &[element("Process!val!1")]), number(-3));
+        assert_eq!(model.value("clock", &[element("Process!val!0")]), number(7));
+        let five = ModelValue::Number(Ratio::from_integer(5));
+        let sent = |process: &str| model.value("sent", &[element(process), five.clone()]);
+        assert_eq!(sent("Process!val!1"), Some(ModelValue::Bool(true)));
+        assert_eq!(sent("Process!val!0"), Some(ModelValue::Bool(false)));
+        assert_eq!(model.value("half", &[]), Some(ModelValue::Number(Ratio::new(1, 2))));
+        assert!(model.numbers().contains(&Ratio::from_integer(-3)));
+    }
+
+    #[test]
+    fn unknown_operations_have_no_value() {
+        let model = SolverModel::parse("((define-fun f () Int (mod 5 2)))").unwrap();
+        assert_eq!(model.value("f", &[]), None);
+    }
+}

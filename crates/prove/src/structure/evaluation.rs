@@ -1,0 +1,268 @@
+//! Evaluation of terms in a structure.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use num_rational::Ratio;
+
+use crate::logic::sort::Sort;
+use crate::logic::symbol::Symbol;
+use crate::logic::term::{Node, Term};
+use crate::logic::variable::Variable;
+use crate::structure::table::Structure;
+use crate::structure::value::Value;
+
+/// Values of variables.
+pub type Assignment = BTreeMap<Variable, Value>;
+
+/// A structure under evaluation, with the ranges of its quantifiers.
+#[derive(Clone, Debug)]
+pub struct Evaluation<'s> {
+    structure: &'s Structure,
+    ranges: BTreeMap<Sort, Vec<Value>>,
+}
+
+impl<'s> Evaluation<'s> {
+    /// Begins an evaluation. Quantifiers over numbers range over the numbers that occur in the
+    /// structure, and 0.
+    ///
+    /// This is exact for a formula that says something about a number only where a relation or a
+    /// function relates it to an element, as those of the models do.
+    pub fn new(structure: &'s Structure) -> Self {
+        Evaluation::with_numbers(structure, &[])
+    }
+
+    /// Begins an evaluation in which quantifiers over numbers range over these, too.
+    pub fn with_numbers(structure: &'s Structure, more: &[Value]) -> Self {
+        let mut ranges = BTreeMap::new();
+        for sort in Sort::UNINTERPRETED {
+            ranges.insert(sort, structure.elements(sort).collect());
+        }
+        for sort in [Sort::Int, Sort::Real] {
+            let mut numbers = structure.numbers(sort);
+            numbers.extend(more.iter().copied().filter(|value| value.sort() == sort));
+            ranges.insert(sort, numbers.into_iter().collect());
+        }
+        ranges.insert(Sort::Bool, vec![Value::Bool(false), Value::Bool(true)]);
+        Evaluation { structure, ranges }
+    }
+
+    /// Returns the values over which a quantifier of this sort ranges.
+    pub fn range(&self, sort: Sort) -> &[Value] {
+        &self.ranges[&sort]
+    }
+
+    /// Returns true if a formula holds under an assignment of its free variables.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a free variable has no value.
+    pub fn holds(&self, formula: &Term, assignment: &Assignment) -> bool {
+        self.value(formula, &mut assignment.clone()).is_true()
+    }
+
+    /// Returns the value of a term under an assignment of its free variables.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a free variable has no value.
+    pub fn value(&self, term: &Term, assignment: &mut Assignment) -> Value {
+        match &*term.0 {
+            Node::Variable(variable) => *assignment
+                .get(variable)
+                .unwrap_or_else(|| panic!("the variable `{variable}` has a value")),
+            Node::Apply(symbol, arguments) => {
+                let arguments: Vec<Value> =
+                    arguments.iter().map(|term| self.value(term, assignment)).collect();
+                self.structure.value(*symbol, &arguments)
+            }
+            Node::Bool(value) => Value::Bool(*value),
+            Node::Int(number) => Value::Int(*number),
+            Node::Real(numerator, denominator) => {
+                Value::Real(Ratio::new(i128::from(*numerator), i128::from(*denominator)))
+            }
+            Node::Not(inner) => Value::Bool(!self.value(inner, assignment).is_true()),
+            Node::And(parts) => {
+                Value::Bool(parts.iter().all(|part| self.value(part, assignment).is_true()))
+            }
+            Node::Or(parts) => {
+                Value::Bool(parts.iter().any(|part| self.value(part, assignment).is_true()))
+            }
+            Node::Implies(a, b) => Value::Bool(
+                !self.value(a, assignment).is_true() || self.value(b, assignment).is_true(),
+            ),
+            Node::Equals(a, b) => {
+                Value::Bool(self.value(a, assignment) == self.value(b, assignment))
+            }
+            Node::Less(a, b) => Value::Bool(self.value(a, assignment) < self.value(b, assignment)),
+            Node::AtMost(a, b) => {
+                Value::Bool(self.value(a, assignment) <= self.value(b, assignment))
+            }
+            Node::Plus(a, b) => {
+                arithmetic(self.value(a, assignment), self.value(b, assignment), '+')
+            }
+            Node::Minus(a, b) => {
+                arithmetic(self.value(a, assignment), self.value(b, assignment), '-')
+            }
+            Node::Times(a, b) => {
+                arithmetic(self.value(a, assignment), self.value(b, assignment), '*')
+            }
+            Node::If(condition, then, otherwise) => {
+                let holds = self.value(condition, assignment).is_true();
+                self.value(if holds { then } else { otherwise }, assignment)
+            }
+            Node::ForAll(variables, body) => {
+                Value::Bool(!self.some(variables, body, false, assignment))
+            }
+            Node::Exists(variables, body) => {
+                Value::Bool(self.some(variables, body, true, assignment))
+            }
+        }
+    }
+
+    /// Returns true if the body has the truth value `wanted` for some values of the variables.
+    fn some(
+        &self,
+        variables: &[Variable],
+        body: &Term,
+        wanted: bool,
+        assignment: &mut Assignment,
+    ) -> bool {
+        let outer = assignment.clone();
+        let found =
+            self.visit(variables, body, wanted, assignment, &mut |_| ControlFlow::Break(()));
+        *assignment = outer;
+        found.is_break()
+    }
+
+    /// Visits the values of variables for which a formula has the truth value `wanted`.
+    ///
+    /// A relation that the formula requires restricts the search to the tuples of the relation:
+    /// `for all p, t: request(p, t) implies …` looks at the requests only.
+    pub(crate) fn visit(
+        &self,
+        variables: &[Variable],
+        formula: &Term,
+        wanted: bool,
+        assignment: &mut Assignment,
+        on_found: &mut dyn FnMut(&Assignment) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let Some((first, rest)) = variables.split_first() else {
+            return match self.value(formula, assignment).is_true() == wanted {
+                true => on_found(assignment),
+                false => ControlFlow::Continue(()),
+            };
+        };
+        if let Some((symbol, places)) = required(formula, wanted, variables) {
+            let Some(table) = self.structure.table(symbol) else {
+                return ControlFlow::Continue(());
+            };
+            let others = variables.iter().copied().filter(|it| !places.contains(it));
+            let others: Vec<Variable> = others.collect();
+            for (arguments, _) in table.entries() {
+                assignment.extend(places.iter().copied().zip(arguments.iter().copied()));
+                self.visit(&others, formula, wanted, assignment, on_found)?;
+            }
+            return ControlFlow::Continue(());
+        }
+        for value in &self.ranges[&first.sort] {
+            assignment.insert(*first, *value);
+            self.visit(rest, formula, wanted, assignment, on_found)?;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Returns a relation between some of these variables, without repetition, that holds whenever the
+/// formula has the truth value `wanted`.
+fn required(
+    formula: &Term,
+    wanted: bool,
+    variables: &[Variable],
+) -> Option<(Symbol, Vec<Variable>)> {
+    match (&*formula.0, wanted) {
+        (Node::Apply(symbol, arguments), true) if symbol.range == Sort::Bool => {
+            let mut places: Vec<Variable> = Vec::new();
+            for argument in arguments {
+                match &*argument.0 {
+                    Node::Variable(it) if variables.contains(it) && !places.contains(it) => {
+                        places.push(*it);
+                    }
+                    _ => return None,
+                }
+            }
+            (!places.is_empty()).then_some((*symbol, places))
+        }
+        (Node::And(parts), true) | (Node::Or(parts), false) => {
+            parts.iter().find_map(|part| required(part, wanted, variables))
+        }
+        (Node::Not(inner), _) => required(inner, !wanted, variables),
+        (Node::Implies(condition, conclusion), false) => {
+            required(condition, true, variables).or_else(|| required(conclusion, false, variables))
+        }
+        _ => None,
+    }
+}
+
+fn arithmetic(left: Value, right: Value, operator: char) -> Value {
+    match (left, right) {
+        (Value::Int(a), Value::Int(b)) => Value::Int(match operator {
+            '+' => a + b,
+            '-' => a - b,
+            _ => a * b,
+        }),
+        (Value::Real(a), Value::Real(b)) => Value::Real(match operator {
+            '+' => a + b,
+            '-' => a - b,
+            _ => a * b,
+        }),
+        _ => panic!("{left} and {right} are numbers of one sort"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::logic::term::{Operations, exists, for_all};
+
+    const P: Variable = Variable::process("p");
+    const Q: Variable = Variable::process("q");
+    const T: Variable = Variable::int("t");
+    const INSIDE: Symbol = Symbol::relation("inside", &[Sort::Process]);
+    const CLOCK: Symbol = Symbol::function("clock", &[Sort::Process], Sort::Int);
+    const SENT: Symbol = Symbol::relation("sent", &[Sort::Process, Sort::Int]);
+
+    fn structure() -> Structure {
+        let mut structure = Structure::new(3);
+        structure.add(INSIDE, [Value::process(1)]);
+        structure.set(CLOCK, [Value::process(1)], 7);
+        structure.add(SENT, [Value::process(1), Value::Int(5)]);
+        structure
+    }
+
+    fn holds(formula: Term) -> bool {
+        Evaluation::new(&structure()).holds(&formula, &Assignment::new())
+    }
+
+    #[test]
+    fn evaluates_quantifiers_over_processes() {
+        let exclusive = |left: Term, right: Term| (left & right).implies(P.equals(Q));
+        assert!(holds(for_all([P, Q], exclusive(INSIDE.at(P), INSIDE.at(Q)))));
+        assert!(!holds(for_all([P, Q], exclusive(!INSIDE.at(P), !INSIDE.at(Q)))));
+        assert!(holds(exists([P], INSIDE.at(P) & CLOCK.at(P).equals(7))));
+    }
+
+    #[test]
+    fn quantifiers_over_numbers_range_over_those_that_occur() {
+        assert!(holds(for_all([P, T], SENT.at((P, T)).implies(T.less(CLOCK.at(P))))));
+        assert!(!holds(for_all([P, T], SENT.at((P, T)).implies(T.less(5)))));
+    }
+
+    #[test]
+    fn computes_with_numbers() {
+        let mut assignment = Assignment::from([(P, Value::process(1))]);
+        let structure = structure();
+        let value = Evaluation::new(&structure).value(&(CLOCK.at(P) + 1), &mut assignment);
+        assert_eq!(value, Value::Int(8));
+    }
+}

@@ -1,0 +1,6 @@
+//! Structures: concrete states, on which formulas are evaluated.
+
+pub(crate) mod evaluation;
+pub(crate) mod table;
+pub(crate) mod transition;
+pub(crate) mod value;

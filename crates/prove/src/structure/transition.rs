@@ -1,0 +1,97 @@
+//! Steps of a model on structures.
+
+use std::collections::BTreeMap;
+
+use num_rational::Ratio;
+
+use crate::logic::sort::Sort;
+use crate::model::action::Action;
+use crate::structure::evaluation::{Assignment, Evaluation};
+use crate::structure::table::Structure;
+use crate::structure::value::Value;
+
+/// Greatest amount by which one step advances a number: Lamport's clock counts the receipt of a
+/// request and the sending of the reply.
+const MAX_ADVANCE: i64 = 2;
+
+/// Returns the numbers that a step may newly introduce: each number of the structure and of the
+/// parameters, and its successors.
+pub(crate) fn new_numbers(structure: &Structure, assignment: &Assignment) -> Vec<Value> {
+    let mut numbers = structure.numbers(Sort::Int);
+    numbers.extend(structure.numbers(Sort::Real));
+    numbers.extend(assignment.values().copied());
+    let advanced = |value: Value, by: i64| match value {
+        Value::Int(number) => Some(Value::Int(number + by)),
+        Value::Real(number) => Some(Value::Real(number + Ratio::from_integer(i128::from(by)))),
+        Value::Bool(_) | Value::Element(..) => None,
+    };
+    let all = numbers.into_iter().flat_map(|value| (0..=MAX_ADVANCE).map(move |by| (value, by)));
+    all.filter_map(|(value, by)| advanced(value, by)).collect()
+}
+
+/// Returns the structure after an action with these values of its parameters. The guard is not
+/// evaluated.
+pub fn apply(structure: &Structure, action: &Action, assignment: &Assignment) -> Structure {
+    let numbers = new_numbers(structure, assignment);
+    let evaluation = Evaluation::with_numbers(structure, &numbers);
+    let mut after = structure.clone();
+    let mut values = assignment.clone();
+    for (symbol, update) in &action.updates {
+        let mut entries = BTreeMap::new();
+        for arguments in tuples(&evaluation, symbol.domain) {
+            values.extend(update.parameters.iter().copied().zip(arguments.iter().copied()));
+            let value = evaluation.value(&update.value, &mut values);
+            entries.insert(arguments, value);
+        }
+        after.replace(*symbol, entries);
+    }
+    after
+}
+
+/// Returns all tuples of values of these sorts.
+pub(crate) fn tuples(evaluation: &Evaluation<'_>, sorts: &[Sort]) -> Vec<Vec<Value>> {
+    let mut tuples = vec![Vec::new()];
+    for sort in sorts {
+        let range = evaluation.range(*sort);
+        tuples = tuples
+            .iter()
+            .flat_map(|tuple| {
+                range.iter().map(|value| tuple.iter().copied().chain([*value]).collect())
+            })
+            .collect();
+    }
+    tuples
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::logic::symbol::Symbol;
+    use crate::logic::term::Operations;
+    use crate::logic::variable::Variable;
+
+    const X: Variable = Variable::process("x");
+    const Q: Variable = Variable::process("q");
+    const T: Variable = Variable::int("t");
+    const CLOCK: Symbol = Symbol::function("clock", &[Sort::Process], Sort::Int);
+    const REQUEST: Symbol = Symbol::relation("request", &[Sort::Process, Sort::Process, Sort::Int]);
+
+    #[test]
+    fn sends_a_message_with_a_new_number() {
+        let sent = REQUEST.at((X, Q, T)) | (X.differs(Q) & T.equals(CLOCK.at(X) + 1));
+        let sender = Variable::process("sender");
+        let mine = sender.equals(X);
+        let action = Action::new("request", [X]).set(CLOCK, X, CLOCK.at(X) + 1).define(
+            REQUEST,
+            [sender, Q, T],
+            (mine & sent) | REQUEST.at((sender, Q, T)),
+        );
+        let assignment = Assignment::from([(X, Value::process(0))]);
+        let after = apply(&Structure::new(2), &action, &assignment);
+        let [first, second] = [0, 1].map(Value::process);
+        assert_eq!(after.value(CLOCK, &[first]), Value::Int(1));
+        assert!(after.value(REQUEST, &[first, second, Value::Int(1)]).is_true());
+        assert!(!after.value(REQUEST, &[first, first, Value::Int(1)]).is_true());
+        assert!(!after.value(REQUEST, &[second, first, Value::Int(1)]).is_true());
+    }
+}

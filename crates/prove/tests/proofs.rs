@@ -1,0 +1,106 @@
+//! Every model is proved by the installed solvers, and every unsound variant is refuted.
+
+use std::path::Path;
+
+use tenure_prove::{CATALOGUE, ModelEntry, Obligation, Outcome, ProofReport, Solver, prove};
+
+/// Returns a solver on the path. Prints that the test is skipped if there is none.
+fn solver(name: &str) -> Option<Solver> {
+    let found = Solver::at(Path::new(name)).ok();
+    if found.is_none() {
+        eprintln!("skipped: needs {name}");
+    }
+    found
+}
+
+fn z3() -> Option<Solver> {
+    solver("z3")
+}
+
+fn open(report: &ProofReport) -> String {
+    let open = report.open().map(|it| format!("{}: {}", it.obligation, it.outcome.name()));
+    let open = open.collect::<Vec<_>>().join("\n");
+    let counterexample = report.counterexample().map(|it| it.to_text()).unwrap_or_default();
+    format!("{} by {}\n{open}\n{counterexample}", report.algorithm, report.solver)
+}
+
+#[test]
+fn every_model_is_proved() {
+    let Some(solver) = z3() else { return };
+    for entry in &CATALOGUE {
+        let report = prove(&entry.model(), &solver).expect("the solver runs");
+        assert!(report.is_proved(), "{}", open(&report));
+    }
+}
+
+/// The second solver confirms every induction step. It does not always find a state in which an
+/// action is possible; z3 does. It needs minutes.
+#[test]
+#[ignore = "takes minutes: cargo test -p tenure-prove -- --ignored"]
+fn every_induction_is_confirmed_by_cvc5() {
+    let Some(solver) = solver("cvc5") else { return };
+    for entry in &CATALOGUE {
+        let report = prove(&entry.model(), &solver).expect("the solver runs");
+        let is_open = report.open().any(|it| {
+            let is_about_existence =
+                matches!(it.obligation, Obligation::Possible(_) | Obligation::InitialState);
+            !is_about_existence || matches!(it.outcome, Outcome::Refuted(_))
+        });
+        assert!(!is_open, "{}", open(&report));
+    }
+}
+
+/// Returns the results of each variant of an entry.
+fn variants(entry: &ModelEntry, solver: &Solver) -> Vec<(bool, &'static str, ProofReport)> {
+    let report = |variant: &tenure_prove::ModelVariant| {
+        let model = entry.with_variant(variant.name).expect("the variant is listed");
+        (variant.is_refuted, variant.name, prove(&model, solver).expect("the solver runs"))
+    };
+    entry.variants.iter().map(report).collect()
+}
+
+#[test]
+fn unsound_variants_are_refuted_and_sound_ones_proved() {
+    let Some(solver) = z3() else { return };
+    for entry in &CATALOGUE {
+        for (is_refuted, name, report) in variants(entry, &solver) {
+            let name = format!("{} --variant {name}", entry.name);
+            assert_eq!(report.is_refuted(), is_refuted, "{name}: {}", open(&report));
+            assert_eq!(report.is_proved(), !is_refuted, "{name}: {}", open(&report));
+            if is_refuted {
+                let found = report.counterexample().unwrap_or_else(|| panic!("{name}: none"));
+                assert!(!found.witness.is_empty(), "{name}: {}", found.to_text());
+            }
+        }
+    }
+}
+
+/// An invariant without its conjuncts but the property is not inductive.
+#[test]
+fn property_alone_is_not_inductive() {
+    let Some(solver) = z3() else { return };
+    for entry in &CATALOGUE {
+        let mut model = entry.model();
+        model.invariant.truncate(1);
+        let report = prove(&model, &solver).expect("the solver runs");
+        assert!(report.is_refuted(), "{}", open(&report));
+    }
+}
+
+/// An action that is never possible would be preserved vacuously.
+#[test]
+fn impossible_actions_are_refuted() {
+    let Some(solver) = z3() else { return };
+    for entry in &CATALOGUE {
+        let mut model = entry.model();
+        let action = model.actions.pop().expect("a model has actions");
+        let name = action.title();
+        model.actions.push(action.when(tenure_prove::Term::falsehood()));
+        let report = prove(&model, &solver).expect("the solver runs");
+        let is_found = report.decisions.iter().any(|it| {
+            it.obligation == Obligation::Possible(name.clone())
+                && matches!(it.outcome, Outcome::Refuted(_))
+        });
+        assert!(is_found, "{}", open(&report));
+    }
+}

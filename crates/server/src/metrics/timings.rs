@@ -1,0 +1,21 @@
+//! Histograms of the durations that a member measures for its own clients.
+
+use tenure_runtime::Histogram;
+
+/// Durations of operations of this member.
+#[derive(Debug)]
+pub(crate) struct Timings {
+    /// Times from the proposal of a command until this member has applied it.
+    pub(crate) commits: Histogram,
+    /// Times of successful lease renewals.
+    pub(crate) renewals: Histogram,
+    /// Times from the commit of an event until a watch stream has taken it.
+    pub(crate) watch_lags: Histogram,
+}
+
+impl Default for Timings {
+    fn default() -> Self {
+        let fast = || Histogram::new(Histogram::FAST_BOUNDS);
+        Timings { commits: fast(), renewals: fast(), watch_lags: fast() }
+    }
+}

@@ -1,0 +1,333 @@
+//! State that the page shows, as this member knows it.
+
+use std::cmp::Reverse;
+use std::time::{Duration, Instant, SystemTime};
+
+use serde::{Deserialize, Serialize};
+use tenure_core::ProcessId;
+use tenure_runtime::transport::PeerStatus;
+use tenure_store::{Bytes, Claim, LockMode, Queue, Span};
+
+use super::blocking::{WaitsFor, cycles};
+use crate::auth::caller::Caller;
+use crate::log::state::State;
+use crate::net::listener::Scope;
+use crate::rpc::error::RpcError;
+
+/// Upper bound on the locks of a state. Those with the most waiters come first.
+const MAX_LOCKS: usize = 100;
+
+/// Upper bound on the claims of one lock, holders and waiters each.
+const MAX_CLAIMS: usize = 20;
+
+/// Upper bound on the bytes of the description of a client.
+const MAX_IDENTITY_BYTES: usize = 4096;
+
+/// Upper bound on the characters of a name.
+const MAX_NAME_CHARS: usize = 200;
+
+/// State of the cluster, as one member knows it.
+#[derive(Debug, Serialize)]
+pub(super) struct DashboardState {
+    /// Name of the member that responds.
+    member: String,
+    version: &'static str,
+    leader: Option<String>,
+    term: u64,
+    revision: u64,
+    applied_index: u64,
+    members: Vec<MemberState>,
+    totals: Totals,
+    /// Reason for which the names of locks are missing; `None` if they are not.
+    access: Access,
+    /// User of the request, if users are enabled.
+    user: Option<String>,
+    locks: Vec<LockState>,
+    /// Number of locks that the user may not read.
+    hidden_locks: usize,
+    blocked: Vec<Blocked>,
+    /// Leases that wait for each other, each for the next one and the last for the first.
+    deadlocks: Vec<Vec<String>>,
+}
+
+/// Access of a request to the names of locks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Access {
+    /// The response has all locks that the user may read.
+    Granted,
+    /// Users are enabled, and the request names none.
+    NeedsUser,
+    /// The URL serves only metrics.
+    MetricsOnly,
+}
+
+/// A member, as another one sees it.
+#[derive(Debug, Serialize)]
+struct MemberState {
+    name: String,
+    role: &'static str,
+    /// True for the member that responds.
+    is_own: bool,
+    /// True if the member that responds is connected to this one, or is this one.
+    is_connected: bool,
+    /// Milliseconds since the last message of the member.
+    last_contact_ms: Option<u64>,
+    /// Client URLs that the member has published; empty without access.
+    urls: Vec<String>,
+}
+
+/// Numbers over all locks, which are no secret.
+#[derive(Debug, Default, Serialize)]
+struct Totals {
+    locks: usize,
+    holding: usize,
+    waiting: usize,
+    leases: usize,
+    watchers: usize,
+    connections: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct LockState {
+    name: String,
+    holders: Vec<ClaimState>,
+    waiters: Vec<ClaimState>,
+    /// Numbers of all holders and waiters. The lists above may be shorter.
+    holding: usize,
+    waiting: usize,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct ClaimState {
+    /// ID of the lease, in hexadecimal.
+    lease: String,
+    /// Description of the client, if it has stored one in its claim.
+    client: Option<String>,
+    fence: u64,
+    mode: String,
+    /// Milliseconds since the claim was queued, or since it acquired the lock if it holds it.
+    for_ms: Option<u64>,
+    /// Remaining milliseconds of the lease; `None` unless this member leads.
+    left_ms: Option<u64>,
+}
+
+/// A lease that waits, and the leases that hold the lock.
+#[derive(Debug, Serialize)]
+struct Blocked {
+    lease: String,
+    lock: String,
+    for_ms: Option<u64>,
+    by: Vec<String>,
+}
+
+/// Reads the state for a caller.
+///
+/// # Errors
+///
+/// [`RpcError`] if the token of the caller is invalid, or if too many large reads are in progress.
+pub(super) async fn read(caller: &Caller, scope: Scope) -> Result<DashboardState, RpcError> {
+    let access = match scope {
+        Scope::Metrics => Access::MetricsOnly,
+        Scope::All => match caller.check_authenticated() {
+            Ok(()) => Access::Granted,
+            Err(error) if caller.has_token() => return Err(error),
+            Err(_) => Access::NeedsUser,
+        },
+    };
+    let links = caller.peers.peers();
+    let queues = caller.with_state(|state| state.store.queues().count());
+    let _permit = caller.scan_limit.acquire_for_scan(queues).await?;
+    let (leader_status, plan) = (caller.leader_status(), &caller.plan);
+    let user = if access == Access::Granted { caller.user_name() } else { None };
+    caller.with_state(|state| {
+        let rights = caller.principal(state.store.access())?;
+        let is_readable = |name: &Bytes| {
+            let span = Span::prefix([&name[..], b"/"].concat());
+            state.store.access().authorize_read(&rights, &span).is_ok()
+        };
+        let mut totals = Totals {
+            leases: state.store.leases().len(),
+            watchers: state.watcher_count(),
+            connections: caller.connections.count(),
+            ..Totals::default()
+        };
+        let (mut readable, mut hidden_locks) = (Vec::new(), 0);
+        for (name, queue) in state.store.queues() {
+            totals.locks += 1;
+            totals.holding += queue.holder_count();
+            totals.waiting += queue.len() - queue.holder_count();
+            match access == Access::Granted && is_readable(name) {
+                true => readable.push((queue.len() - queue.holder_count(), name, queue)),
+                false => hidden_locks += usize::from(access == Access::Granted),
+            }
+        }
+        readable.sort_by_key(|(waiting, name, _)| (Reverse(*waiting), *name));
+        readable.truncate(MAX_LOCKS);
+        let (mut locks, mut graph) = (Vec::new(), BlockingGraph::default());
+        for (_, name, queue) in readable {
+            locks.push(lock_state(state, name, queue, &mut graph));
+        }
+        Ok(DashboardState {
+            member: plan.members[plan.me].name.clone(),
+            version: env!("CARGO_PKG_VERSION"),
+            leader: leader_status.leader.map(|leader| plan.members[leader].name.clone()),
+            term: leader_status.term,
+            revision: state.store.revision(),
+            applied_index: state.store.applied().index,
+            members: members(caller, state, &links, access),
+            totals,
+            access,
+            user,
+            locks,
+            hidden_locks,
+            blocked: graph.blocked,
+            deadlocks: cycles(&graph.waits_for)
+                .iter()
+                .map(|cycle| cycle.iter().map(|lease| format!("{lease:x}")).collect())
+                .collect(),
+        })
+    })
+}
+
+/// Graph of the leases that wait for others, over all locks of a state.
+#[derive(Debug, Default)]
+struct BlockingGraph {
+    blocked: Vec<Blocked>,
+    waits_for: WaitsFor,
+}
+
+/// Returns the state of a lock, and adds its waiters to `graph`.
+fn lock_state(state: &State, name: &Bytes, queue: &Queue, graph: &mut BlockingGraph) -> LockState {
+    let now = Instant::now();
+    let (mut holders, mut waiters) = (Vec::new(), Vec::new());
+    // Holders are the head of the queue.
+    let read = queue.holder_count().min(MAX_CLAIMS) + MAX_CLAIMS;
+    for (claim, is_holder) in queue.claims(name).take(read) {
+        let side = if is_holder { &mut holders } else { &mut waiters };
+        if side.len() < MAX_CLAIMS {
+            side.push(claim);
+        }
+    }
+    let described = |claim: &Claim| claim_state(state, claim, now);
+    let lock = text(name);
+    for waiter in &waiters {
+        let ClaimState { lease, for_ms, .. } = described(waiter);
+        let by = holders.iter().map(|it: &Claim| format!("{:x}", it.lease)).collect();
+        graph.blocked.push(Blocked { lease, lock: lock.clone(), for_ms, by });
+        let edges = graph.waits_for.entry(waiter.lease).or_default();
+        edges.extend(holders.iter().map(|it| it.lease));
+    }
+    LockState {
+        name: lock,
+        holders: holders.iter().map(described).collect(),
+        waiters: waiters.iter().map(described).collect(),
+        holding: queue.holder_count(),
+        waiting: queue.len() - queue.holder_count(),
+    }
+}
+
+fn claim_state(state: &State, claim: &Claim, now: Instant) -> ClaimState {
+    let time = state.claim_times.get(claim);
+    let since = time.and_then(|it| if state.store.is_held(claim) { it.granted } else { it.queued });
+    ClaimState {
+        lease: format!("{:x}", claim.lease),
+        client: state.store.get(&claim.key).and_then(|kv| client(&kv.value)),
+        fence: claim.fence,
+        mode: match claim.mode {
+            LockMode::Exclusive => "exclusive".into(),
+            LockMode::Shared => "shared".into(),
+            LockMode::Slots(slots) => format!("slots-{slots}"),
+        },
+        for_ms: since.map(|since| millis(now.saturating_duration_since(since))),
+        left_ms: state.leases.time_left(claim.lease, now).map(millis),
+    }
+}
+
+/// Description of a client, as `tenure lock` and `tenure elect` store it in a claim.
+#[derive(Debug, Deserialize)]
+struct ClientIdentity {
+    /// Version of the format.
+    tenure: u32,
+    user: String,
+    host: String,
+    pid: u32,
+    command: String,
+}
+
+/// Returns the description of the client that has stored this value; `None` if the value is
+/// something else.
+fn client(value: &[u8]) -> Option<String> {
+    if value.len() > MAX_IDENTITY_BYTES {
+        return None;
+    }
+    let ClientIdentity { tenure, user, host, pid, command } = serde_json::from_slice(value).ok()?;
+    let description = format!("{user}@{host} {pid} {command}");
+    (tenure == 1).then(|| text(description.as_bytes()))
+}
+
+/// Returns the processes of the cluster, with the members' names.
+fn members(
+    caller: &Caller,
+    state: &State,
+    links: &[PeerStatus],
+    access: Access,
+) -> Vec<MemberState> {
+    let (plan, leader_status) = (&caller.plan, caller.leader_status());
+    let now = SystemTime::now();
+    let member = |(index, it): (usize, &crate::config::Member)| {
+        let process = ProcessId::at(index);
+        let link = links.iter().find(|link| link.peer == process);
+        let contact = link.and_then(|link| link.last_contact_at);
+        let urls = state.client_urls.get(&process.0).filter(|_| access == Access::Granted);
+        MemberState {
+            name: it.name.clone(),
+            role: match () {
+                () if leader_status.leader == Some(index) => "leader",
+                () if state.members.learners.contains(process) => "learner",
+                () if state.members.all().contains(process) => "follower",
+                () => "not a member",
+            },
+            is_own: index == plan.me,
+            is_connected: link.is_none_or(|link| link.is_connected),
+            last_contact_ms: contact.map(|at| millis(now.duration_since(at).unwrap_or_default())),
+            urls: urls.cloned().unwrap_or_default(),
+        }
+    };
+    plan.members.iter().enumerate().map(member).collect()
+}
+
+/// Returns a name as text, shortened if it is long.
+fn text(name: &[u8]) -> String {
+    let text = tenure_trace::plain(&String::from_utf8_lossy(name)).into_owned();
+    match text.char_indices().nth(MAX_NAME_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn client_is_described_only_by_its_own_format() {
+        let value =
+            r#"{"tenure":1,"user":"ann","host":"db1","pid":7,"command":"nightly","queued":""}"#;
+        assert_eq!(client(value.as_bytes()).as_deref(), Some("ann@db1 7 nightly"));
+        for other in ["", "secret", "{}", &value.replace(":1,", ":2,")] {
+            assert_eq!(client(other.as_bytes()), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn long_names_are_shortened() {
+        assert_eq!(text("ü".repeat(MAX_NAME_CHARS).as_bytes()), "ü".repeat(MAX_NAME_CHARS));
+        let shortened = text("ü".repeat(MAX_NAME_CHARS + 1).as_bytes());
+        assert_eq!(shortened, "ü".repeat(MAX_NAME_CHARS) + "…");
+    }
+}

@@ -1,0 +1,205 @@
+//! The page for operators: its state, and the rights that it needs.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use serde_json::{Value, json};
+
+use crate::member::{Files, Member, base64, eventually, post, post_as};
+
+/// Sends a `GET`, and returns the HTTP status, the head and the body.
+fn get_as(token: &str, address: SocketAddr, path: &str) -> (u16, String, String) {
+    let mut stream = TcpStream::connect(address).expect("a listener");
+    let token = match token {
+        "" => String::new(),
+        token => format!("authorization: {token}\r\n"),
+    };
+    write!(stream, "GET {path} HTTP/1.0\r\norigin: http://a\r\n{token}\r\n")
+        .expect("an open connection");
+    let mut response = String::new();
+    stream.read_to_string(&mut response).expect("a response");
+    let (head, body) = response.split_once("\r\n\r\n").expect("a head");
+    let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
+    (status.expect("a status"), head.to_owned(), body.to_owned())
+}
+
+/// Returns the state that the page shows for a token.
+fn state(token: &str, address: SocketAddr) -> Value {
+    let (status, _, body) = get_as(token, address, "/dashboard/state");
+    assert_eq!(status, 200, "{body}");
+    serde_json::from_str(&body).expect("JSON")
+}
+
+/// Requests a lock for a lease in another thread, and waits until the claim is queued.
+fn lock_in_background(member: &Member, name: &str, lease: u64) {
+    let before = claims(member);
+    let (address, request) = (member.address, json!({ "name": base64(name), "lease": lease }));
+    std::thread::spawn(move || post(address, "/v3/lock/lock", &request));
+    eventually("the claim is queued", || claims(member) > before);
+}
+
+fn claims(member: &Member) -> u64 {
+    let totals = &state("", member.address)["totals"];
+    [&totals["holding"], &totals["waiting"]].iter().filter_map(|it| it.as_u64()).sum()
+}
+
+fn grant(member: &Member, lease: u64) {
+    member.ask("/v3/lease/grant", &json!({ "ID": lease, "TTL": 600 }));
+}
+
+#[test]
+fn state_has_members_locks_queues_and_blocked_clients() {
+    let files = Files::of(3);
+    let members: Vec<Member> = files.files.iter().map(|it| Member::start(it)).collect();
+    for lease in [10, 11, 12] {
+        grant(&members[0], lease);
+    }
+    for lease in [10, 11, 12] {
+        lock_in_background(&members[0], "jobs/nightly", lease);
+    }
+    eventually("all members are connected and have applied the claims", || {
+        members.iter().all(|member| {
+            let state = state("", member.address);
+            let connected = state["members"].as_array().expect("members").iter();
+            let connected = connected.filter(|it| it["is_connected"] == true).count();
+            state["leader"].is_string() && connected == 3 && claims(member) == 3
+        })
+    });
+    let mut timed = 0;
+    for (member, name) in members.iter().zip(["a", "b", "c"]) {
+        let state = state("", member.address);
+        assert_eq!((&state["member"], &state["access"]), (&json!(name), &json!("granted")));
+        let names: Vec<&Value> =
+            state["members"].as_array().expect("members").iter().map(|it| &it["name"]).collect();
+        assert_eq!(names, ["a", "b", "c"]);
+        let roles = state["members"].as_array().expect("members").iter();
+        let leaders = roles.filter(|it| it["role"] == "leader").map(|it| &it["name"]);
+        assert_eq!(leaders.collect::<Vec<_>>(), [&state["leader"]]);
+        let lock = &state["locks"][0];
+        assert_eq!((&lock["name"], &lock["waiting"]), (&json!("jobs/nightly"), &json!(2)));
+        assert_eq!(lock["holders"][0]["lease"], "a");
+        // A member that applied the claim in a later term does not know the time.
+        timed += u32::from(lock["waiters"][0]["for_ms"].is_u64());
+        // Only the leader knows the remaining time of a lease.
+        let is_leader = state["leader"] == name;
+        assert_eq!(lock["holders"][0]["left_ms"].is_u64(), is_leader, "{lock}");
+        let blocked = state["blocked"].as_array().expect("clients");
+        let pairs = blocked.iter().map(|it| (it["lease"].as_str(), it["by"][0].as_str()));
+        assert_eq!(pairs.collect::<Vec<_>>(), [(Some("b"), Some("a")), (Some("c"), Some("a"))]);
+        assert_eq!(state["deadlocks"], json!([]));
+    }
+    assert_ne!(timed, 0, "no member knows how long a client waits");
+}
+
+#[test]
+fn clients_that_block_each_other_are_reported() {
+    let files = Files::single();
+    let member = Member::start(&files.files[0]);
+    for lease in [1, 2] {
+        grant(&member, lease);
+    }
+    for (name, lease) in [("a", 1), ("b", 2), ("a", 2)] {
+        lock_in_background(&member, name, lease);
+        assert_eq!(state("", member.address)["deadlocks"], json!([]));
+    }
+    lock_in_background(&member, "b", 1);
+    assert_eq!(state("", member.address)["deadlocks"], json!([["1", "2"]]));
+}
+
+#[test]
+fn page_is_one_file_that_other_origins_cannot_read() {
+    let files = Files::single();
+    let member = Member::start(&files.files[0]);
+    let (status, head, body) = get_as("", member.address, "/dashboard");
+    assert_eq!(status, 200);
+    let policy = head.lines().find_map(|it| it.strip_prefix("content-security-policy: "));
+    let policy = policy.expect("a policy");
+    let nonce = policy.split("'nonce-").nth(1).and_then(|it| it.split('\'').next());
+    let nonce = nonce.expect("a nonce");
+    assert!(body.contains(&format!("<script nonce=\"{nonce}\">")), "{policy}");
+    assert!(!get_as("", member.address, "/dashboard").2.contains(nonce), "it is used once");
+    for path in ["/dashboard", "/dashboard/state"] {
+        let (_, head, _) = get_as("", member.address, path);
+        assert!(!head.contains("access-control-allow-origin"), "{head}");
+        assert!(head.contains("cache-control: no-store"), "{head}");
+    }
+    // Control: etcd's JSON allows other origins.
+    assert!(get_as("", member.address, "/version").1.contains("access-control-allow-origin"));
+    assert_eq!(get_as("", member.address, "/dashboard/other").0, 404);
+}
+
+#[test]
+fn users_see_only_the_locks_that_they_may_read() {
+    let files = Files::single();
+    let member = Member::start(&files.files[0]);
+    grant(&member, 7);
+    for name in ["jobs/one", "secret/two"] {
+        member.ask("/v3/lock/lock", &json!({ "name": base64(name), "lease": 7 }));
+    }
+    for (path, body) in [
+        ("/v3/auth/user/add", json!({ "name": "root", "password": "r" })),
+        ("/v3/auth/user/add", json!({ "name": "bob", "password": "b" })),
+        ("/v3/auth/role/add", json!({ "name": "root" })),
+        ("/v3/auth/role/add", json!({ "name": "jobs" })),
+        (
+            "/v3/auth/role/grant",
+            json!({ "name": "jobs", "perm": {
+                "permType": "READ", "key": base64("jobs/"), "range_end": base64("jobs0"),
+            } }),
+        ),
+        ("/v3/auth/user/grant", json!({ "user": "root", "role": "root" })),
+        ("/v3/auth/user/grant", json!({ "user": "bob", "role": "jobs" })),
+        ("/v3/auth/enable", json!({})),
+    ] {
+        member.ask(path, &body);
+    }
+    let token = |name: &str, password: &str| {
+        let answer =
+            member.ask("/v3/auth/authenticate", &json!({ "name": name, "password": password }));
+        answer["token"].as_str().expect("a token").to_owned()
+    };
+    let names = |state: &Value| -> Vec<String> {
+        let locks = state["locks"].as_array().expect("locks").iter();
+        locks.map(|it| it["name"].as_str().expect("a name").to_owned()).collect()
+    };
+    let root = state(&token("root", "r"), member.address);
+    assert_eq!(
+        (names(&root), &root["user"]),
+        (vec!["jobs/one".into(), "secret/two".into()], &json!("root"))
+    );
+    let bob = state(&token("bob", "b"), member.address);
+    assert_eq!((names(&bob), &bob["hidden_locks"]), (vec!["jobs/one".into()], &json!(1)));
+    let (_, _, anonymous) = get_as("", member.address, "/dashboard/state");
+    for secret in ["jobs/one", "secret/two", "http://"] {
+        assert!(!anonymous.contains(secret), "{secret}: {anonymous}");
+    }
+    let anonymous = state("", member.address);
+    assert_eq!(anonymous["access"], "needs-user");
+    assert_eq!(anonymous["totals"]["holding"], 2);
+    assert_eq!(get_as("wrong", member.address, "/dashboard/state").0, 401);
+    // Control: the same user may read the names otherwise, too.
+    let (key, range_end) = (base64("jobs/"), base64("jobs0"));
+    let read = json!({ "key": key, "range_end": range_end });
+    let read = post_as(&token("bob", "b"), member.address, "/v3/kv/range", &read);
+    assert_eq!(read.map(|it| it.0), Some(200));
+}
+
+#[test]
+fn metrics_url_shows_no_names_of_locks() {
+    let files = Files::single();
+    let metrics = tenure_runtime::ports::reserved();
+    let text = std::fs::read_to_string(&files.files[0]).expect("a file");
+    let text = format!("{text}listen-metrics-urls = \"http://{metrics}\"\n");
+    std::fs::write(&files.files[0], text).expect("a write");
+    let member = Member::start(&files.files[0]);
+    grant(&member, 7);
+    member.ask("/v3/lock/lock", &json!({ "name": base64("jobs"), "lease": 7 }));
+    assert_eq!(state("", member.address)["locks"][0]["name"], "jobs");
+    let (status, _, body) = get_as("", metrics, "/dashboard/state");
+    assert_eq!(status, 200);
+    assert!(!body.contains("jobs"), "{body}");
+    let shown = state("", metrics);
+    assert_eq!((&shown["access"], &shown["locks"]), (&json!("metrics-only"), &json!([])));
+    assert_eq!(shown["totals"]["holding"], 1);
+    assert_eq!(get_as("", metrics, "/dashboard").0, 200);
+}

@@ -1,0 +1,188 @@
+//! Admission: the claims of a queue that hold their lock together.
+//!
+//! A claim holds the lock if it can share the lock with all earlier claims of the queue. No claim
+//! overtakes another: whether a claim holds depends on the earlier claims alone, and new claims
+//! come last. So a holder stays a holder until its own key is deleted, and a writer is not
+//! overtaken by readers that arrive later.
+//!
+//! **Why no claim waits forever.** [`Access::blockers`] returns keys of which at least one has to
+//! be deleted before the claim can hold the lock. A claim that watches all of them, from the
+//! revision in which it read the queue, misses no change that matters. After each deletion it reads
+//! the queue again.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Access to a lock that a claim requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Access {
+    /// No other claim may hold the lock: a mutex, a writer or a leader.
+    #[default]
+    Exclusive,
+    /// Other shared claims may hold the lock at the same time: a reader.
+    Shared,
+    /// Other claims with permits may hold the lock at the same time: a counting semaphore.
+    Permits {
+        /// Number of permits that the claim takes, from 1 to `capacity`. Other values are treated
+        /// as the nearest of these.
+        weight: u32,
+        /// Number of permits that holders may have in total, at least 1. Claims should agree on it.
+        /// Otherwise the lowest capacity of a claim and all earlier claims applies to the claim.
+        capacity: u32,
+    },
+}
+
+impl Access {
+    /// Returns the keys of earlier claims for which a claim waits. The result is empty if the claim
+    /// holds the lock. Otherwise the claim cannot hold the lock before one of the keys is deleted.
+    ///
+    /// `earlier` contains all earlier claims of the queue, from the last one to the first one. It
+    /// is read only as far as the result depends on it.
+    pub fn blockers<K>(self, earlier: impl IntoIterator<Item = (K, Access)>) -> Vec<K> {
+        let Access::Permits { weight, capacity } = self else {
+            let mut earlier = earlier.into_iter();
+            let blocker = earlier.find(|(_, other)| self != Access::Shared || *other != self);
+            return blocker.map(|(key, _)| vec![key]).unwrap_or_default();
+        };
+        let (mut least, mut taken) = (capacity.max(1), permits(weight, capacity));
+        let mut keys = Vec::new();
+        for (key, other) in earlier {
+            let Access::Permits { weight, capacity } = other else { return vec![key] };
+            least = least.min(capacity.max(1));
+            taken = taken.saturating_add(permits(weight, capacity));
+            keys.push(key);
+        }
+        if taken <= u64::from(least) { Vec::new() } else { keys }
+    }
+
+    /// Returns true if a claim with this access that waits for one holder alone holds the lock at
+    /// once when that holder releases it. After the release of any other holder it must read the
+    /// queue again: a writer may wait for more readers, and permits may be taken by claims between.
+    pub const fn takes_over_from(self, holder: Access) -> bool {
+        matches!((self, holder), (Access::Exclusive | Access::Shared, Access::Exclusive))
+    }
+}
+
+/// Returns the number of permits that a claim takes.
+fn permits(weight: u32, capacity: u32) -> u64 {
+    u64::from(weight.clamp(1, capacity.max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn permits_of(weight: u32, capacity: u32) -> Access {
+        Access::Permits { weight, capacity }
+    }
+
+    /// Returns the blockers of the last claim of a queue, by position.
+    fn blockers(queue: &[Access]) -> Vec<usize> {
+        let (own, earlier) = queue.split_last().expect("a claim");
+        own.blockers(earlier.iter().copied().enumerate().rev())
+    }
+
+    const KINDS: [Access; 5] =
+        [Access::Exclusive, Access::Shared, permits_of(1, 3), permits_of(2, 3), permits_of(1, 2)];
+
+    /// Calls `visit` with every queue of up to four claims.
+    fn each_queue(mut visit: impl FnMut(&[Access])) {
+        let mut queues: Vec<Vec<Access>> = vec![Vec::new()];
+        for _ in 0..4 {
+            let longer =
+                queues.iter().flat_map(|queue| KINDS.map(|kind| [&queue[..], &[kind]].concat()));
+            queues = longer.collect();
+            queues.iter().for_each(|queue| visit(queue));
+        }
+    }
+
+    fn holds(queue: &[Access]) -> bool {
+        blockers(queue).is_empty()
+    }
+
+    #[test]
+    fn readers_share_and_wait_for_an_earlier_writer() {
+        use Access::{Exclusive, Shared};
+        assert_eq!(blockers(&[Shared, Shared, Shared]), []);
+        assert_eq!(blockers(&[Shared, Shared, Exclusive]), [1]);
+        assert_eq!(blockers(&[Exclusive, Shared, Exclusive, Shared, Shared]), [2]);
+        assert_eq!(blockers(&[permits_of(1, 2), Shared]), [0]);
+    }
+
+    #[test]
+    fn permits_are_counted_by_weight_and_lowest_capacity() {
+        assert_eq!(blockers(&[permits_of(2, 3), permits_of(1, 3)]), []);
+        assert_eq!(blockers(&[permits_of(2, 3), permits_of(2, 3)]), [0]);
+        assert_eq!(blockers(&[permits_of(1, 1), permits_of(1, 9)]), [0]);
+        assert_eq!(blockers(&[permits_of(9, 2)]), [], "a weight above the capacity takes all");
+        assert_eq!(blockers(&[permits_of(0, 0), permits_of(1, 2)]), [0]);
+        assert_eq!(blockers(&[permits_of(1, 3), Access::Shared, permits_of(1, 3)]), [1]);
+    }
+
+    /// The holders are the head of the queue, and exclude each other as their access demands.
+    #[test]
+    fn holders_are_the_head_of_the_queue_and_compatible() {
+        each_queue(|queue| {
+            let head = (1..=queue.len()).take_while(|end| holds(&queue[..*end])).count();
+            let held = (1..=queue.len()).filter(|end| holds(&queue[..*end])).count();
+            assert_eq!(head, held, "a claim overtakes another: {queue:?}");
+            assert!(head > 0, "the first claim waits: {queue:?}");
+            let holders = &queue[..head];
+            let taken = holders.iter().map(|holder| match holder {
+                Access::Permits { weight, .. } => *weight,
+                Access::Exclusive | Access::Shared => 1,
+            });
+            let taken: u32 = taken.sum();
+            for holder in holders {
+                let is_right = match holder {
+                    Access::Exclusive => head == 1,
+                    Access::Shared => holders.iter().all(|it| *it == Access::Shared),
+                    Access::Permits { capacity, .. } => taken <= *capacity,
+                };
+                assert!(is_right, "{queue:?}");
+            }
+        });
+    }
+
+    /// A claim that watches its blockers misses no change that lets it hold the lock, and a holder
+    /// stays a holder while earlier claims end.
+    #[test]
+    fn claim_waits_while_all_blockers_exist() {
+        each_queue(|queue| {
+            let (own, earlier) = queue.split_last().expect("a claim");
+            let before = blockers(queue);
+            for deleted in 0..1_usize << earlier.len() {
+                let is_deleted = |place: &usize| (deleted >> place) & 1 == 1;
+                let rest = (0..earlier.len()).filter(|place| !is_deleted(place));
+                let after: Vec<_> = rest.map(|place| earlier[place]).chain([*own]).collect();
+                if before.is_empty() {
+                    assert!(holds(&after), "{queue:?} without {deleted:b}");
+                } else if !before.iter().any(is_deleted) {
+                    assert!(!holds(&after), "{queue:?} without {deleted:b}");
+                }
+            }
+        });
+    }
+
+    /// A claim that takes over from its only blocker holds the lock once that holder is gone.
+    /// Negative control: this is wrong for other pairs.
+    #[test]
+    fn claim_takes_over_from_exclusive_holder_only() {
+        let mut others = 0;
+        each_queue(|queue| {
+            let blocked_by = blockers(queue);
+            let [blocker] = blocked_by[..] else { return };
+            if !holds(&queue[..=blocker]) {
+                return;
+            }
+            let rest = [&queue[..blocker], &queue[blocker + 1..]].concat();
+            let own = queue[queue.len() - 1];
+            if own.takes_over_from(queue[blocker]) {
+                assert!(holds(&rest), "{queue:?}");
+            } else {
+                others += usize::from(!holds(&rest));
+            }
+        });
+        assert!(others > 0);
+    }
+}

@@ -1,0 +1,54 @@
+//! Claims to locks, as their holders recorded them, and the clock of these records.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+
+/// Time during which a process claimed to hold a lock. The holders in a group may have claims of at
+/// most `capacity` in total: an exclusive lock has weight and capacity 1, and a writer the whole
+/// capacity of its lock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ClaimRecord {
+    pub(super) group: String,
+    /// Key of the claim at the service.
+    pub(super) key: String,
+    /// Fencing token of the claim.
+    pub(super) fence: u64,
+    pub(super) weight: u64,
+    pub(super) capacity: u64,
+    /// Time at which the process received the lock, by [`now`].
+    pub(super) granted: u64,
+    /// Time until which the process claimed to hold the lock, by [`now`]: its last deadline, or the
+    /// time of the release if that was earlier.
+    pub(super) until: u64,
+}
+
+/// Largest difference between the two clocks when they are compared, in nanoseconds.
+const MAX_READ_DIFFERENCE: u64 = 100_000;
+
+/// Returns the time on the clock that all processes of this machine share, in nanoseconds.
+pub(super) fn now() -> u64 {
+    let time = Duration::try_from(clock_gettime(ClockId::Monotonic)).expect("a time after boot");
+    u64::try_from(time.as_nanos()).expect("less than 500 years")
+}
+
+/// Converts a time to the clock of [`now`]. The result is at most 0.1 ms too early, and not too
+/// late. Call [`now`] or this function before the first deadline is known.
+pub(super) fn nanoseconds(time: Instant) -> u64 {
+    static ORIGIN: OnceLock<(u64, Instant)> = OnceLock::new();
+    // The process may be suspended between the two reads.
+    let (shared, own) = ORIGIN.get_or_init(|| {
+        loop {
+            let (before, own, after) = (now(), Instant::now(), now());
+            if after - before <= MAX_READ_DIFFERENCE {
+                return (before, own);
+            }
+        }
+    });
+    match time.checked_duration_since(*own) {
+        Some(later) => shared + u64::try_from(later.as_nanos()).expect("a short run"),
+        None => *shared,
+    }
+}

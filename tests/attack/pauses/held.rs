@@ -1,0 +1,233 @@
+//! Locks of every kind that `tenure-client` has, held by one type.
+
+use std::time::{Duration, Instant};
+
+use fastrand::Rng;
+use tenure_client::{
+    CampaignOptions, ClientError, Guard, Leadership, LockAccess, LockRequest, MultiGuard, Session,
+};
+
+/// Kinds of locks. A holder process requests all of them concurrently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Exclusive lock: waiting, without waiting, and with a time limit.
+    Plain,
+    /// Exclusive and shared access to one queue.
+    Shared,
+    /// At most two holders in one queue.
+    Slots,
+    ReadWrite,
+    Semaphore,
+    /// Two locks at once.
+    Several,
+    /// One of the two locks of [`Kind::Several`].
+    OneOfSeveral,
+    Election,
+}
+
+impl Kind {
+    pub(super) const ALL: [Kind; 8] = [
+        Kind::Plain,
+        Kind::Shared,
+        Kind::Slots,
+        Kind::ReadWrite,
+        Kind::Semaphore,
+        Kind::Several,
+        Kind::OneOfSeveral,
+        Kind::Election,
+    ];
+}
+
+/// Queues of all kinds, which the observer follows.
+pub(super) const QUEUES: [&str; 9] = [
+    "plain",
+    "shared",
+    "slots",
+    "read-write/read",
+    "read-write/write",
+    "semaphore/permits",
+    "several-a",
+    "several-b",
+    "election",
+];
+
+/// Groups of exclusive locks. Their holders write to a resource.
+pub(super) const RESOURCES: [&str; 6] =
+    ["plain", "shared", "read-write", "several-a", "several-b", "election"];
+
+/// Capacity of a lock with readers or shared holders.
+const READERS: u64 = 1_000;
+
+/// Number of permits of the semaphore.
+const PERMITS: u32 = 3;
+
+/// Number of holders of the lock with slots.
+const SLOTS: u32 = 2;
+
+/// Longest wait of a request with a time limit.
+const LIMIT: Duration = Duration::from_millis(300);
+
+/// A lock that a holder has acquired.
+#[derive(Debug)]
+pub(super) struct Held {
+    /// Claims that belong to the lock.
+    pub(super) parts: Vec<Part>,
+    owner: Owner,
+}
+
+/// A claim of a lock.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub(super) group: &'static str,
+    pub(super) key: String,
+    pub(super) fence: u64,
+    pub(super) weight: u64,
+    pub(super) capacity: u64,
+}
+
+#[derive(Debug)]
+enum Owner {
+    Lock(Guard),
+    Several(MultiGuard),
+    Election(Leadership),
+}
+
+impl Held {
+    fn lock(group: &'static str, weight: u64, capacity: u64, guard: Guard) -> Held {
+        let part = Part::of(group, &guard, weight, capacity);
+        Held { parts: vec![part], owner: Owner::Lock(guard) }
+    }
+
+    fn several(guards: MultiGuard) -> Held {
+        let groups = ["several-a", "several-b"].into_iter();
+        let parts = groups.zip(guards.guards()).map(|(group, (name, guard))| {
+            assert_eq!(name, group, "guards are in the order of the names");
+            Part::of(group, guard, 1, 1)
+        });
+        Held { parts: parts.collect(), owner: Owner::Several(guards) }
+    }
+
+    fn election(leading: Leadership) -> Held {
+        let key = String::from_utf8_lossy(leading.key()).into_owned();
+        let fence = leading.fence();
+        let part = Part { group: "election", key, fence, weight: 1, capacity: 1 };
+        Held { parts: vec![part], owner: Owner::Election(leading) }
+    }
+
+    /// Returns the time until which the process may use the lock; `None` if it is lost.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match &self.owner {
+            Owner::Lock(guard) => guard.deadline(),
+            Owner::Several(guards) => guards.deadline(),
+            Owner::Election(leading) => leading.deadline(),
+        }
+    }
+
+    /// Gives up the lock, either with or without waiting for the confirmation.
+    pub(super) async fn release(self, waits: bool) {
+        // Without a confirmation the session repeats the request, or the lease expires.
+        let _ = match self.owner {
+            Owner::Lock(guard) if waits => guard.release().await,
+            Owner::Several(guards) if waits => guards.release().await,
+            Owner::Election(leading) if waits => leading.resign().await,
+            owner => {
+                drop(owner);
+                Ok(())
+            }
+        };
+    }
+}
+
+impl Part {
+    fn of(group: &'static str, guard: &Guard, weight: u64, capacity: u64) -> Part {
+        let key = String::from_utf8_lossy(guard.key()).into_owned();
+        Part { group, key, fence: guard.fence(), weight, capacity }
+    }
+
+    /// Returns true if no other claim of the group is allowed beside this one.
+    pub(super) fn is_exclusive(&self) -> bool {
+        self.weight == self.capacity
+    }
+}
+
+/// Requests a lock of this kind. Returns `None` if another client holds it.
+pub(super) async fn acquire(
+    session: &Session,
+    kind: Kind,
+    rng: &mut Rng,
+) -> Result<Option<Held>, ClientError> {
+    let held = match kind {
+        Kind::Plain => {
+            let guard = exclusive(session, "plain", rng).await?;
+            guard.map(|guard| Held::lock("plain", 1, 1, guard))
+        }
+        Kind::OneOfSeveral => {
+            let group = ["several-a", "several-b"][rng.usize(..2)];
+            exclusive(session, group, rng).await?.map(|guard| Held::lock(group, 1, 1, guard))
+        }
+        Kind::Shared => {
+            let (access, weight) = match rng.u8(0..3) {
+                0 => (LockAccess::Exclusive, READERS),
+                _ => (LockAccess::Shared, 1),
+            };
+            let guard = session.lock_with("shared", &LockRequest::new(access)).await?;
+            Some(Held::lock("shared", weight, READERS, guard))
+        }
+        Kind::Slots => {
+            let request = LockRequest::new(LockAccess::Slots(SLOTS));
+            let guard = session.lock_with("slots", &request).await?;
+            Some(Held::lock("slots", 1, SLOTS.into(), guard))
+        }
+        Kind::ReadWrite => match rng.u8(0..4) {
+            0 => {
+                let guard = session.try_write_lock("read-write").await?;
+                guard.map(|guard| Held::lock("read-write", READERS, READERS, guard))
+            }
+            1 => {
+                let guard = session.write_lock("read-write").await?;
+                Some(Held::lock("read-write", READERS, READERS, guard))
+            }
+            _ => {
+                let guard = session.read_lock("read-write").await?;
+                Some(Held::lock("read-write", 1, READERS, guard))
+            }
+        },
+        Kind::Semaphore => {
+            let (semaphore, permits) =
+                (session.semaphore("semaphore", PERMITS).await?, rng.u32(1..=2));
+            let guard = semaphore.acquire_many(permits).await?;
+            Some(Held::lock("semaphore", permits.into(), PERMITS.into(), guard))
+        }
+        Kind::Several => {
+            let names = ["several-b", "several-a"];
+            match rng.bool() {
+                true => session.lock_all_within(names, LIMIT).await?.map(Held::several),
+                false => Some(Held::several(session.lock_all(names).await?)),
+            }
+        }
+        Kind::Election => Some(Held::election(campaign(session, rng).await?)),
+    };
+    Ok(held)
+}
+
+async fn exclusive(
+    session: &Session,
+    name: &str,
+    rng: &mut Rng,
+) -> Result<Option<Guard>, ClientError> {
+    match rng.u8(0..4) {
+        0 => session.try_lock(name).await,
+        1 => session.lock_within(name, LIMIT).await,
+        _ => session.lock(name).await.map(Some),
+    }
+}
+
+/// Some candidates have no preference, so that they never move in the queue.
+async fn campaign(session: &Session, rng: &mut Rng) -> Result<Leadership, ClientError> {
+    if rng.bool() {
+        return session.campaign("election", "no preference").await;
+    }
+    let identity = format!("candidate-{}", session.id());
+    let options = CampaignOptions::new(identity).priority(rng.i32(0..3));
+    session.campaign_with("election", options).await
+}

@@ -1,0 +1,243 @@
+//! Random suspensions of lock holders, of members and of both, with clocks that run at different
+//! rates, over all kinds of locks. No process claims a lock while the service has granted it to
+//! another one, and the guard of a resource rejects every late write.
+
+mod claim_record;
+mod held;
+mod holder;
+mod judge;
+mod observer;
+mod service;
+
+use std::path::Path;
+use std::process::{Child, ExitStatus};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use fastrand::Rng;
+use rustix::process::Signal;
+
+use self::claim_record::ClaimRecord;
+use self::held::RESOURCES;
+use self::holder::{Holder, HolderConfig, end_file, write_logs};
+use self::judge::{Evidence, late_writes, violations};
+use self::observer::Observer;
+use self::service::{Service, clock_library, signal};
+use crate::{attack, seeds};
+
+/// Number of suspensions for one seed.
+const PAUSES: usize = 30;
+
+/// Number of holder processes. The last two are never suspended: they receive the locks of the
+/// others.
+const HOLDERS: u64 = 7;
+
+/// Number of members of the service.
+const MEMBERS: usize = 3;
+
+/// Largest rate of one clock, measured by another one, if both are correct to 1 %.
+const MAX_RATE: f64 = 1.01 / 0.99;
+
+/// Longest time that a holder takes to end.
+const END_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Conditions of a run.
+#[derive(Clone, Copy, Debug)]
+struct Conditions {
+    pauses: usize,
+    /// Time to live of the leases, in seconds.
+    ttl: u64,
+    /// Range of the rates of the members' clocks. The clocks of the holders have rate 1.
+    rates: (f64, f64),
+    /// False if the holders ignore their deadlines.
+    obeys: bool,
+    /// True if members are suspended, too.
+    pauses_members: bool,
+}
+
+/// The rates of members cover all pairs of clocks: only the ratio of two clocks matters.
+const ALLOWED: Conditions = Conditions {
+    pauses: PAUSES,
+    ttl: 1,
+    rates: (1.0 / MAX_RATE, MAX_RATE),
+    obeys: true,
+    pauses_members: true,
+};
+
+/// Evidence of a run, and its figures.
+#[derive(Debug, Default)]
+struct Outcome {
+    evidence: Evidence,
+    pauses: usize,
+    rates: Vec<f64>,
+    /// Number of writes that arrived after a write with a higher token.
+    late: usize,
+}
+
+/// Runs members and holders, suspends them, and returns the evidence.
+fn run(seed: u64, conditions: Conditions) -> Result<Outcome, String> {
+    let mut rng = Rng::with_seed(seed);
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let library = clock_library();
+    let (slowest, fastest) = conditions.rates;
+    let rates = (0..MEMBERS).map(|_| slowest + rng.f64() * (fastest - slowest));
+    let rates: Vec<f64> = rates.collect();
+    let service = Service::start(folder.path(), library.as_deref(), &rates);
+    let observer = Observer::start(&service.endpoints);
+    let holders = (0..HOLDERS).map(|number| {
+        Holder::start(HolderConfig {
+            endpoints: service.endpoints.clone(),
+            folder: folder.path().to_owned(),
+            number,
+            seed,
+            ttl: conditions.ttl,
+            obeys: conditions.obeys,
+        })
+    });
+    let mut holders: Vec<Holder> = holders.collect();
+    // Locks are held before the first suspension.
+    sleep(Duration::from_millis(500));
+    let pauses = suspend(&service, &holders, conditions, &mut rng);
+    std::fs::write(end_file(folder.path()), "").map_err(|error| error.to_string())?;
+    for holder in &mut holders {
+        let status = ended(&mut holder.child)?;
+        if !status.success() {
+            return Err(format!("a holder ended with {status}"));
+        }
+    }
+    let claims: Vec<ClaimRecord> = holders.iter().flat_map(Holder::claims).collect();
+    let fences: Vec<u64> = claims.iter().map(|claim| claim.fence).collect();
+    let log = observer.finish(&fences)?;
+    let writes = |place: usize| {
+        RESOURCES.map(|resource| tokens(&write_logs(folder.path(), resource)[place])).to_vec()
+    };
+    let late = writes(1).iter().map(|tokens| late_writes(tokens)).sum();
+    let evidence = Evidence { claims, log, accepted: writes(0) };
+    let rates = if library.is_some() { rates } else { Vec::new() };
+    Ok(Outcome { evidence, pauses, rates, late })
+}
+
+/// Suspends processes from three threads, each with processes of its own. Returns the number of
+/// suspensions.
+fn suspend(service: &Service, holders: &[Holder], conditions: Conditions, rng: &mut Rng) -> usize {
+    let done = AtomicUsize::new(0);
+    let (pairs, last) = holders.split_at(4);
+    let mut rngs: Vec<Rng> = (0..3).map(|_| rng.fork()).collect();
+    std::thread::scope(|scope| {
+        for (pair, mut rng) in pairs.chunks(2).zip(rngs.drain(..2)) {
+            let done = &done;
+            scope.spawn(move || {
+                while take(done, conditions.pauses) {
+                    let chosen = &pair[rng.usize(..pair.len())].child;
+                    pause(&[chosen], conditions.ttl, &mut rng);
+                }
+            });
+        }
+        let (mut rng, done) = (rngs.remove(0), &done);
+        scope.spawn(move || {
+            while take(done, conditions.pauses) {
+                let member = &service.members[rng.usize(..service.members.len())];
+                let holder = &last[0].child;
+                let both = [member, holder];
+                let chosen = match rng.u8(0..3) {
+                    _ if !conditions.pauses_members => &both[1..],
+                    0 => &both[..],
+                    1 => &both[..1],
+                    _ => &both[1..],
+                };
+                pause(chosen, conditions.ttl, &mut rng);
+            }
+        });
+    });
+    done.into_inner().min(conditions.pauses)
+}
+
+/// Counts a suspension, if fewer than `count` have begun.
+fn take(done: &AtomicUsize, count: usize) -> bool {
+    done.fetch_add(1, Ordering::Relaxed) < count
+}
+
+/// Suspends processes for at most two TTL.
+fn pause(chosen: &[&Child], ttl: u64, rng: &mut Rng) {
+    chosen.iter().for_each(|child| signal(child, Signal::STOP));
+    sleep(Duration::from_millis(rng.u64(50..ttl * 2_000)));
+    chosen.iter().for_each(|child| signal(child, Signal::CONT));
+    sleep(Duration::from_millis(rng.u64(200..800)));
+}
+
+/// Waits for the end of a process, at most for the time limit.
+fn ended(child: &mut Child) -> Result<ExitStatus, String> {
+    let started = Instant::now();
+    while started.elapsed() < END_TIMEOUT {
+        match child.try_wait().map_err(|error| error.to_string())? {
+            Some(status) => return Ok(status),
+            None => sleep(Duration::from_millis(10)),
+        }
+    }
+    Err("a holder does not end".to_owned())
+}
+
+/// Returns the tokens in a file of writes.
+fn tokens(path: &Path) -> Vec<u64> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.lines().map(|line| line.parse().expect("a token")).collect()
+}
+
+fn judge(seed: u64) -> Result<(), String> {
+    let outcome = run(seed, ALLOWED)?;
+    let Outcome { evidence, pauses, rates, late } = &outcome;
+    let claims = evidence.claims.len();
+    let found = violations(evidence);
+    eprintln!(
+        "seed {seed}: {pauses} pauses, {claims} claims, {late} late writes, rates {rates:.4?}"
+    );
+    let is_held = |group: &&&str| evidence.claims.iter().any(|claim| claim.group == **group);
+    let mut groups = RESOURCES.iter().chain(&["slots", "semaphore"]);
+    if let Some(group) = groups.find(|group| !is_held(group)) {
+        return Err(format!("no process has held {group}"));
+    }
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(found.join("\n")),
+    }
+}
+
+#[test]
+fn no_claim_outlives_the_grant_under_random_pauses() {
+    if clock_library().is_none() {
+        eprintln!("different clock rates are skipped: needs libfaketime");
+    }
+    attack("pauses", seeds(0..1), judge);
+}
+
+/// Repeats runs until the judge finds a claim beside another client's lock.
+fn finds_late_claim(conditions: Conditions) -> bool {
+    let _slot = crate::waiting::cluster_slot();
+    (0..3).any(|seed| {
+        let outcome = run(seed, conditions).expect("a run");
+        let found = violations(&outcome.evidence);
+        eprintln!("{} late writes: {found:?}", outcome.late);
+        let guard_failed = found.iter().any(|it| it.contains("the guard accepted"));
+        assert!(!guard_failed, "the guard does not depend on the holders");
+        let is_late = |it: &String| it.contains("after its removal");
+        outcome.late > 0 && found.iter().any(is_late)
+    })
+}
+
+/// Control: the holders claim their locks for 1.2 TTL after each renewal.
+#[test]
+fn holders_that_ignore_deadlines_are_found() {
+    let holders = Conditions { pauses: 12, ttl: 2, obeys: false, pauses_members: false, ..ALLOWED };
+    assert!(finds_late_claim(Conditions { rates: (1.0, 1.0), ..holders }));
+}
+
+/// Control: the clocks of the members are 40 % faster than those of the holders.
+#[test]
+fn clocks_beyond_the_bound_are_found() {
+    if clock_library().is_none() {
+        return eprintln!("skipped: needs libfaketime");
+    }
+    let clocks = Conditions { pauses: 12, ttl: 2, pauses_members: false, ..ALLOWED };
+    assert!(finds_late_claim(Conditions { rates: (1.4, 1.4), ..clocks }));
+}

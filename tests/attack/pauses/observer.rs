@@ -1,0 +1,82 @@
+//! Records the changes of all queues, as the service reports them.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use tenure_client::{Client, QueueChange};
+use tokio::runtime::Runtime;
+
+use super::claim_record::now;
+use super::held::QUEUES;
+use super::judge::Observed;
+
+/// Longest time in which the service must report the ends of all claims.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+
+/// Observer of all queues. It is never suspended.
+pub(super) struct Observer {
+    log: Arc<Mutex<Vec<Observed>>>,
+    // Dropping it ends the tasks.
+    _runtime: Runtime,
+}
+
+impl Observer {
+    /// Starts to observe, as soon as the service has a leader.
+    pub(super) fn start(endpoints: &[String]) -> Observer {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        let runtime = builder.worker_threads(1).enable_all().build().expect("a runtime");
+        let log: Arc<Mutex<Vec<Observed>>> = Arc::default();
+        let client = runtime.block_on(async {
+            let client = Client::connect(endpoints).await.expect("a client");
+            let session = client.session(Duration::from_secs(10)).await.expect("a leader");
+            session.close().await.expect("a leader");
+            client
+        });
+        for queue in QUEUES {
+            let (mut changes, log) = (client.changes(queue, 1), log.clone());
+            runtime.spawn(async move {
+                loop {
+                    let change = changes.next().await;
+                    log.lock().expect("not poisoned").push((now(), change));
+                }
+            });
+        }
+        Observer { log, _runtime: runtime }
+    }
+
+    /// Waits until the log contains the ends of at least these claims, and returns it.
+    ///
+    /// # Errors
+    ///
+    /// The number of missing ends, after the time limit.
+    pub(super) fn finish(&self, fences: &[u64]) -> Result<Vec<Observed>, String> {
+        let started = Instant::now();
+        loop {
+            let log = self.log.lock().expect("not poisoned").clone();
+            let missing = missing(&log, fences);
+            if missing == 0 {
+                return Ok(log);
+            }
+            if started.elapsed() > TIME_LIMIT {
+                return Err(format!("the log lacks the ends of {missing} claims"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+/// Returns the number of claims whose end is not in the log.
+fn missing(log: &[Observed], fences: &[u64]) -> usize {
+    let mut queued = std::collections::BTreeMap::new();
+    let mut ended = std::collections::BTreeSet::new();
+    for (_, change) in log {
+        match change {
+            QueueChange::Queued { key, fence, .. } => {
+                queued.insert(key, *fence);
+            }
+            QueueChange::Left { key, .. } => ended.extend(queued.remove(key)),
+            QueueChange::HistoryCompacted => {}
+        }
+    }
+    fences.iter().filter(|fence| !ended.contains(fence)).count()
+}

@@ -1,0 +1,211 @@
+//! Page of a member of a lock service.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tenure_browser::Tab;
+
+use crate::lab_page::wait_for;
+use crate::layout::CUT;
+
+/// Expression that is true once the state is shown.
+const SHOWN: &str = "window.dashboard?.state";
+
+/// Expression for the texts of different cells that overlap.
+const OVER: &str = "(() => {
+    const all = Array.from(document.querySelectorAll('h1, h2, p, dt, dd, td, th, li, label'))
+        .filter((each) => each.checkVisibility() && !each.closest('thead'))
+        .filter((each) => !each.querySelector('td, th, li, dd, dt, p'))
+        .map((each) => [each.textContent, each.getBoundingClientRect()]);
+    return all.flatMap(([one, a], place) => all.slice(place + 1)
+        .filter(([, b]) => a.left + 1 < b.right && b.left + 1 < a.right
+            && a.top + 1 < b.bottom && b.top + 1 < a.bottom)
+        .map(([two]) => `${one} and ${two}`));
+})()";
+
+/// Running member, killed on drop.
+struct Member {
+    process: Child,
+    address: String,
+}
+
+impl Member {
+    fn start(folder: &Path, name: &str, cluster: &str) -> Member {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_tenure"))
+            .args(["serve", "--listen-client-urls", "http://127.0.0.1:0"])
+            .args(["--name", name, "--initial-cluster", cluster, "--data-dir"])
+            .arg(folder.join(name))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the command starts");
+        let mut line = String::new();
+        let mut out = BufReader::new(process.stdout.take().expect("its output"));
+        out.read_line(&mut line).expect("a line");
+        let (_, address) = line.trim_end().split_once("http://").expect("an address");
+        Member { address: address.to_owned(), process }
+    }
+
+    /// Sends a JSON request, and returns the open connection.
+    fn send(&self, path: &str, body: &Value) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.address).expect("it listens");
+        let (body, length) = (body.to_string(), body.to_string().len());
+        write!(stream, "POST {path} HTTP/1.0\r\ncontent-length: {length}\r\n\r\n{body}")
+            .expect("it reads");
+        stream
+    }
+
+    /// Sends a request until it succeeds, and returns the response.
+    fn ask(&self, path: &str, body: &Value) -> Value {
+        let until = Instant::now() + Duration::from_secs(60);
+        loop {
+            let mut response = String::new();
+            self.send(path, body).read_to_string(&mut response).expect("a response");
+            let body = response.split_once("\r\n\r\n").expect("a head").1;
+            let answer: Value = serde_json::from_str(body).unwrap_or_default();
+            if response.starts_with("HTTP/1.0 200") {
+                return answer;
+            }
+            assert!(Instant::now() < until, "{path}: {response}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Requests a lock for a lease. The claim stays while the connection is open.
+    fn lock(&self, name: &str, lease: u64) -> TcpStream {
+        self.ask("/v3/lease/grant", &json!({ "ID": lease, "TTL": 600 }));
+        self.send("/v3/lock/lock", &json!({ "name": base64(name), "lease": lease }))
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}/dashboard", self.address)
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Encodes ASCII text as base64.
+fn base64(text: &str) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut encoded = String::new();
+    for three in text.as_bytes().chunks(3) {
+        let number = three.iter().fold(0u32, |number, byte| number << 8 | u32::from(*byte));
+        let number = number << (8 * (3 - three.len()));
+        for place in 0..4 {
+            let letter = LETTERS[(number >> (18 - 6 * place) & 63) as usize];
+            encoded.push(if place <= three.len() { char::from(letter) } else { '=' });
+        }
+    }
+    encoded
+}
+
+/// Starts three members of one cluster, the last one with a long name.
+fn cluster(folder: &Path) -> Vec<Member> {
+    let names = ["north", "south", "a-member-with-a-long-name.region-7.example.internal"];
+    let urls = names.map(|name| format!("{name}=http://{}", tenure_runtime::ports::reserved()));
+    let cluster = urls.join(",");
+    names.iter().map(|name| Member::start(folder, name, &cluster)).collect()
+}
+
+#[test]
+fn dashboard_shows_members_and_queues_and_fits_at_any_width() {
+    let Some(mut tab) = Tab::open() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut members = cluster(folder.path());
+    let long = "a/lock/with/a/name/that/has/no/space/".repeat(5) + "end";
+    let mut calls = Vec::new();
+    for (name, lease) in [("jobs/nightly", 16), (&*long, 17), ("jobs/nightly", 18), (&*long, 19)] {
+        calls.push(members[0].lock(name, lease));
+    }
+    tab.resize(1280, 900, "light");
+    tab.visit(&members[0].url(), SHOWN);
+    let claims =
+        "Array.from(document.querySelectorAll('#locks .waits'), (each) => each.textContent)";
+    tab.until(&format!("String({claims}.sort()) === '12,13'"));
+    let roles = "document.querySelectorAll('#members .leads').length";
+    tab.until(&format!("{roles} === 1"));
+    let names =
+        "Array.from(document.querySelectorAll('#members tbody th'), (each) => each.textContent)";
+    let expected = json!(["a-member-with-a-long-name.region-7.example.internal", "north", "south"]);
+    assert_eq!(tab.value(names), expected);
+    let blocked = "Array.from(document.querySelectorAll('#blocked tbody tr'), (each) =>
+        [each.cells[0].textContent, each.cells[3].textContent]).sort()";
+    assert_eq!(tab.value(blocked), json!([["12", "10"], ["13", "11"]]));
+    for (wide, look) in [(1280, "light"), (1280, "dark"), (500, "light"), (500, "dark")] {
+        tab.resize(wide, 800, look);
+        tab.until(&format!("innerWidth === {wide}"));
+        assert_eq!(tab.value(CUT), json!([]), "{look} at {wide} pixels");
+        assert_eq!(tab.value(OVER), json!([]), "{look} at {wide} pixels");
+    }
+    // Control: a part that is wider than the window is found.
+    tab.value("document.getElementById('about').style.minWidth = '900px'");
+    assert_ne!(tab.value(CUT), json!([]));
+    tab.value("document.getElementById('about').style.minWidth = ''");
+    members.remove(1);
+    tab.until("document.getElementById('warnings').textContent.includes('member south')");
+    assert_eq!(tab.complaints, [""; 0]);
+    members.remove(0);
+    wait_for(&mut tab, "document.getElementById('status').className === 'lost'");
+    drop(calls);
+}
+
+#[test]
+fn dashboard_light_and_dark_differ() {
+    let Some(mut tab) = Tab::open() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let cluster = format!("one=http://{}", tenure_runtime::ports::reserved());
+    let member = Member::start(folder.path(), "one", &cluster);
+    tab.visit(&member.url(), SHOWN);
+    let papers = ["light", "dark"].map(|look| {
+        tab.resize(1280, 800, look);
+        tab.value("getComputedStyle(document.body).backgroundColor")
+    });
+    assert_ne!(papers[0], papers[1]);
+    assert_eq!(tab.complaints, [""; 0]);
+}
+
+#[test]
+fn dashboard_asks_for_a_user_if_users_are_enabled() {
+    let Some(mut tab) = Tab::open() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let cluster = format!("one=http://{}", tenure_runtime::ports::reserved());
+    let member = Member::start(folder.path(), "one", &cluster);
+    let _call = member.lock("jobs/nightly", 16);
+    for (path, body) in [
+        ("/v3/auth/user/add", json!({ "name": "root", "password": "secret" })),
+        ("/v3/auth/role/add", json!({ "name": "root" })),
+        ("/v3/auth/user/grant", json!({ "user": "root", "role": "root" })),
+        ("/v3/auth/enable", json!({})),
+    ] {
+        member.ask(path, &body);
+    }
+    tab.resize(500, 900, "dark");
+    tab.visit(&member.url(), SHOWN);
+    tab.until("!document.getElementById('login').hidden");
+    assert!(!tab.text("body").contains("jobs/nightly"));
+    assert_eq!((tab.value(CUT), tab.value(OVER)), (json!([]), json!([])));
+    let fill = |tab: &mut Tab, password: &str| {
+        tab.value("document.getElementById('name').value = 'root'");
+        tab.value(&format!("document.getElementById('password').value = {password:?}"));
+        tab.click("#login button");
+    };
+    fill(&mut tab, "wrong");
+    wait_for(&mut tab, "document.getElementById('login-reason').textContent.includes('failed')");
+    fill(&mut tab, "secret");
+    wait_for(&mut tab, "document.getElementById('locks').textContent.includes('jobs/nightly')");
+    assert!(tab.text("#user").contains("root"));
+    tab.click("#logout");
+    wait_for(&mut tab, "!document.getElementById('login').hidden");
+    assert!(!tab.text("body").contains("jobs/nightly"));
+    // The browser reports the rejected request itself.
+    assert!(tab.complaints.iter().all(|it| it.contains("status of 4")), "{:?}", tab.complaints);
+}

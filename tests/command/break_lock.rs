@@ -1,0 +1,228 @@
+//! `tenure locks break`, and the descriptions of clients in `tenure locks`.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::hold::{Service, ended, lines, until};
+use crate::operating::Member;
+use crate::shell::{assert_fails_with, data, tenure, text};
+
+fn broken(service: &Service, options: &str) -> Output {
+    tenure(&format!("locks break --yes {options} --endpoints {}", service.address))
+}
+
+/// Script that appends to a file when it is terminated, somewhat later.
+fn script(path: &Path) -> String {
+    let path = path.display();
+    format!(
+        "exec 2>/dev/null; trap 'sleep 0.3; echo ended >>{path}; exit' TERM; echo up; \
+         while :; do sleep 0.02; done"
+    )
+}
+
+#[test]
+fn command_of_a_broken_holder_ends_before_the_next_one_starts() {
+    let service = Service::start();
+    let folder = tempfile::tempdir().expect("a folder");
+    let events = folder.path().join("events");
+    for kind in ["lock", "lock --shared", "elect", "elect --identity x"] {
+        let (holder, _) = service.running(&format!("{kind} --ttl 60s a"), &script(&events));
+        let next = format!("echo started >>{}", events.display());
+        let options = if kind.starts_with("elect") { "elect a" } else { "lock a" };
+        let next = service.wrapper(options, &next).spawn().expect("it starts");
+        until(|| service.asking_for_a() == 2);
+        let output = broken(&service, "a");
+        let message = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success() && message.ends_with(": released\n"), "{output:?}");
+        let (status, message) = ended(holder);
+        assert_eq!(status, 121, "{kind}: {message}");
+        assert!(message.starts_with("tenure: `a` was lost: "), "{message}");
+        assert!(message.ends_with(" broke it; the command was ended\n"), "{message}");
+        if kind.starts_with("lock") {
+            assert!(message.contains(" tenure broke it"), "{message}");
+        }
+        assert_eq!(ended(next).0, 0);
+        assert_eq!(fs::read_to_string(&events).expect("events"), "ended\nstarted\n", "{kind}");
+        fs::remove_file(&events).expect("it is there");
+        assert_eq!(service.leases(), 0, "{kind}");
+    }
+}
+
+#[test]
+fn command_that_ignores_termination_is_killed_before_the_next_one_starts() {
+    let service = Service::start();
+    let (holder, id) = service.running("lock --grace 200ms a", "trap '' TERM; echo $$; sleep 60");
+    let script = format!("kill -0 {id} 2>/dev/null && echo runs; echo in");
+    let next = service.wrapper("lock a", &script).spawn().expect("it starts");
+    until(|| service.asking_for_a() == 2);
+    assert!(broken(&service, "a").status.success());
+    assert_eq!(ended(holder).0, 121);
+    let next = next.wait_with_output().expect("an end");
+    assert_eq!(String::from_utf8_lossy(&next.stdout), "in\n");
+}
+
+#[test]
+fn forced_break_revokes_the_lease_at_once() {
+    let service = Service::start();
+    let folder = tempfile::tempdir().expect("a folder");
+    let events = folder.path().join("events");
+    let (holder, _) = service.running("lock --ttl 60s a", &script(&events));
+    let output = broken(&service, "--force a");
+    let message = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(message.contains(": lease ") && message.ends_with(" revoked\n"), "{output:?}");
+    let (status, message) = ended(holder);
+    assert_eq!(status, 121, "{message}");
+    assert!(!events.exists(), "the control: it is killed, not terminated");
+}
+
+/// Base64 of the keys `a/1a`, `a/1b`, `b/1a` and `b/1b`, for leases 26 and 27.
+const KEYS: [(&str, &str); 4] =
+    [("YS8xYQ==", "26"), ("YS8xYg==", "27"), ("Yi8xYQ==", "26"), ("Yi8xYg==", "27")];
+
+/// Starts a member, and puts keys by their index in [`KEYS`].
+fn member(folder: &Path, keys: &[usize]) -> Member {
+    let member = Member::start(&format!("--data-dir {}", folder.join("data").display()));
+    for lease in ["26", "27"] {
+        member.ask("/v3/lease/grant", &json!({ "TTL": 600, "ID": lease }));
+    }
+    for index in keys {
+        let (key, lease) = KEYS[*index];
+        member.ask("/v3/kv/put", &json!({ "key": key, "lease": lease }));
+    }
+    member
+}
+
+fn leases(member: &Member) -> usize {
+    let leases = member.ask("/v3/lease/leases", &json!({}))["leases"].clone();
+    leases.as_array().map_or(0, Vec::len)
+}
+
+#[test]
+fn claims_of_unknown_clients_are_broken_without_a_request() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let member = member(folder.path(), &[0, 1, 3]);
+    member.ask("/v3/kv/put", &json!({ "key": "Yy94", "value": "eA==" }));
+    let at = format!("--yes --endpoints http://{}", member.address);
+    assert_fails_with(&tenure(&format!("locks break {at} --fence 1 a")), 2, "no holder of a");
+    let report = data(&format!("locks break {at} --key-only a"), 0);
+    assert_eq!(report["broken"][0]["outcome"], "key-deleted", "{report}");
+    assert_eq!(report["broken"][0]["client"], Value::Null);
+    assert_eq!(leases(&member), 2, "the session continues");
+    let report = data(&format!("locks break {at} a"), 0);
+    assert_eq!(report["broken"][0]["outcome"], "lease-revoked", "{report}");
+    assert_eq!(report["broken"][0]["lease"], "1b", "it was next");
+    assert_eq!(leases(&member), 1);
+    for name in ["a", "b"] {
+        assert_eq!(text(&format!("locks break {at} {name}"), 0), format!("{name} is free\n"));
+    }
+    // A key without a lease, `c/x`.
+    let report = data(&format!("locks break {at} --wait 0s c"), 0);
+    assert_eq!(report["broken"][0]["outcome"], "key-deleted", "{report}");
+}
+
+#[test]
+fn break_without_a_terminal_requires_yes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let member = member(folder.path(), &[0]);
+    let output = Command::new(env!("CARGO_BIN_EXE_tenure"))
+        .args(["locks", "break", "a", "--endpoints", &member.address])
+        .stdin(Stdio::null())
+        .output()
+        .expect("the command starts");
+    assert_fails_with(&output, 2, "give --yes");
+    assert_eq!(leases(&member), 2);
+}
+
+#[test]
+fn log_of_the_member_names_the_client_that_revoked_a_lease() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("log");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tenure"))
+        .args(["serve", "--listen-client-urls", "http://127.0.0.1:0", "--data-dir"])
+        .arg(folder.path().join("data"))
+        .stdout(Stdio::piped())
+        .stderr(fs::File::create(&log).expect("room"))
+        .spawn()
+        .expect("the command starts");
+    let line = lines(&mut child).next().expect("a line").expect("text");
+    let address = line.split_once("http://").expect("an address").1.to_owned();
+    let member = Member { process: child, address };
+    for (lease, keys) in [("26", true), ("27", false)] {
+        member.ask("/v3/lease/grant", &json!({ "TTL": 600, "ID": lease }));
+        if keys {
+            member.ask("/v3/kv/put", &json!({ "key": KEYS[0].0, "lease": lease }));
+            text(&format!("locks break --yes a --endpoints {}", member.address), 0);
+        } else {
+            member.ask("/v3/lease/revoke", &json!({ "ID": lease }));
+        }
+    }
+    let revoked = || -> Vec<String> {
+        let log = fs::read_to_string(&log).expect("the log");
+        log.lines().filter(|line| line.contains("lease revoked")).map(str::to_owned).collect()
+    };
+    until(|| !revoked().is_empty());
+    let revoked = revoked();
+    assert_eq!(revoked.len(), 1, "a lease without keys is not worth a line: {revoked:?}");
+    assert!(revoked[0].contains("127.0.0.1:") && revoked[0].contains("a/1a"), "{revoked:?}");
+}
+
+#[test]
+fn locks_show_the_program_and_no_arguments() {
+    let service = Service::start();
+    let (mut labelled, _) =
+        service.running("lock --label nightly-report a", "echo $$; : secret; exec sleep 60");
+    let (mut plain, _) = service.running("lock b", "echo $$; : secret; exec sleep 60");
+    let at = format!("--endpoints {}", service.address);
+    // The time since which it is held is stored after the command has started.
+    let held = || data(&format!("locks show a {at}"), 0)["holders"][0]["client"].clone();
+    until(|| held()["held"].is_string());
+    let client = held();
+    assert_eq!(client["command"], "nightly-report", "{client}");
+    assert_eq!(client["pid"], labelled.id(), "{client}");
+    assert!(client["host"].is_string() && client["user"].is_string(), "{client}");
+    assert!(client["held"].as_str() >= client["queued"].as_str(), "{client}");
+    let table = text(&format!("locks ls {at}"), 0);
+    for part in [format!(" {} nightly-report  20", labelled.id()), format!(" {} sh ", plain.id())] {
+        assert!(table.contains(&part), "{part}: {table}");
+    }
+    assert!(!table.contains("secret"), "{table}");
+    let waits = service.wrapper("lock --label second a", "true").spawn().expect("it starts");
+    until(|| service.asking_for_a() == 2);
+    let why = text(&format!("locks why a {at}"), 0);
+    let line = why.lines().find(|line| line.contains("position 2")).expect("a line");
+    assert!(line.contains(&format!(" {} second waits at position 2", waits.id())), "{why}");
+    assert!(line.contains(&format!(" {} nightly-report: it requests", labelled.id())), "{why}");
+    let waits_json = data(&format!("locks why a {at}"), 0)["waits"][0].clone();
+    assert_eq!(waits_json["position"], 2, "{waits_json}");
+    for child in [&mut labelled, &mut plain] {
+        assert!(crate::hold::signal("-TERM", &child.id().to_string()));
+        assert_eq!(child.wait().expect("an end").code(), Some(143));
+    }
+    assert_eq!(ended(waits).0, 0);
+}
+
+#[test]
+fn chain_of_waits_over_several_locks_is_explained() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Lease 26 holds `a` and waits for `b`, which lease 27 holds.
+    let member = member(folder.path(), &[0, 3, 2]);
+    let at = format!("--endpoints http://{}", member.address);
+    let why = data(&format!("locks why a {at}"), 0);
+    let step = &why["chain"][0];
+    assert_eq!((&step["holds"], &step["waits_for"]), (&json!("a"), &json!("b")), "{why:#}");
+    assert_eq!(step["held_by"][0], "unknown client (lease 1b)");
+    assert_eq!(
+        (&step["closes_cycle"], why["chain"].as_array().map(Vec::len)),
+        (&json!(false), Some(1))
+    );
+    // Lease 27 now waits for `a`.
+    let (key, lease) = KEYS[1];
+    member.ask("/v3/kv/put", &json!({ "key": key, "lease": lease }));
+    let why = text(&format!("locks why a {at}"), 0);
+    let holds =
+        "unknown client (lease 1b) holds b and waits for a, held by unknown client (lease 1a)";
+    assert!(why.contains(&format!("{holds}; this closes a cycle of waits")), "{why}");
+}

@@ -1,0 +1,139 @@
+//! `tenure elect` with `--on-lost`, and with preferred candidates.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::hold::{Service, ended, signal, until};
+use crate::shell::{assert_fails_with, tenure};
+
+/// Deletes all keys below `a/`.
+fn delete_claims(service: &Service) {
+    service.post("/v3/kv/deleterange", r#"{"key":"YS8=","range_end":"YTA="}"#);
+}
+
+/// Returns a wrapper that runs a script while it leads election `a`, with a command for the loss.
+fn elect(service: &Service, on_lost: &str, script: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+    command
+        .args(["elect", "--endpoints", &service.address, "--on-lost", on_lost, "a"])
+        .args(["--", "sh", "-c", script])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+#[test]
+fn on_lost_runs_after_the_command_has_ended() {
+    let service = Service::start();
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, id) = (folder.path().join("lost"), folder.path().join("id"));
+    let on_lost = format!(
+        "kill -0 $(cat {}) 2>/dev/null && echo runs; echo $TENURE_LOCK $TENURE_FENCE: \
+         $TENURE_REASON >{}; exit 7",
+        id.display(),
+        file.display()
+    );
+    let script = format!("echo $$ >{}; exec sleep 60", id.display());
+    let elected = elect(&service, &on_lost, &script).spawn().expect("it starts");
+    until(|| !read(&id).is_empty());
+    delete_claims(&service);
+    let output = elected.wait_with_output().expect("an end");
+    assert_eq!(output.status.code(), Some(121), "{output:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "", "the command has ended before");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(message.contains("`a` was lost: its key was deleted; the command was"), "{message}");
+    assert!(message.contains("the command of --on-lost failed: exit status: 7"), "{message}");
+    let report = read(&file);
+    assert!(report.starts_with("a "), "{report}");
+    assert!(report.trim_end().ends_with(": `a` was lost: its key was deleted"), "{report}");
+}
+
+#[test]
+fn on_lost_does_not_run_after_a_normal_end() {
+    let service = Service::start();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("lost");
+    let on_lost = format!("touch {}", file.display());
+    let output = elect(&service, &on_lost, "exit 3").output().expect("it starts");
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    // A command that itself ends with the status of a loss has not lost the leadership.
+    let output = elect(&service, &on_lost, "exit 121").output().expect("it starts");
+    assert_eq!(output.status.code(), Some(121), "{output:?}");
+    assert!(!file.exists());
+}
+
+#[test]
+fn signals_are_passed_to_the_command_of_on_lost() {
+    let service = Service::start();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("lost");
+    let at = file.display();
+    let on_lost = format!(
+        "trap 'echo asked >>{at}; exit' TERM; echo lost >>{at}; while :; do sleep 0.02; done"
+    );
+    let (up, script) = (folder.path().join("up"), "exec sleep 60");
+    let script = format!("touch {}; {script}", up.display());
+    let elected = elect(&service, &on_lost, &script).spawn().expect("it starts");
+    until(|| up.exists());
+    delete_claims(&service);
+    until(|| read(&file) == "lost\n");
+    assert!(signal("-TERM", &elected.id().to_string()));
+    assert_eq!(ended(elected).0, 121);
+    assert_eq!(read(&file), "lost\nasked\n");
+}
+
+#[test]
+fn leader_ends_its_command_for_a_preferred_candidate() {
+    let service = Service::start();
+    let folder = tempfile::tempdir().expect("a folder");
+    let events = folder.path().join("events");
+    let at = events.display();
+    let script = format!(
+        "exec 2>/dev/null; trap 'sleep 0.2; echo ended >>{at}; exit' TERM; echo up; \
+         while :; do sleep 0.02; done"
+    );
+    let next = format!("echo leads >>{at}");
+    // A candidate with a higher priority.
+    let (leader, _) = service.running("elect --ttl 60s --identity x a", &script);
+    let options = "elect --identity y --priority 1 a";
+    let preferred = service.wrapper(options, &next).spawn().expect("it starts");
+    let (status, message) = ended(leader);
+    assert_eq!(status, 121, "{message}");
+    assert!(message.contains("`a` was lost: candidate 'y' is preferred"), "{message}");
+    assert_eq!(ended(preferred).0, 0);
+    assert_eq!(read(&events), "ended\nleads\n");
+    fs::remove_file(&events).expect("it is there");
+
+    // A candidate of the same priority leads only after a request.
+    let (leader, _) = service.running("elect --ttl 60s --identity x a", &script);
+    let waits = service.wrapper("elect --identity y a", &next).spawn().expect("it starts");
+    until(|| service.asking_for_a() == 2);
+    let transfer = |identity: &str| {
+        tenure(&format!("elect --transfer-to {identity} a --endpoints {}", service.address))
+    };
+    assert_fails_with(&transfer("z"), 2, "no candidate 'z' waits in this election");
+    assert_eq!(read(&events), "", "the control: it does not lead yet");
+    let requested = transfer("y");
+    assert!(requested.status.success(), "{requested:?}");
+    assert_eq!(ended(leader).0, 121);
+    assert_eq!(ended(waits).0, 0);
+    assert_eq!(read(&events), "ended\nleads\n");
+}
+
+#[test]
+fn observer_takes_no_options_of_a_candidate() {
+    for line in [
+        "elect --observe --on-lost true a",
+        "elect --observe --identity x a",
+        "elect --transfer-to x a -- true",
+        "elect --priority 1 a -- true",
+    ] {
+        assert_eq!(tenure(line).status.code(), Some(2), "{line}");
+    }
+}

@@ -1,0 +1,57 @@
+//! The guardian of `tenure lock` ends the command in time, however many signals it must pass on.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, IoSlice, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use rustix::process::Signal;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::hold::LONG;
+
+/// Sends the standard input of the command, as the wrapper does.
+fn send_input(socket: &UnixStream, input: &File) {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let descriptors = [input.as_fd()];
+    assert!(control.push(SendAncillaryMessage::ScmRights(&descriptors)));
+    let data = [IoSlice::new(b"\n")];
+    sendmsg(socket, &data, &mut control, SendFlags::empty()).expect("it is sent");
+}
+
+#[test]
+fn stream_of_signals_does_not_delay_the_deadline() {
+    let now = Duration::try_from(clock_gettime(ClockId::Boottime)).expect("a time");
+    let deadline = now + Duration::from_secs(2);
+    let nanoseconds = |time: Duration| time.as_nanos().to_string();
+    let reserved = nanoseconds(Duration::from_millis(200));
+    let (socket, theirs) = UnixStream::pair().expect("sockets");
+    let mut guardian = Command::new(env!("CARGO_BIN_EXE_tenure"))
+        .args(["guardian", "--deadline", &nanoseconds(deadline)])
+        .args(["--margin", &reserved, "--grace", &reserved, "--", "sleep", "600"])
+        .stdin(OwnedFd::from(theirs))
+        .stdout(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .expect("the command starts");
+    send_input(&socket, &File::open("/dev/null").expect("a file"));
+    // The stream has no end: a guardian that reads all of it before its timer reads for ever.
+    let mut orders = socket.try_clone().expect("a socket");
+    let stream = format!("signal {}\n", Signal::WINCH.as_raw()).repeat(100);
+    let sender = std::thread::spawn(move || while orders.write_all(stream.as_bytes()).is_ok() {});
+    socket.set_read_timeout(Some(LONG)).expect("a socket");
+    let mut report = String::new();
+    let read = BufReader::new(&socket).read_line(&mut report);
+    // The guardian kills the command when the wrapper is gone, so nothing outlives a failed test.
+    let _ = socket.shutdown(std::net::Shutdown::Both);
+    sender.join().expect("no panic");
+    let status = guardian.wait().expect("an end");
+    assert!(read.is_ok() && report.starts_with("expired "), "{read:?} {report:?}");
+    assert!(status.success(), "{status}");
+}

@@ -1,0 +1,85 @@
+//! Three members of `tenure serve`, in processes of their own.
+
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::server::{post, send, until};
+
+/// Number of members.
+const MEMBERS: usize = 3;
+
+/// Members that end when this is dropped.
+pub(crate) struct Cluster {
+    members: Vec<Child>,
+    clients: Vec<SocketAddr>,
+    _folder: TempDir,
+}
+
+impl Cluster {
+    /// Starts the members, and waits for a leader.
+    pub(crate) fn start() -> Cluster {
+        let folder = tempfile::tempdir().expect("a folder");
+        let reserve = || (0..MEMBERS).map(|_| tenure_runtime::ports::reserved());
+        let (peers, clients): (Vec<SocketAddr>, Vec<SocketAddr>) =
+            (reserve().collect(), reserve().collect());
+        let all = peers.iter().enumerate().map(|(at, peer)| format!("m{at}=http://{peer}"));
+        let all = all.collect::<Vec<_>>().join(",");
+        let members = clients.iter().enumerate().map(|(at, client)| {
+            Command::new(env!("CARGO_BIN_EXE_tenure"))
+                .args(["serve", "--name", &format!("m{at}"), "--initial-cluster", &all])
+                .args(["--listen-client-urls", &format!("http://{client}"), "--data-dir"])
+                .arg(folder.path().join(format!("m{at}")))
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .expect("the command starts")
+        });
+        let cluster = Cluster { members: members.collect(), clients, _folder: folder };
+        cluster.leader();
+        cluster
+    }
+
+    /// Returns the URLs of the members.
+    pub(crate) fn endpoints(&self) -> Vec<String> {
+        self.clients.iter().map(|client| format!("http://{client}")).collect()
+    }
+
+    pub(crate) fn signal(&self, member: usize, signal: Signal) {
+        send(&self.members[member], signal);
+    }
+
+    /// Returns the member that leads. No member may be suspended.
+    pub(crate) fn leader(&self) -> usize {
+        let mut leader = None;
+        until("a leader", || {
+            leader = (0..MEMBERS).find(|member| self.follows(*member) == Some(*member));
+            leader.is_some()
+        });
+        leader.expect("a leader")
+    }
+
+    /// Returns the leader that a member knows, if it knows one.
+    pub(crate) fn follows(&self, member: usize) -> Option<usize> {
+        let leader = self.status(member)?["leader"].clone();
+        let id = |member| Some(self.status(member)?["header"]["member_id"].clone());
+        (0..MEMBERS).find(|member| id(*member).is_some_and(|id| id == leader))
+    }
+
+    fn status(&self, member: usize) -> Option<Value> {
+        post(self.clients[member], "/v3/maintenance/status", &json!({})).map(|(_, status)| status)
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        for member in &mut self.members {
+            let _ = member.kill();
+            let _ = member.wait();
+        }
+    }
+}

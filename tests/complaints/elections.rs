@@ -1,0 +1,157 @@
+//! Complaints 15 to 18, 21 and 25: elections with several leaders, or with none.
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tenure_client::{CampaignOptions, ClientError, ElectionState, LossReason};
+
+use crate::server::{LONG, SHORT, in_time, servers, until};
+
+/// The service restarts, quickly or after the lease of the leader. At most one candidate leads
+/// after it.
+#[tokio::test(flavor = "multi_thread")]
+async fn complaint_15_restart_of_the_service_leaves_one_leader() {
+    for mut server in servers() {
+        for is_short in [true, false] {
+            let (one, other) = (server.session(SHORT * 3).await, server.session(LONG).await);
+            let leading = one.campaign("a", "one").await.expect("elected");
+            let waits = tokio::spawn(async move { other.campaign("a", "other").await });
+            until("both are in the queue", || server.queue().len() == 2);
+            server.kill();
+            if !is_short {
+                in_time(leading.lost()).await;
+            }
+            server.restart();
+            if is_short {
+                // The second candidate leads only if the first one has lost the leadership.
+                let is_second = waits.is_finished();
+                assert!(!is_second || leading.deadline().is_none(), "{}", server.name());
+                let _ = leading.resign().await;
+            } else {
+                assert_eq!(leading.deadline(), None, "{}: it lost the leadership", server.name());
+                drop(leading);
+            }
+            let next = in_time(waits).await.expect("no panic").expect("elected");
+            assert!(next.deadline().is_some());
+            next.resign().await.expect("resigned");
+        }
+    }
+}
+
+/// The candidate is notified at its next renewal at the latest.
+#[tokio::test(flavor = "multi_thread")]
+async fn complaint_16_campaign_ends_with_its_session() {
+    for server in servers() {
+        let (one, other) = (server.session(LONG).await, server.session(SHORT * 3).await);
+        let leading = one.campaign("a", "one").await.expect("elected");
+        let lease = Value::from(other.id().to_string());
+        let waits = tokio::spawn(async move { other.campaign("a", "other").await });
+        until("both are in the queue", || server.queue().len() == 2);
+        server.revoke(&lease);
+        let ended = in_time(waits).await.expect("no panic").expect_err("its session has ended");
+        let reason = |error: &ClientError| match error {
+            ClientError::Lost(reason) => Some(*reason),
+            _ => None,
+        };
+        let expected = [LossReason::LeaseEnded, LossReason::KeyDeleted];
+        assert!(reason(&ended).is_some_and(|it| expected.contains(&it)), "{ended:?}");
+        assert!(leading.deadline().is_some(), "{}: the leader still leads", server.name());
+    }
+}
+
+/// Two candidates arrive while an observer follows an election without a leader.
+#[tokio::test(flavor = "multi_thread")]
+async fn complaint_16_observer_reports_leaders_only() {
+    for server in servers() {
+        let mut observer = server.client().await.observe("a");
+        let mut last = 0;
+        for _ in 0..20 {
+            let state = in_time(observer.next()).await.expect("a state");
+            assert_eq!(state, ElectionState::NoLeader, "{}", server.name());
+            let (one, other) = (server.session(LONG).await, server.session(LONG).await);
+            let campaigns = (one.campaign("a", "one"), other.campaign("a", "other"));
+            let (first, behind) = tokio::select! {
+                first = campaigns.0 => (first.expect("elected"), other.clone()),
+                first = campaigns.1 => (first.expect("elected"), one.clone()),
+            };
+            let waits = tokio::spawn(async move { behind.campaign("a", "behind").await });
+            until("both are in the queue", || server.queue().len() == 2);
+            let state = in_time(observer.next()).await.expect("a state");
+            let ElectionState::Leader { fence, .. } = state else { panic!("{state:?}") };
+            assert_eq!(fence, first.fence(), "{}: it never led", server.name());
+            assert!(fence > last);
+            last = fence;
+            waits.abort();
+            assert!(waits.await.is_err(), "it never leads");
+            until("one is in the queue", || server.queue().len() == 1);
+            first.resign().await.expect("resigned");
+        }
+    }
+}
+
+/// A client that starts after the lease has expired does not wait for a lease of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn complaint_17_expired_lease_is_not_awaited_again() {
+    for server in servers() {
+        let (mut leader, _) = server.running("elect --ttl 2s a", "echo up; exec sleep 600");
+        leader.kill();
+        until("the lease has expired", || server.queue().is_empty());
+        let session = server.session(LONG).await;
+        let guard = session.try_lock("a").await.expect("a response");
+        assert!(guard.is_some(), "{}: it is free without a wait", server.name());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn complaint_18_cut_off_leader_learns_of_its_loss() {
+    for server in servers() {
+        let session = server.session(SHORT).await;
+        let leading = session.campaign("a", "one").await.expect("elected");
+        server.signal(Signal::STOP);
+        assert_eq!(in_time(leading.lost()).await, LossReason::NotRenewed, "{}", server.name());
+        assert_eq!(leading.deadline(), None);
+        server.signal(Signal::CONT);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn complaint_21_client_survives_a_restart_of_all_members() {
+    for mut server in servers() {
+        let client = server.client().await;
+        let session = client.session(LONG).await.expect("a session");
+        let guard = session.lock("a").await.expect("the lock");
+        server.kill();
+        server.restart();
+        // The lease and the claim have survived.
+        assert!(guard.deadline().is_some(), "{}", server.name());
+        in_time(guard.release()).await.expect("released");
+        let again = in_time(session.lock("a")).await.expect("the lock");
+        drop(again);
+        let other = in_time(client.session(LONG)).await.expect("a session");
+        in_time(other.lock("b")).await.expect("the lock").release().await.expect("released");
+    }
+}
+
+/// The leadership passes on before a lease could expire, and both processes continue.
+#[tokio::test(flavor = "multi_thread")]
+async fn complaint_25_leadership_passes_on_without_a_restart() {
+    for server in servers() {
+        let mut sessions = vec![("one", server.session(LONG).await)];
+        sessions.push(("other", server.session(LONG).await));
+        let campaign = |at: usize| {
+            let (identity, session) = sessions[at].clone();
+            async move { session.campaign_with("a", CampaignOptions::new(identity)).await }
+        };
+        let mut leading = campaign(0).await.expect("elected");
+        for turn in 1..=4 {
+            let next = turn % 2;
+            let waits = tokio::spawn(campaign(next));
+            until("both are in the queue", || server.queue().len() == 2);
+            let fence = leading.fence();
+            let identity = sessions[next].0;
+            in_time(leading.transfer_to(identity)).await.expect("transferred");
+            leading = in_time(waits).await.expect("no panic").expect("elected");
+            assert!(leading.fence() > fence, "{}", server.name());
+        }
+        assert!(sessions.iter().all(|(_, session)| session.end_reason().is_none()));
+    }
+}

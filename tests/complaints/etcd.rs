@@ -1,0 +1,30 @@
+//! The etcd of this machine.
+
+use std::ffi::OsString;
+use std::process::Command;
+
+/// Environment variable with the path of an etcd server.
+const PROGRAM_VARIABLE: &str = "TENURE_TEST_ETCD";
+
+/// An installed etcd.
+#[derive(Clone, Debug)]
+pub(crate) struct Etcd {
+    pub(crate) program: OsString,
+    /// Version, such as `3.4.23`.
+    pub(crate) version: String,
+}
+
+impl Etcd {
+    /// Finds etcd. Prints a line if it is not installed.
+    pub(crate) fn find() -> Option<Etcd> {
+        let program = std::env::var_os(PROGRAM_VARIABLE).unwrap_or_else(|| "etcd".into());
+        let Ok(output) = Command::new(&program).arg("--version").output() else {
+            eprintln!("skipped: needs etcd");
+            return None;
+        };
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let version = text.lines().find_map(|line| line.strip_prefix("etcd Version: "));
+        let version = version.unwrap_or_else(|| panic!("not an etcd: {text}")).to_owned();
+        Some(Etcd { program, version })
+    }
+}

@@ -1,0 +1,88 @@
+//! Complaints 7, 9, 10, 22 and 23: leases that end too early, too late, or never.
+
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tenure_client::Client;
+
+use crate::cluster::Cluster;
+use crate::server::{LONG, SHORT, Server, in_time, servers, until};
+
+/// Time to live of a lease that is renewed during an election.
+const RENEWED: Duration = Duration::from_secs(6);
+
+#[test]
+fn complaint_09_lock_is_free_at_once_after_the_command() {
+    for server in servers() {
+        assert_eq!(server.run("lock --ttl 600s a", "exit 3"), Some(3));
+        assert_eq!(server.leases(), 0, "{}", server.name());
+        assert_eq!(server.run("lock --try a", "exit 4"), Some(4));
+    }
+    // Control.
+    let server = Server::tenure();
+    let mut etcdctl = Command::new("etcdctl");
+    etcdctl.env("ETCDCTL_API", "3").args(["--endpoints", &server.url(), "lock", "a", "true"]);
+    match etcdctl.output() {
+        Ok(_) => assert_eq!(server.leases(), 1, "etcdctl leaves its lease behind"),
+        Err(_) => eprintln!("skipped: needs etcdctl"),
+    }
+}
+
+/// A lease of 2 s ends before one of 7 s of the same time. With the factor of the complaint it
+/// would end after it.
+#[test]
+fn complaint_10_lease_ends_before_another_of_thrice_its_length() {
+    for server in servers() {
+        let (short, long) = (server.grant(SHORT), server.grant(SHORT * 7 / 2));
+        until("the short lease has ended", || {
+            let is_there = server.has_lease(&long);
+            assert!(is_there || server.has_lease(&short), "{}: it ended last", server.name());
+            !server.has_lease(&short)
+        });
+    }
+}
+
+#[test]
+fn complaint_22_lock_of_a_killed_holder_becomes_free() {
+    for server in servers() {
+        let (mut holder, _) = server.running("lock --ttl 2s a", "echo up; exec sleep 600");
+        holder.kill();
+        assert_eq!(server.run("lock --timeout 50s a", "exit 3"), Some(3), "{}", server.name());
+    }
+}
+
+#[test]
+fn complaint_23_lock_outlasts_its_lease_while_the_command_runs() {
+    for server in servers() {
+        let (holder, _) = server.running("lock --ttl 2s a", "echo up; exec sleep 600");
+        // A lease that no client renews, from the same time.
+        let reference = server.grant(3 * SHORT);
+        until("the reference has ended", || !server.has_lease(&reference));
+        assert_eq!(server.run("lock --try a", "true"), Some(120), "{}", server.name());
+        holder.signal(Signal::TERM);
+        assert_eq!(holder.wait().0, Some(143));
+    }
+}
+
+/// The leader of three members is suspended for longer than the lease, while the client renews it
+/// at the others. It must not end the lease when it continues.
+#[tokio::test(flavor = "multi_thread")]
+async fn complaint_07_suspended_leader_ends_no_lease() {
+    let cluster = Cluster::start();
+    let client = Client::connect(cluster.endpoints()).await.expect("a client");
+    let session = in_time(client.session(RENEWED)).await.expect("a session");
+    let guard = session.lock("a").await.expect("the lock");
+    for _ in 0..2 {
+        let leader = cluster.leader();
+        cluster.signal(leader, Signal::STOP);
+        tokio::time::sleep(RENEWED + SHORT).await;
+        assert_eq!(session.end_reason(), None, "it is renewed at the new leader");
+        cluster.signal(leader, Signal::CONT);
+        until("the member follows", || cluster.follows(leader).is_some_and(|it| it != leader));
+    }
+    // Without its lease the key would be missing, and the lock would be free.
+    let other = in_time(client.session(LONG)).await.expect("a session");
+    assert!(other.try_lock("a").await.expect("a response").is_none());
+    assert!(guard.deadline().is_some());
+}

@@ -1,0 +1,199 @@
+//! Complaints 1 to 6, 24 and 26: a lock is lost, and its holder is not notified.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use tenure_client::{CampaignOptions, ClientError, LossReason};
+use tokio::time::timeout;
+
+use crate::etcd::Etcd;
+use crate::server::{LONG, SHORT, Server, in_time, is_running, post, servers, until};
+
+/// Time to live of a lease that expires while its client waits.
+const ENDING: Duration = Duration::from_secs(5);
+
+/// Lets a lease end while its client waits in `Lock` behind a holder. Returns the status of the
+/// response, and whether it came while the holder still held the lock.
+fn wait_with_ending_lease(server: &Server, ttl: Duration, end: impl FnOnce(&Value)) -> (u16, bool) {
+    let (holder, waiter) = (server.grant(LONG), server.grant(ttl));
+    // The lock `a`.
+    let lock = |lease: &Value| json!({ "name": "YQ==", "lease": lease });
+    let (status, held) = server.post("/v3/lock/lock", &lock(&holder));
+    assert_eq!(status, 200, "{held}");
+    let (address, request) = (server.address(), lock(&waiter));
+    let waits = std::thread::spawn(move || post(address, "/v3/lock/lock", &request));
+    until("the client is in the queue", || server.queue().len() == 2);
+    end(&waiter);
+    until("the lease has ended", || !server.has_lease(&waiter));
+    if server.name() == "tenure" {
+        until("the client is notified", || waits.is_finished());
+    }
+    let came_early = waits.is_finished();
+    server.post("/v3/lock/unlock", &json!({ "key": held["key"] }));
+    let (status, _) = waits.join().expect("no panic").expect("a response");
+    (status, came_early)
+}
+
+#[test]
+fn complaint_01_ended_lease_is_not_granted_the_lock() {
+    let server = Server::tenure();
+    let (status, _) = wait_with_ending_lease(&server, LONG, |lease| server.revoke(lease));
+    assert_ne!(status, 200);
+    // Control: the request sequence finds the complaint where it exists.
+    let Some(etcd) = Etcd::find().filter(|etcd| etcd.version.starts_with("3.4.")) else { return };
+    let server = Server::start(Some(etcd));
+    let (status, _) = wait_with_ending_lease(&server, LONG, |lease| server.revoke(lease));
+    assert_eq!(status, 200, "etcd 3.4 grants the lock to a client without a lease");
+}
+
+#[test]
+fn complaint_02_waiter_is_notified_when_its_lease_expires() {
+    let server = Server::tenure();
+    assert!(wait_with_ending_lease(&server, ENDING, |_| {}).1);
+    // Control.
+    let is_known = |version: &str| version.starts_with("3.4.") || version.starts_with("3.5.");
+    let Some(etcd) = Etcd::find().filter(|etcd| is_known(&etcd.version)) else { return };
+    let server = Server::start(Some(etcd));
+    assert!(!wait_with_ending_lease(&server, ENDING, |_| {}).1, "etcd waits for the holder");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn complaint_03_cut_off_holder_learns_of_its_loss() {
+    for server in servers() {
+        let session = server.session(SHORT).await;
+        let guard = session.lock("a").await.expect("the lock");
+        assert!(guard.deadline().is_some());
+        server.signal(Signal::STOP);
+        assert_eq!(in_time(guard.lost()).await, LossReason::NotRenewed, "{}", server.name());
+        // No response was needed, and the service has not granted the lock to another client.
+        assert_eq!(guard.deadline(), None);
+        assert_eq!(session.end_reason(), Some(LossReason::NotRenewed));
+        server.signal(Signal::CONT);
+    }
+}
+
+/// The claim of a former session of the same client does not count as its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn complaint_04_new_session_waits_for_the_old_claim() {
+    for server in servers() {
+        let (mut wrapper, line) =
+            server.running("lock --ttl 600s a", "echo $TENURE_FENCE; exec sleep 600");
+        let fence: u64 = line.parse().expect("a token");
+        wrapper.kill();
+        let session = server.session(LONG).await;
+        let free = session.try_lock("a").await.expect("a response");
+        assert!(free.is_none(), "{}: the claim of the killed client exists", server.name());
+        let waits = {
+            let session = session.clone();
+            tokio::spawn(async move { session.lock("a").await })
+        };
+        until("the session is in the queue", || server.queue().len() == 2);
+        let old = server.queue()[0]["lease"].clone();
+        server.revoke(&old);
+        let guard = in_time(waits).await.expect("no panic").expect("the lock");
+        assert!(guard.fence() > fence);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn complaint_05_lock_is_renewed_while_it_is_held() {
+    for server in servers() {
+        let (one, other) = (server.session(SHORT).await, server.session(LONG).await);
+        let guard = one.lock("a").await.expect("the lock");
+        // A lease that no client renews, from the same time.
+        let reference = server.grant(3 * SHORT);
+        while server.has_lease(&reference) {
+            let free = other.try_lock("a").await.expect("a response");
+            assert!(free.is_none(), "{}: the lock is held", server.name());
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        assert!(guard.deadline().is_some(), "{}", server.name());
+        guard.release().await.expect("released");
+        assert!(other.try_lock("a").await.expect("a response").is_some());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn complaint_06_next_leader_starts_after_the_work_has_stopped() {
+    for server in servers() {
+        let (one, other) = (server.session(LONG).await, server.session(LONG).await);
+        let first = CampaignOptions::new("first");
+        let leading = one.campaign_with("a", first).await.expect("elected");
+        let has_stopped = Arc::new(AtomicBool::new(false));
+        let stopped = has_stopped.clone();
+        let work = tokio::spawn(leading.lead(async move |mut stop| {
+            stop.requested().await;
+            // The work takes some time to stop.
+            for _ in 0..100 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            stopped.store(true, Ordering::SeqCst);
+        }));
+        let preferred = CampaignOptions::new("second").priority(1);
+        let second = in_time(other.campaign_with("a", preferred)).await.expect("elected");
+        assert!(has_stopped.load(Ordering::SeqCst), "{}: two leaders work", server.name());
+        in_time(work).await.expect("no panic").expect("it led until the end");
+        second.resign().await.expect("resigned");
+    }
+}
+
+/// The same for a command: the lock is released after the whole tree has ended.
+#[test]
+fn complaint_06_lock_is_released_after_all_processes_have_ended() {
+    for server in servers() {
+        let script = "sh -c 'trap \"\" TERM; echo $$; sleep 600' & wait";
+        let (wrapper, id) = server.running("lock --ttl 600s --grace 300ms a", script);
+        let mut next = server.wrapper("lock --ttl 600s a", &format!("! kill -0 {id}"));
+        let next = next.spawn().expect("the command starts");
+        until("both are in the queue", || server.queue().len() == 2);
+        wrapper.signal(Signal::TERM);
+        assert_ne!(wrapper.wait().0, Some(0));
+        let ended = next.wait_with_output().expect("an end");
+        assert!(ended.status.success(), "{}: process {id} was left: {ended:?}", server.name());
+        assert!(!is_running(&id));
+    }
+}
+
+/// Requests for a lock end at random times, also while they are granted.
+#[tokio::test(flavor = "multi_thread")]
+async fn complaint_24_no_lease_is_renewed_after_its_session() {
+    for server in servers() {
+        let mut random = fastrand::Rng::with_seed(24);
+        for _ in 0..40 {
+            let session = server.session(LONG).await;
+            let patience = Duration::from_micros(random.u64(0..6_000));
+            match timeout(patience, session.lock("a")).await {
+                Ok(Ok(guard)) if random.bool() => guard.release().await.expect("released"),
+                Ok(Ok(guard)) => drop(guard),
+                Ok(Err(error)) => panic!("{error}"),
+                Err(_) => {}
+            }
+        }
+        until("all leases have ended", || server.leases() == 0);
+        assert!(server.queue().is_empty(), "{}", server.name());
+    }
+}
+
+/// The service was silent for longer than the lease. It has kept the old claim meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn complaint_26_former_leader_does_not_lead_again() {
+    for server in servers() {
+        let (one, other) = (server.session(SHORT).await, server.session(LONG).await);
+        let leading = one.campaign("a", "one").await.expect("elected");
+        let waits = tokio::spawn(async move { other.campaign("a", "other").await });
+        until("both are in the queue", || server.queue().len() == 2);
+        server.signal(Signal::STOP);
+        assert_eq!(in_time(leading.lost()).await, LossReason::NotRenewed, "{}", server.name());
+        server.signal(Signal::CONT);
+        // The claim may still exist. The former leader does not lead by it, and cannot renew it.
+        assert_eq!(leading.deadline(), None);
+        let again = one.campaign("a", "one").await.expect_err("the session has ended");
+        assert!(matches!(again, ClientError::Lost(LossReason::NotRenewed)), "{again:?}");
+        drop(leading);
+        let next = in_time(waits).await.expect("no panic").expect("elected");
+        assert!(next.deadline().is_some());
+    }
+}

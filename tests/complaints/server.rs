@@ -1,0 +1,295 @@
+//! A server for a test: `tenure serve` or etcd, in a process of its own.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tenure_client::{Client, Session};
+
+use crate::etcd::Etcd;
+
+/// Upper limit for any wait.
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+
+/// Shortest time to live that etcd grants.
+pub(crate) const SHORT: Duration = Duration::from_secs(2);
+
+/// Time to live that does not expire during a test.
+pub(crate) const LONG: Duration = Duration::from_secs(600);
+
+/// A server with one member. It ends when this is dropped.
+pub(crate) struct Server {
+    child: Child,
+    etcd: Option<Etcd>,
+    client: SocketAddr,
+    peer: SocketAddr,
+    folder: TempDir,
+}
+
+/// Starts `tenure serve`, and etcd if it is installed.
+pub(crate) fn servers() -> Vec<Server> {
+    let etcd = Etcd::find().map(|etcd| Server::start(Some(etcd)));
+    std::iter::once(Server::tenure()).chain(etcd).collect()
+}
+
+impl Server {
+    pub(crate) fn tenure() -> Server {
+        Server::start(None)
+    }
+
+    pub(crate) fn start(etcd: Option<Etcd>) -> Server {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [client, peer] = [(); 2].map(|()| tenure_runtime::ports::reserved());
+        let child = spawn(folder.path(), etcd.as_ref(), client, peer);
+        let server = Server { child, etcd, client, peer, folder };
+        server.wait_ready();
+        server
+    }
+
+    /// Returns the name of the program, for messages.
+    pub(crate) fn name(&self) -> &str {
+        self.etcd.as_ref().map_or("tenure", |_| "etcd")
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.client)
+    }
+
+    /// Returns a path for a file of the test.
+    pub(crate) fn path(&self, name: &str) -> std::path::PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        send(&self.child, signal);
+    }
+
+    /// Kills the server.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Starts a killed server again, with its data and its address.
+    pub(crate) fn restart(&mut self) {
+        self.child = spawn(self.folder.path(), self.etcd.as_ref(), self.client, self.peer);
+        self.wait_ready();
+    }
+
+    fn wait_ready(&self) {
+        until(self.name(), || {
+            self.try_post("/v3/lease/leases", &json!({})).is_some_and(|it| it.0 == 200)
+        });
+    }
+
+    /// Sends a JSON request. Returns the HTTP status and the response.
+    pub(crate) fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        self.try_post(path, body).unwrap_or_else(|| panic!("{} does not respond", self.name()))
+    }
+
+    /// Sends a JSON request with the token of a user.
+    pub(crate) fn post_as(&self, token: &str, path: &str, body: &Value) -> (u16, Value) {
+        post_as(token, self.client, path, body).expect("a response")
+    }
+
+    fn try_post(&self, path: &str, body: &Value) -> Option<(u16, Value)> {
+        post(self.client, path, body)
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.client
+    }
+
+    /// Returns the number of leases.
+    pub(crate) fn leases(&self) -> usize {
+        let (_, response) = self.post("/v3/lease/leases", &json!({}));
+        response["leases"].as_array().map_or(0, Vec::len)
+    }
+
+    /// Grants a lease without renewals, and returns its ID as JSON.
+    pub(crate) fn grant(&self, ttl: Duration) -> Value {
+        self.post("/v3/lease/grant", &json!({ "TTL": ttl.as_secs() })).1["ID"].clone()
+    }
+
+    pub(crate) fn has_lease(&self, id: &Value) -> bool {
+        let (_, response) = self.post("/v3/lease/leases", &json!({}));
+        let leases = response["leases"].as_array().cloned().unwrap_or_default();
+        leases.iter().any(|lease| lease["ID"] == *id)
+    }
+
+    pub(crate) fn revoke(&self, id: &Value) {
+        let (status, response) = self.post("/v3/lease/revoke", &json!({ "ID": id }));
+        assert_eq!(status, 200, "{response}");
+    }
+
+    /// Returns the keys of the queue of the lock or election `a`, oldest first.
+    pub(crate) fn queue(&self) -> Vec<Value> {
+        // The range from `a/` to `a0`.
+        let range = json!({ "key": "YS8=", "range_end": "YTA=", "sort_target": "CREATE" });
+        let (_, response) = self.post("/v3/kv/range", &range);
+        response["kvs"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// Connects a client.
+    pub(crate) async fn client(&self) -> Client {
+        Client::connect([self.url()]).await.expect("a client")
+    }
+
+    /// Starts a session of a client of its own.
+    pub(crate) async fn session(&self, ttl: Duration) -> Session {
+        self.client().await.session(ttl).await.expect("a session")
+    }
+
+    /// Returns `tenure` with this command and these options, and a shell script to run.
+    pub(crate) fn wrapper(&self, line: &str, script: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        command
+            .args(line.split(' '))
+            .args(["--endpoints", &self.url(), "--", "sh", "-c", script])
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs `tenure` to its end. Returns the exit status.
+    pub(crate) fn run(&self, line: &str, script: &str) -> Option<i32> {
+        self.wrapper(line, script).output().expect("the command starts").status.code()
+    }
+
+    /// Starts `tenure`, and waits until its script has printed a line. Returns the process and the
+    /// line.
+    pub(crate) fn running(&self, line: &str, script: &str) -> (Wrapper, String) {
+        let mut child = self.wrapper(line, script).spawn().expect("the command starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+        let line = lines.next().expect("a line").expect("text");
+        (Wrapper(child), line)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn spawn(folder: &Path, etcd: Option<&Etcd>, client: SocketAddr, peer: SocketAddr) -> Child {
+    let (client, peer) = (format!("http://{client}"), format!("http://{peer}"));
+    let mut command = match etcd {
+        None => {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+            command.args(["serve", "--listen-client-urls", &client]);
+            command
+        }
+        Some(etcd) => {
+            let mut command = Command::new(&etcd.program);
+            command
+                .args(["--listen-client-urls", &client, "--advertise-client-urls", &client])
+                .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
+                .args(["--initial-cluster", &format!("default={peer}")]);
+            command
+        }
+    };
+    command.arg("--data-dir").arg(folder.join("data"));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().expect("the command starts")
+}
+
+/// Sends a JSON request. Returns `None` if the connection fails.
+pub(crate) fn post(address: SocketAddr, path: &str, body: &Value) -> Option<(u16, Value)> {
+    post_as("", address, path, body)
+}
+
+/// Like [`post`], with a token. An empty token is not sent.
+fn post_as(token: &str, address: SocketAddr, path: &str, body: &Value) -> Option<(u16, Value)> {
+    let token = match token {
+        "" => String::new(),
+        token => format!("authorization: {token}\r\n"),
+    };
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(LIMIT)).ok()?;
+    let (body, length) = (body.to_string(), body.to_string().len());
+    let head = format!("POST {path} HTTP/1.0\r\nhost: {address}\r\n{token}");
+    write!(stream, "{head}content-length: {length}\r\n\r\n{body}").ok()?;
+    let mut response = String::new();
+    stream.read_to_string(&mut response).ok()?;
+    let (head, body) = response.split_once("\r\n\r\n")?;
+    let status = head.split(' ').nth(1)?.parse().ok()?;
+    Some((status, serde_json::from_str(body).unwrap_or(Value::Null)))
+}
+
+/// A running `tenure lock` or `tenure elect`, killed on drop.
+pub(crate) struct Wrapper(Child);
+
+impl Wrapper {
+    pub(crate) fn signal(&self, signal: Signal) {
+        send(&self.0, signal);
+    }
+
+    /// Kills the process, as the system does when memory is short.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+
+    /// Waits for the end. Returns the exit status, and the text on standard error.
+    pub(crate) fn wait(mut self) -> (Option<i32>, String) {
+        let mut status: Option<ExitStatus> = None;
+        until("the end of a command", || {
+            status = self.0.try_wait().expect("a child");
+            status.is_some()
+        });
+        let mut message = String::new();
+        if let Some(mut stderr) = self.0.stderr.take() {
+            stderr.read_to_string(&mut message).expect("text");
+        }
+        (status.and_then(|status| status.code()), message)
+    }
+}
+
+impl Drop for Wrapper {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Sends a signal to a child.
+pub(crate) fn send(child: &Child, signal: Signal) {
+    let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("an identifier");
+    // The process may have ended.
+    let _ = kill_process(id, signal);
+}
+
+/// Returns true if a process exists and has not ended.
+pub(crate) fn is_running(id: &str) -> bool {
+    let state = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    state.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
+}
+
+/// Waits until a condition holds.
+#[track_caller]
+pub(crate) fn until(condition: &str, mut holds: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !holds() {
+        assert!(started.elapsed() < LIMIT, "timed out: {condition}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Waits for a future that must complete.
+#[track_caller]
+pub(crate) fn in_time<F: Future>(future: F) -> impl Future<Output = F::Output> {
+    let caller = std::panic::Location::caller();
+    async move {
+        match tokio::time::timeout(LIMIT, future).await {
+            Ok(output) => output,
+            Err(_) => panic!("timed out at {caller}"),
+        }
+    }
+}

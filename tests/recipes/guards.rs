@@ -1,0 +1,197 @@
+//! Resources reject a holder that was paused until its lock had passed to another process.
+//!
+//! The first holder reads a total and adds 1. Before it writes, it is stopped together with
+//! `tenure lock` and its guardian, as when a machine is suspended. Its lease expires, and a second
+//! holder adds 10. Then the first holder continues and writes.
+
+use std::net::SocketAddr;
+
+use rustix::process::Signal;
+use tokio::net::TcpListener;
+
+use crate::databases::{MariaDb, PostgreSql};
+use crate::holder::Tree;
+use crate::service::{Service, example, has_programs, until};
+use crate::{fenced_service, object_store};
+
+/// Work of a holder between its read and its write: adds `ADD` and waits for the file `GO`.
+const WORK: &str = "total=$(cat); echo $((total + ADD)); : >$HELD; \
+                    until [ -e $GO ]; do sleep 0.02; done";
+
+/// Runs a script as both holders. Returns the exit status of the first one, which was paused.
+#[track_caller]
+fn status_of_paused_holder(service: &Service, script: &[&str]) -> String {
+    let holder = |add: &str, go: &str| {
+        let mut command = service.command("tenure");
+        command
+            .args(["lock", "--ttl", "2s", "--endpoints", &service.url(), "total", "--"])
+            .args(["sh", "-c", "\"$@\"; echo $? >$STATUS", "sh"])
+            .args(script)
+            .args(["sh", "-c", WORK])
+            .env("ADD", add)
+            .env("HELD", service.path(&format!("held{add}")))
+            .env("GO", go)
+            .env("STATUS", service.path(&format!("status{add}")));
+        command
+    };
+    let go = service.path("go");
+    let first = Tree::start(&mut holder("1", go.to_str().expect("text")));
+    until("the first holder has read", || service.path("held1").exists());
+    let processes = first.processes();
+    Tree::signal(&processes, Signal::STOP);
+
+    let mut second = Tree::start(&mut holder("10", "/"));
+    assert!(second.wait().success());
+    assert_eq!(service.text("status10"), "0\n", "the second holder writes");
+
+    std::fs::write(&go, "").expect("written");
+    // `tenure lock` and its guardian would end the script before it writes: they stay stopped.
+    Tree::signal(&processes[2..], Signal::CONT);
+    until("the first holder has ended", || service.text("status1").ends_with('\n'));
+    let status = service.text("status1");
+    for file in ["go", "held1", "held10", "status1", "status10"] {
+        std::fs::remove_file(service.path(file)).expect("it exists");
+    }
+    status
+}
+
+/// Asserts that a guard rejects the paused holder, and that a write without it is accepted.
+#[track_caller]
+fn assert_guarded(
+    service: &Service,
+    total: impl Fn() -> String,
+    guarded: &[&str],
+    unguarded: &[&str],
+) {
+    let before = total().trim().parse::<u32>().unwrap_or(0);
+    assert_eq!(status_of_paused_holder(service, guarded), "1\n", "the stale write is rejected");
+    assert_eq!(total().trim(), (before + 10).to_string(), "only the second holder wrote");
+    let before = before + 10;
+    assert_eq!(status_of_paused_holder(service, unguarded), "0\n", "the stale write is accepted");
+    assert_eq!(total().trim(), (before + 1).to_string(), "the write of the second holder is lost");
+}
+
+/// Returns the path of a script as text.
+fn script(name: &str) -> String {
+    example(&format!("guards/{name}")).to_str().expect("text").to_owned()
+}
+
+#[test]
+fn fence_file_rejects_paused_holder() {
+    if !has_programs(&["flock"]) {
+        return;
+    }
+    let service = Service::start();
+    let unguarded = "touch total; \"$@\" <total >new$$; mv new$$ total";
+    assert_guarded(
+        &service,
+        || service.text("total"),
+        &[&script("file.sh"), "total"],
+        &["sh", "-c", unguarded, "sh"],
+    );
+    // The library continues with the file of the script: both holders of each run recorded theirs.
+    let highest = tenure_client::FenceFile::new(service.path("total.fence")).highest();
+    assert!(highest.expect("a token") > 1);
+}
+
+/// Script that changes the total of an invoice without a comparison of tokens.
+const UNGUARDED_SQL: &str = "client=$1; shift; \
+    total=$(echo 'SELECT total FROM invoices WHERE id = 1;' | $client | \"$@\"); \
+    echo \"UPDATE invoices SET total = $total WHERE id = 1;\" | $client";
+
+#[track_caller]
+fn assert_sql_guarded(service: &Service, guard: &str, client: &str) {
+    let run = |statement: &str| {
+        let shell = format!("echo '{statement}' | {client}");
+        let output = service.command("sh").args(["-c", &shell]).output().expect("a shell");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{statement}: {errors}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    run("CREATE TABLE invoices \
+         (id INTEGER PRIMARY KEY, total BIGINT NOT NULL, fence BIGINT NOT NULL DEFAULT 0);");
+    run("INSERT INTO invoices (id, total) VALUES (1, 100);");
+    assert_guarded(
+        service,
+        || run("SELECT total FROM invoices WHERE id = 1;"),
+        &[&script(guard), client, "1"],
+        &["sh", "-c", UNGUARDED_SQL, "sh", client],
+    );
+}
+
+#[test]
+fn sqlite_rejects_paused_holder() {
+    if has_programs(&["sqlite3"]) {
+        assert_sql_guarded(&Service::start(), "sql.sh", "sqlite3 -bail invoices.db");
+    }
+}
+
+#[test]
+fn postgresql_rejects_paused_holder() {
+    if let Some(database) = PostgreSql::start() {
+        assert_sql_guarded(&Service::start(), "sql.sh", &database.client());
+    }
+}
+
+#[test]
+fn mariadb_rejects_paused_holder() {
+    if let Some(database) = MariaDb::start() {
+        assert_sql_guarded(&Service::start(), "mysql.sh", &database.client());
+    }
+}
+
+/// Serves an application on a port of this process, until the process ends.
+fn serve(application: axum::Router) -> SocketAddr {
+    let (sender, address) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(async move {
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+            sender.send(listener.local_addr().expect("an address")).expect("a receiver");
+            axum::serve(listener, application).await.expect("it serves");
+        });
+    });
+    address.recv().expect("an address")
+}
+
+/// Returns the last line of the response to GET, or nothing if there is no such resource.
+fn last_line(service: &Service, url: &str) -> String {
+    let output = service.command("curl").args(["-sf", url]).output().expect("curl");
+    let text = String::from_utf8(output.stdout).expect("text");
+    text.lines().last().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn conditional_put_rejects_paused_holder() {
+    if !has_programs(&["curl"]) {
+        return;
+    }
+    let service = Service::start();
+    let url = format!("http://{}/bucket/total", serve(object_store::router()));
+    let unguarded = "curl -s $0 | tail -n 1 | \"$@\" | curl -sf -X PUT --data-binary @- $0";
+    assert_guarded(
+        &service,
+        || last_line(&service, &url),
+        &[&script("object.sh"), &url],
+        &["sh", "-c", unguarded, &url],
+    );
+}
+
+#[test]
+fn header_rejects_paused_holder() {
+    if !has_programs(&["curl"]) {
+        return;
+    }
+    let service = Service::start();
+    let fences = service.path("fences");
+    std::fs::create_dir(&fences).expect("a folder");
+    for (application, is_fenced) in
+        [(fenced_service::fenced(&fences), true), (fenced_service::documents(), false)]
+    {
+        let url = format!("http://{}/documents/total", serve(application));
+        let status = status_of_paused_holder(&service, &[&script("http.sh"), &url]);
+        // Without the layer the same client loses the write of the second holder.
+        let expected = if is_fenced { ("1\n", "10") } else { ("0\n", "1") };
+        assert_eq!((&status[..], &last_line(&service, &url)[..]), expected);
+    }
+}

@@ -1,0 +1,189 @@
+//! The recipes in `examples/recipes`, with a process for each machine of a cluster.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use rustix::process::Signal;
+
+use crate::databases::PostgreSql;
+use crate::holder::Tree;
+use crate::service::{Service, example, has_programs, until};
+
+fn recipe(name: &str) -> PathBuf {
+    example("recipes").join(name)
+}
+
+/// Runs the same command on three machines at the same time, and returns their results.
+fn on_three_machines(command: impl Fn() -> Command) -> Vec<Output> {
+    let machines: Vec<_> = (0..3)
+        .map(|_| command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn())
+        .map(|machine| machine.expect("the command starts"))
+        .collect();
+    machines.into_iter().map(|it| it.wait_with_output().expect("an end")).collect()
+}
+
+fn succeeded(results: &[Output]) -> usize {
+    results.iter().filter(|result| result.status.success()).count()
+}
+
+#[test]
+fn nightly_job_succeeds_once_a_day() {
+    if !has_programs(&["curl", "base64"]) {
+        return;
+    }
+    let service = Service::start();
+    // The first run fails, so another machine has to run the job.
+    let job = "echo $TENURE_FENCE >>runs; [ $(wc -l <runs) -ge 2 ]";
+    let on = |day: &str| {
+        let mut command = service.command(recipe("nightly.sh"));
+        command.args(["report", "sh", "-c", job]).env("DAY", day).env("TTL", "2s");
+        command
+    };
+    let runs = || -> Vec<u64> {
+        service.text("runs").lines().map(|fence| fence.parse().expect("a token")).collect()
+    };
+    let results = on_three_machines(|| on("2026-11-27"));
+    assert_eq!((succeeded(&results), runs().len()), (2, 2), "{results:?}");
+    assert!(on("2026-11-27").status().expect("an end").success());
+    assert_eq!(runs().len(), 2, "the job is done on this day");
+    assert!(on("2026-11-28").status().expect("an end").success());
+    assert_eq!(runs().len(), 3, "the job runs on the next day");
+    assert!(runs().is_sorted(), "later runs have higher tokens");
+}
+
+#[track_caller]
+fn assert_migrated_once(service: &Service, client: &str) {
+    let select = |columns: &str, table: &str| {
+        let shell = format!("echo 'SELECT {columns} FROM {table};' | {client}");
+        let output = service.command("sh").args(["-c", &shell]).output().expect("a shell");
+        String::from_utf8(output.stdout).expect("text").lines().map(str::to_owned).collect()
+    };
+    let select = |columns, table| -> Vec<String> { select(columns, table) };
+    let migrations = service.path("migrations");
+    std::fs::create_dir(&migrations).expect("a folder");
+    let add =
+        |name: &str, text: &str| std::fs::write(migrations.join(name), text).expect("written");
+    let migrate = || {
+        let mut command = service.command(recipe("migration.sh"));
+        command.args([client, "migrations"]).env("TTL", "2s");
+        command
+    };
+    add("001.sql", "CREATE TABLE items (n INTEGER);\n");
+    add("002.sql", "INSERT INTO items VALUES (1);\n");
+    let results = on_three_machines(migrate);
+    assert_eq!(succeeded(&results), 3, "{results:?}");
+    assert_eq!(select("n", "items"), ["1"]);
+    assert_eq!(select("name", "migrations"), ["001.sql", "002.sql"]);
+
+    add("003.sql", "INSERT INTO items VALUES (2);\nINSERT INTO missing VALUES (1);\n");
+    assert_eq!(succeeded(&on_three_machines(migrate)), 0, "a faulty migration");
+    assert_eq!(select("n", "items"), ["1"], "nothing of it is applied");
+    add("003.sql", "INSERT INTO items VALUES (2);\n");
+    assert_eq!(succeeded(&on_three_machines(migrate)), 3);
+    assert_eq!(select("n", "items"), ["1", "2"]);
+}
+
+#[test]
+fn migration_is_applied_once_to_sqlite() {
+    if has_programs(&["sqlite3"]) {
+        assert_migrated_once(&Service::start(), "sqlite3 -bail shop.db");
+    }
+}
+
+#[test]
+fn migration_is_applied_once_to_postgresql() {
+    if let Some(database) = PostgreSql::start() {
+        assert_migrated_once(&Service::start(), &database.client());
+    }
+}
+
+#[test]
+fn shards_move_from_a_failed_machine() {
+    const SHARDS: usize = 4;
+    let service = Service::start();
+    let work = "echo $TENURE_FENCE >>fences-$SHARD; echo $MACHINE >worker-$SHARD; exec sleep 600";
+    let machine = |number: &str| {
+        let mut command = service.command(recipe("sharded-workers.sh"));
+        command.args([&SHARDS.to_string(), "sh", "-c", work]);
+        command.env("MACHINE", number).env("MACHINES", "2").env("TTL", "2s").env("STANDBY", "1");
+        Tree::start(&mut command)
+    };
+    let workers = || -> String {
+        (0..SHARDS).map(|shard| service.text(&format!("worker-{shard}"))).collect()
+    };
+    let first = machine("0");
+    until("the first machine leads all shards", || workers() == "0\n0\n0\n0\n");
+    let mut second = machine("1");
+    drop(first); // KILL to all of its processes
+    until("the second machine leads all shards", || workers() == "1\n1\n1\n1\n");
+    for shard in 0..SHARDS {
+        let text = service.text(&format!("fences-{shard}"));
+        let fences: Vec<u64> = text.lines().map(|it| it.parse().expect("a token")).collect();
+        assert!(fences.len() == 2 && fences[0] < fences[1], "shard {shard}: {fences:?}");
+    }
+    let processes = second.processes();
+    second.signal_first(Signal::TERM);
+    assert!(second.wait().success());
+    let left = processes.iter().filter(|id| PathBuf::from(format!("/proc/{id}")).exists());
+    assert_eq!(left.count(), 0, "TERM ends all processes of the machine");
+}
+
+/// Restarts three machines, and returns the number of those that restart before the first of them
+/// passes its check.
+#[track_caller]
+fn restarted_at_once(service: &Service, script: &Path) -> usize {
+    let folder = tempfile::tempdir_in(service.path(".")).expect("a folder");
+    let path = |name: String| folder.path().join(name);
+    let restarted = || (0..3).filter(|number| path(format!("restarted-{number}")).exists()).count();
+    let mut machines: Vec<Tree> = (0..3)
+        .map(|number| {
+            let restart = format!(": >restarted-{number}");
+            let check = format!("test -e healthy-{number}");
+            let mut command = service.command(script);
+            command.args(["shop", &restart, &check]).current_dir(folder.path()).env("TTL", "2s");
+            Tree::start(&mut command)
+        })
+        .collect();
+    until("all machines have a lease", || service.leases() == 3);
+    until("two machines restart", || restarted() >= 2);
+    // A third one that is not held back restarts long before these requests have ended.
+    let revision = service.revision();
+    until("other clients change the store", || {
+        service.post("/v3/kv/put", r#"{"key":"eA=="}"#);
+        service.revision() > revision + 100
+    });
+    let at_once = restarted();
+    for number in 0..3 {
+        std::fs::write(path(format!("healthy-{number}")), "").expect("written");
+    }
+    assert!(machines.iter_mut().all(|machine| machine.wait().success()));
+    assert_eq!(restarted(), 3);
+    until("all leases have ended", || service.leases() == 0);
+    at_once
+}
+
+#[test]
+fn at_most_two_machines_restart_at_a_time() {
+    let service = Service::start();
+    assert_eq!(restarted_at_once(&service, &recipe("rolling-restart.sh")), 2);
+    // With a third place the same three machines restart together.
+    let text = std::fs::read_to_string(recipe("rolling-restart.sh")).expect("a script");
+    let wider = service.path("wider.sh");
+    std::fs::write(&wider, text.replace("--slots 2", "--slots 3").replace("restart/", "wider/"))
+        .expect("written");
+    std::fs::set_permissions(&wider, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("permission");
+    assert_eq!(restarted_at_once(&service, &wider), 3);
+}
+
+#[test]
+fn restart_without_a_passed_check_fails() {
+    let service = Service::start();
+    let mut command = service.command(recipe("rolling-restart.sh"));
+    command.args(["shop", ": >restarted", "false"]).env("WITHIN", "1").env("TTL", "2s");
+    let output = command.output().expect("the command starts");
+    assert_eq!(output.status.code(), Some(1));
+    let report = String::from_utf8_lossy(&output.stderr);
+    assert!(report.contains("shop does not pass its check: false"), "{report}");
+    assert!(service.path("restarted").exists());
+}

@@ -1,0 +1,20 @@
+//! The guards, recipes and programs of `examples`, with real processes and a real lock service.
+//!
+//! A test that needs a missing program prints `skipped: needs …` and passes.
+#![cfg(target_os = "linux")]
+
+mod databases;
+mod guards;
+mod holder;
+mod kubernetes;
+mod languages;
+mod machines;
+mod service;
+mod systemd;
+
+#[allow(dead_code, reason = "an example has a main function")]
+#[path = "../../examples/08_fenced_service.rs"]
+mod fenced_service;
+#[allow(dead_code, reason = "an example has a main function")]
+#[path = "../../examples/07_object_store.rs"]
+mod object_store;
