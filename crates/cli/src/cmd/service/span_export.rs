@@ -28,7 +28,7 @@ impl SpanExport {
         format: LogFormat,
     ) -> Result<SpanExport, Failure> {
         let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        if !VARIABLES.iter().any(|name| is_set(&name)) {
+        if !VARIABLES.iter().any(is_set) {
             init_logging(level, format);
             return Ok(SpanExport(None));
         }
