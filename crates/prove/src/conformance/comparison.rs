@@ -1,5 +1,6 @@
 //! Comparison of every reachable state and step of the code with a model.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
@@ -133,13 +134,15 @@ impl WalkObserver for Comparer<'_> {
     fn on_step(&mut self, step: WalkedStep<'_>) -> ControlFlow<()> {
         self.comparison.steps += 1;
         let [before, after] = [step.before, step.after].map(self.abstraction);
-        let key = (before, after);
-        if !self.known.contains_key(&key) {
-            let found = self.matcher.find(&key.0, &key.1);
-            self.known.insert(key.clone(), found);
-        }
-        let found = &self.known[&key];
-        match found {
+        let entry = match self.known.entry((before, after)) {
+            Entry::Occupied(entry) => entry,
+            Entry::Vacant(entry) => {
+                let (before, after) = entry.key();
+                let found = self.matcher.find(before, after);
+                entry.insert_entry(found)
+            }
+        };
+        match entry.get() {
             Some(Match::Unchanged) => self.comparison.unchanged += 1,
             Some(Match::Actions(names)) => {
                 for name in names {
@@ -148,7 +151,8 @@ impl WalkObserver for Comparer<'_> {
             }
             None => {
                 let symbols = || self.model.state.iter().copied();
-                let (before, after) = (key.0.facts(symbols()), key.1.facts(symbols()));
+                let (before, after) = entry.key();
+                let (before, after) = (before.facts(symbols()), after.facts(symbols()));
                 let new = after.iter().filter(|fact| !before.contains(fact)).cloned().collect();
                 let gone = before.iter().filter(|fact| !after.contains(fact)).cloned().collect();
                 let process = step.process.map(|process| process + 1);

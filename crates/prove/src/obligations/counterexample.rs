@@ -3,21 +3,22 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::ops::ControlFlow;
 
 use num_rational::Ratio;
 use serde_json::{Value as Json, json};
 
 use crate::error::ProveError;
-use crate::logic::smt::constant;
+use crate::logic::smt::{constant, declaration};
 use crate::logic::sort::Sort;
+use crate::logic::substitution::Updates;
 use crate::logic::symbol::Symbol;
 use crate::logic::term::{Node, Operations, Term, any, for_all};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Conjunct, Model};
-use crate::obligations::proof::session;
 use crate::solver::Solver;
-use crate::solver::process::{Goal, Satisfiability};
+use crate::solver::process::{Goal, Satisfiability, SolverProcess};
 use crate::solver::solver_model::{ModelValue, SolverModel};
 use crate::structure::evaluation::{Assignment, Evaluation};
 use crate::structure::table::Structure;
@@ -57,12 +58,43 @@ impl<'m> Induction<'m> {
         self
     }
 
-    fn violation(&self) -> Option<Term> {
-        let formula = &self.conjunct?.formula;
-        Some(match self.action {
-            Some(action) => !formula.after(&action.updates),
-            None => !formula.clone(),
-        })
+    /// Starts a solver that knows the model, and assumes the state before the action.
+    pub(super) fn begin(
+        &self,
+        model: &Model,
+        solver: &Solver,
+        goal: Goal,
+    ) -> Result<SolverProcess, ProveError> {
+        let mut process = SolverProcess::start(solver, goal)?;
+        for sort in model.sorts() {
+            process.send(&format!("(declare-sort {} 0)", sort.name()));
+        }
+        model.symbols().for_each(|symbol| process.send(&declaration(symbol)));
+        model.axioms.iter().for_each(|axiom| process.assert(&axiom.formula));
+        self.parameters().iter().for_each(|parameter| process.send(&constant(*parameter)));
+        self.assumed.iter().for_each(|formula| process.assert(formula));
+        Ok(process)
+    }
+
+    /// Returns the formula that the conjunct is violated; true without a conjunct.
+    pub(super) fn violation(&self) -> Term {
+        self.conjunct.map_or_else(Term::truth, |conjunct| !self.afterwards(&conjunct.formula))
+    }
+
+    /// Returns true if the action changes nothing that the conjunct mentions.
+    pub(super) fn is_unaffected(&self) -> bool {
+        let formula = self.conjunct.map(|conjunct| &conjunct.formula);
+        // An empty update renames bound variables as every update does.
+        let is_equal = |formula: &Term| self.afterwards(formula) == formula.after(&Updates::new());
+        self.action.is_some() && formula.is_some_and(is_equal)
+    }
+
+    fn afterwards(&self, formula: &Term) -> Term {
+        self.action.map_or_else(|| formula.clone(), |action| formula.after(&action.updates))
+    }
+
+    fn parameters(&self) -> &'m [Variable] {
+        self.action.map_or(&[], |action| &action.parameters)
     }
 }
 
@@ -112,9 +144,7 @@ fn search_group(
     solver: &Solver,
     sizes: [(Sort, u32); 2],
 ) -> Result<Option<Counterexample>, ProveError> {
-    let mut process = session(model, solver, Goal::Example)?;
-    let parameters = induction.action.map_or(&[][..], |action| &action.parameters);
-    parameters.iter().for_each(|parameter| process.send(&constant(*parameter)));
+    let mut process = induction.begin(model, solver, Goal::Example)?;
     let sorts = model.sorts();
     for (sort, size) in sizes.into_iter().filter(|(sort, _)| sorts.contains(sort)) {
         let elements: Vec<Variable> = (0..size).map(|index| element(sort, index)).collect();
@@ -128,10 +158,7 @@ fn search_group(
         let is_known = any(elements.iter().map(|element| one.equals(*element)));
         process.assert(&for_all([one], is_known));
     }
-    induction.assumed.iter().for_each(|formula| process.assert(formula));
-    if let Some(violation) = induction.violation() {
-        process.assert(&violation);
-    }
+    process.assert(&induction.violation());
     if process.check() != Satisfiability::Satisfiable {
         return Ok(None);
     }
@@ -163,8 +190,7 @@ fn decode(
     }
     let decoder = Decoder { found, names };
     let parameters: Assignment = induction
-        .action
-        .map_or(&[][..], |action| &action.parameters)
+        .parameters()
         .iter()
         .map(|parameter| (*parameter, decoder.constant(*parameter)))
         .collect();
@@ -254,12 +280,12 @@ impl Decoder<'_> {
 pub(crate) fn witness(structure: &Structure, formula: &Term) -> Assignment {
     let Node::ForAll(variables, body) = &*formula.0 else { return Assignment::new() };
     let evaluation = Evaluation::new(structure);
-    let sorts: Vec<Sort> = variables.iter().map(|variable| variable.sort).collect();
-    tuples(&evaluation, &sorts)
-        .into_iter()
-        .map(|values| variables.iter().copied().zip(values).collect::<Assignment>())
-        .find(|assignment| !evaluation.holds(body, assignment))
-        .unwrap_or_default()
+    let mut witness = Assignment::new();
+    let _ = evaluation.visit(variables, body, false, &mut Assignment::new(), &mut |found| {
+        witness.clone_from(found);
+        ControlFlow::Break(())
+    });
+    witness
 }
 
 impl Counterexample {

@@ -6,10 +6,8 @@ use std::thread;
 use std::time::Instant;
 
 use crate::error::ProveError;
-use crate::logic::smt::{constant, declaration};
-use crate::logic::term::Term;
+use crate::model::Model;
 use crate::model::action::Action;
-use crate::model::{Conjunct, Model};
 use crate::obligations::counterexample::{self, Induction};
 use crate::obligations::report::{Decision, Obligation, Outcome, ProofReport};
 use crate::solver::Solver;
@@ -31,13 +29,12 @@ pub fn prove(model: &Model, solver: &Solver) -> Result<ProofReport, ProveError> 
     let work = || -> Result<(), ProveError> {
         loop {
             let job = next.fetch_add(1, Ordering::Relaxed);
-            let decisions = match job {
-                0 => initiation(model, solver)?,
-                _ => match actions.get(job - 1) {
-                    Some(action) => consecution(model, action, solver)?,
-                    None => return Ok(()),
-                },
-            };
+            // The first job is the one about the initial states.
+            let action = job.checked_sub(1).map(|index| actions.get(index));
+            if action == Some(None) {
+                return Ok(());
+            }
+            let decisions = decide(model, action.flatten(), solver)?;
             results.lock().expect("no thread panics while it stores")[job] = Some(decisions);
         }
     };
@@ -58,93 +55,43 @@ pub fn prove(model: &Model, solver: &Solver) -> Result<ProofReport, ProveError> 
     })
 }
 
-/// Starts a solver that knows the symbols and the axioms of a model.
-pub(super) fn session(
+/// Decides the obligations of an action, or of the initial states.
+fn decide(
     model: &Model,
-    solver: &Solver,
-    goal: Goal,
-) -> Result<SolverProcess, ProveError> {
-    let mut process = SolverProcess::start(solver, goal)?;
-    for sort in model.sorts() {
-        process.send(&format!("(declare-sort {} 0)", sort.name()));
-    }
-    model.symbols().for_each(|symbol| process.send(&declaration(symbol)));
-    for axiom in &model.axioms {
-        process.assert(&axiom.formula);
-    }
-    Ok(process)
-}
-
-impl SolverProcess {
-    pub(super) fn assert(&mut self, formula: &Term) {
-        self.send(&format!("(assert {formula})"));
-    }
-
-    /// Decides whether the assertions so far and another formula are satisfiable.
-    fn check_with(&mut self, formula: &Term) -> Satisfiability {
-        self.send("(push 1)");
-        self.assert(formula);
-        let result = self.check();
-        self.send("(pop 1)");
-        result
-    }
-}
-
-fn initiation(model: &Model, solver: &Solver) -> Result<Vec<Decision>, ProveError> {
-    let mut process = session(model, solver, Goal::Proof)?;
-    model.initial.iter().for_each(|formula| process.assert(formula));
-    let exists = exists(&mut process, model, &Induction::initial(model), solver)?;
-    let mut decisions = vec![Decision { obligation: Obligation::InitialState, outcome: exists }];
-    for conjunct in &model.invariant {
-        let result = process.check_with(&!conjunct.formula.clone());
-        let induction = Induction::initial(model).against(conjunct);
-        decisions.push(Decision {
-            obligation: Obligation::Initiation(conjunct.name.to_owned()),
-            outcome: outcome(result, model, induction, solver)?,
-        });
-    }
-    Ok(decisions)
-}
-
-fn consecution(
-    model: &Model,
-    action: &Action,
+    action: Option<&Action>,
     solver: &Solver,
 ) -> Result<Vec<Decision>, ProveError> {
-    let mut process = session(model, solver, Goal::Proof)?;
-    action.parameters.iter().for_each(|parameter| process.send(&constant(*parameter)));
-    model.invariant.iter().for_each(|conjunct| process.assert(&conjunct.formula));
-    process.assert(&action.guard);
-    let name = action.title();
-    let possible = exists(&mut process, model, &Induction::of(model, action), solver)?;
-    let mut decisions =
-        vec![Decision { obligation: Obligation::Possible(name.clone()), outcome: possible }];
+    let induction = match action {
+        Some(action) => Induction::of(model, action),
+        None => Induction::initial(model),
+    };
+    let mut process = induction.begin(model, solver, Goal::Proof)?;
+    let obligation = match action {
+        Some(action) => Obligation::Possible(action.title()),
+        None => Obligation::InitialState,
+    };
+    let outcome = existence_outcome(&mut process, model, &induction, solver)?;
+    let mut decisions = vec![Decision { obligation, outcome }];
     for conjunct in &model.invariant {
-        let after = conjunct.formula.after(&action.updates);
-        // An action that does not concern a conjunct preserves it.
-        let result = match after == renamed(conjunct) {
-            true => Satisfiability::Unsatisfiable,
-            false => process.check_with(&!after),
+        let name = conjunct.name.to_owned();
+        let obligation = match action {
+            Some(action) => Obligation::Consecution { action: action.title(), conjunct: name },
+            None => Obligation::Initiation(name),
         };
-        let induction = Induction::of(model, action).against(conjunct);
-        decisions.push(Decision {
-            obligation: Obligation::Consecution {
-                action: name.clone(),
-                conjunct: conjunct.name.to_owned(),
-            },
-            outcome: outcome(result, model, induction, solver)?,
-        });
+        let induction = induction.clone().against(conjunct);
+        // An action that does not concern a conjunct preserves it.
+        let result = match induction.is_unaffected() {
+            true => Satisfiability::Unsatisfiable,
+            false => process.check_with(&induction.violation()),
+        };
+        let outcome = induction_outcome(result, model, &induction, solver)?;
+        decisions.push(Decision { obligation, outcome });
     }
     Ok(decisions)
-}
-
-/// Returns the conjunct with its variables renamed as a substitution renames them.
-fn renamed(conjunct: &Conjunct) -> Term {
-    conjunct.formula.after(&Default::default())
 }
 
 /// Returns the outcome of an obligation that some state exists. Small groups are searched first.
-fn exists(
+fn existence_outcome(
     process: &mut SolverProcess,
     model: &Model,
     induction: &Induction<'_>,
@@ -162,16 +109,16 @@ fn exists(
 
 /// Returns the outcome of an obligation whose negation is satisfiable or not. If the solver gives
 /// up, or finds a large counterexample, small groups are searched for a counterexample.
-fn outcome(
+fn induction_outcome(
     result: Satisfiability,
     model: &Model,
-    induction: Induction<'_>,
+    induction: &Induction<'_>,
     solver: &Solver,
 ) -> Result<Outcome, ProveError> {
     if result == Satisfiability::Unsatisfiable {
         return Ok(Outcome::Proved);
     }
-    let found = counterexample::search(model, &induction, solver)?;
+    let found = counterexample::search(model, induction, solver)?;
     Ok(match (result, found) {
         (_, Some(found)) => Outcome::Refuted(Some(Box::new(found))),
         (Satisfiability::Satisfiable, None) => Outcome::Refuted(None),

@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
+use crate::logic::term::Term;
 use crate::solver::{Solver, SolverKind};
 
 /// Result of a query.
@@ -85,6 +86,20 @@ impl SolverProcess {
         if sent.and_then(|()| self.input.write_all(b"\n")).is_err() {
             self.is_dead = true;
         }
+    }
+
+    /// Assumes a formula in all later queries.
+    pub(crate) fn assert(&mut self, formula: &Term) {
+        self.send(&format!("(assert {formula})"));
+    }
+
+    /// Decides whether the assertions so far and another formula are satisfiable.
+    pub(crate) fn check_with(&mut self, formula: &Term) -> Satisfiability {
+        self.send("(push 1)");
+        self.assert(formula);
+        let result = self.check();
+        self.send("(pop 1)");
+        result
     }
 
     /// Decides whether the assertions so far are satisfiable.
