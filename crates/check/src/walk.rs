@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::check::Check;
 use crate::error::CheckError;
 use crate::explore::successors::{Worker, WorldRef};
+use crate::own::view::entry;
 use crate::users::user::Checkable;
 use crate::world::action::ActionKind;
 use crate::world::rules::Rules;
@@ -210,19 +211,11 @@ impl Walk {
 
     fn state(&mut self, id: u32) -> Option<Arc<Value>> {
         let compute = || self.rules.model.state_tree(id).map(Arc::new);
-        cached(&mut self.states, id).get_or_insert_with(compute).clone()
+        entry(&mut self.states, id).get_or_insert_with(compute).clone()
     }
 
     fn message(&mut self, id: u32) -> Arc<Value> {
         let compute = || Arc::new(self.rules.model.message_tree(id));
-        Arc::clone(cached(&mut self.messages, id).get_or_insert_with(compute))
+        Arc::clone(entry(&mut self.messages, id).get_or_insert_with(compute))
     }
-}
-
-fn cached<T: Clone>(rows: &mut Vec<Option<T>>, id: u32) -> &mut Option<T> {
-    let index = id as usize;
-    if rows.len() <= index {
-        rows.resize(index + 1, None);
-    }
-    &mut rows[index]
 }

@@ -10,6 +10,7 @@
 extern crate alloc;
 
 mod admission;
+mod claim_name;
 mod lessor;
 mod session;
 mod timers;
@@ -17,6 +18,7 @@ mod times;
 mod waiter;
 
 pub use admission::Access;
+pub use claim_name::parse_claim_name;
 pub use lessor::{LeaseParts, LeaseProposal, Lessor, Renewal};
 pub use session::{Action, LossReason, Session, Side, Timer};
 pub use timers::Timers;

@@ -7,9 +7,9 @@
 //!
 //! Clients of etcd create such keys themselves, so the form of a key decides whether it is a claim.
 
-use core::fmt::Write;
+use alloc::format;
 
-use alloc::string::String;
+use tenure_session::{Access, parse_claim_name};
 
 use crate::bytes::Bytes;
 use crate::kv::KeyValue;
@@ -60,16 +60,30 @@ impl LockMode {
     }
 }
 
+impl From<Access> for LockMode {
+    fn from(access: Access) -> Self {
+        match access {
+            Access::Exclusive => LockMode::Exclusive,
+            Access::Shared => LockMode::Shared,
+            Access::Permits { capacity, .. } => LockMode::Slots(capacity),
+        }
+    }
+}
+
+impl From<LockMode> for Access {
+    fn from(mode: LockMode) -> Self {
+        match mode {
+            LockMode::Exclusive => Access::Exclusive,
+            LockMode::Shared => Access::Shared,
+            LockMode::Slots(slots) => Access::Permits { weight: 1, capacity: slots },
+        }
+    }
+}
+
 /// Returns the key of a claim.
 pub fn claim_key(name: &[u8], lease: LeaseId, mode: LockMode) -> Bytes {
-    let mut text = String::new();
-    // Writing to a string cannot fail.
-    let _ = match mode {
-        LockMode::Exclusive => write!(text, "/{lease:x}"),
-        LockMode::Shared => write!(text, "/{lease:x}.shared"),
-        LockMode::Slots(slots) => write!(text, "/{lease:x}.slots-{slots}"),
-    };
-    Bytes::from([name, text.as_bytes()].concat())
+    let segment = format!("/{lease:x}{}", Access::from(mode).suffix());
+    Bytes::from([name, segment.as_bytes()].concat())
 }
 
 /// Parts of the key of a claim.
@@ -84,31 +98,8 @@ pub(crate) struct ClaimKey<'a> {
 pub(crate) fn parse_claim_key(key: &[u8]) -> Option<ClaimKey<'_>> {
     let slash = key.iter().rposition(|byte| *byte == b'/')?;
     let (name, last) = (&key[..slash], core::str::from_utf8(&key[slash + 1..]).ok()?);
-    let mut parts = last.split('.');
-    let lease = number(parts.next()?, 16)?;
-    let mut suffix = parts.next();
-    if suffix.is_some_and(|count| number(count, 10).is_some()) {
-        suffix = parts.next();
-    }
-    let mode = match suffix {
-        None => LockMode::Exclusive,
-        Some("shared") => LockMode::Shared,
-        Some(suffix) => {
-            let slots = number(suffix.strip_prefix("slots-")?, 10)?;
-            LockMode::Slots(u32::try_from(slots).ok()?)
-        }
-    };
-    if parts.next().is_some() {
-        return None;
-    }
-    Some(ClaimKey { name, lease, mode })
-}
-
-/// Parses a positive number. Returns `None` if it has a sign or leading zeros.
-fn number(digits: &str, radix: u32) -> Option<u64> {
-    let is_digit = |byte: u8| byte.is_ascii_digit() || radix > 10 && matches!(byte, b'a'..=b'f');
-    let is_canonical = !digits.starts_with('0') && digits.bytes().all(is_digit);
-    u64::from_str_radix(digits, radix).ok().filter(|_| is_canonical)
+    let (lease, access) = parse_claim_name(last)?;
+    Some(ClaimKey { name, lease, mode: access.into() })
 }
 
 /// Returns the claim that a key represents. `None` if the key is not a claim.
@@ -121,8 +112,6 @@ pub fn claim_of(kv: &KeyValue) -> Option<Claim> {
 
 #[cfg(test)]
 mod tests {
-    use alloc::format;
-
     use super::*;
 
     #[test]

@@ -8,7 +8,7 @@ use super::{File, Finding, Tree};
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("tenure-core", &[]),
     ("tenure-algorithms", &["tenure-core", "tenure-session", "tenure-store"]),
-    ("tenure-store", &[]),
+    ("tenure-store", &["tenure-session"]),
     ("tenure-session", &[]),
     ("tenure-trace", &["tenure-core"]),
     ("tenure-sim", &["tenure-core", "tenure-trace"]),

@@ -41,15 +41,11 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use tenure_core::service::shares::{Command, Event, Share};
-use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Faults, Fence, Knowledge, ProcessId, Property, Service,
-    Strategy, Timing, Topology,
-};
+use tenure_core::{Algorithm, Card, Cost, Fence, ProcessId, Property, Service};
 use tenure_session::{Access, Position, Waiter, WaiterAction};
 use tenure_store::{Enqueue, KeyValue, LockMode, Span, Store, Watch};
 
 use crate::catalogue_error::CatalogueError;
-use crate::drift;
 use crate::mutex::Ticket;
 use crate::mutex::leased::{self, Blockers, ClaimTicket, LockClient, LockKind, older_keys};
 use crate::parameters::{Configured, Parameters};
@@ -336,25 +332,9 @@ impl LockKind for Config {
 impl Algorithm for LeasedShares {
     fn card(config: &Config, size: u32) -> Card {
         let formula = "5 (0 at the service), 4 for each wait, 2 for a renewal";
-        let times = config.base.times;
-        Card {
-            strategy: Strategy::Centralised,
-            timing: Timing::Synchronous,
-            faults: Faults {
-                loss: true,
-                crashes: Crashes::Recovery,
-                ..Faults::duplication(
-                    "continues when a process that waits or is inside crashes or is partitioned, \
-                     and when the leader of the service changes; stops while the service is down",
-                )
-            },
-            topology: Topology::Star,
-            knows: Knowledge::UNIFORM,
+        let card = Card {
             messages: Cost::per_agreement(formula, 0, None).zero_if_alone(size).in_part(),
-            promises: [].into(),
             clocked: [Property::SessionExclusion, Property::Fencing].into(),
-            drift_ppm: drift::tolerated(times.validity, times.ttl),
-            timeouts: config.base.timeouts().into(),
             variants: Variants::<Switch>::declared(),
             ..Card::agreement(
                 Service::Shares,
@@ -362,6 +342,7 @@ impl Algorithm for LeasedShares {
                 "read and write locks and semaphores of a lock service: queues of session keys",
                 "Courtois, Heymans and Parnas, CACM 14(10), 1971; Burrows, OSDI, 2006",
             )
-        }
+        };
+        leased::with_sessions(card, &config.base)
     }
 }

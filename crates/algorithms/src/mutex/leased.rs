@@ -243,30 +243,38 @@ impl From<tenure_session::Timer> for Timer {
 impl Algorithm for Leased {
     fn card(config: &Config, size: u32) -> Card {
         let formula = "5 (0 at the service), 4 more for a waiter, and 2 for a renewal";
-        Card {
-            strategy: Strategy::Centralised,
-            timing: Timing::Synchronous,
-            faults: Faults {
-                loss: true,
-                crashes: Crashes::Recovery,
-                ..Faults::duplication(
-                    "continues when a process that waits or is inside crashes or is partitioned, \
-                     and when the leader of the service changes; stops while the service is down",
-                )
-            },
-            topology: Topology::Star,
-            knows: Knowledge::UNIFORM,
+        let card = Card {
             messages: Cost::per_entry(formula, 0, None).zero_if_alone(size).in_part(),
-            promises: [].into(),
             clocked: [Property::MutualExclusion, Property::Fencing].into(),
-            drift_ppm: drift::tolerated(config.times.validity, config.times.ttl),
-            timeouts: config.timeouts().into(),
             variants: Variants::<Switch>::declared(),
             ..Card::mutex(
                 "leased",
                 "the queue of a lock service, whose keys end with the sessions of their owners",
                 "Burrows, OSDI, 2006",
             )
-        }
+        };
+        with_sessions(card, config)
+    }
+}
+
+/// Returns the card of an algorithm whose claims are held by sessions of a lock service.
+pub(crate) fn with_sessions(card: Card, config: &Config) -> Card {
+    Card {
+        strategy: Strategy::Centralised,
+        timing: Timing::Synchronous,
+        faults: Faults {
+            loss: true,
+            crashes: Crashes::Recovery,
+            ..Faults::duplication(
+                "continues when a process that waits or is inside crashes or is partitioned, \
+                 and when the leader of the service changes; stops while the service is down",
+            )
+        },
+        topology: Topology::Star,
+        knows: Knowledge::UNIFORM,
+        promises: [].into(),
+        drift_ppm: drift::tolerated(config.times.validity, config.times.ttl),
+        timeouts: config.timeouts().into(),
+        ..card
     }
 }

@@ -99,7 +99,8 @@ pub(crate) fn message_name(rules: &Rules, message: u32) -> &'static str {
     if message == 0 { "application" } else { rules.model.message_name(message) }
 }
 
-fn entry<T: Clone>(rows: &mut Vec<Option<T>>, id: u32) -> &mut Option<T> {
+/// Returns the cell of an id in a cache, which grows as needed.
+pub(crate) fn entry<T: Clone>(rows: &mut Vec<Option<T>>, id: u32) -> &mut Option<T> {
     let index = id as usize;
     if rows.len() <= index {
         rows.resize(index + 1, None);

@@ -7,7 +7,7 @@
 
 use std::str::from_utf8;
 
-use tenure_session::Access;
+use tenure_session::{Access, parse_claim_name};
 use tokio::time::sleep;
 
 use crate::error::{ClientError, LossReason};
@@ -135,18 +135,16 @@ impl<'a> Waiting<'a> {
         access: LockAccess,
         value: Vec<u8>,
     ) -> Result<Waiting<'a>, ClientError> {
-        let (access, suffix) = match access {
-            LockAccess::Exclusive => (Access::Exclusive, String::new()),
-            LockAccess::Shared => (Access::Shared, ".shared".to_owned()),
+        let access = match access {
+            LockAccess::Exclusive => Access::Exclusive,
+            LockAccess::Shared => Access::Shared,
             LockAccess::Slots(0) => {
                 return Err(ClientError::InvalidPermits { requested: 0, permits: u32::MAX });
             }
-            LockAccess::Slots(slots) => {
-                (Access::Permits { weight: 1, capacity: slots }, format!(".slots-{slots}"))
-            }
+            LockAccess::Slots(slots) => Access::Permits { weight: 1, capacity: slots },
         };
         let mut key = session.new_key(name);
-        key.extend(suffix.bytes());
+        key.extend(access.suffix().bytes());
         let request = requests::enqueue(name, &key, value, session.id());
         let releases = session.releases().take_batch();
         let hand_over = HandOver::OnDeletion;
@@ -240,34 +238,11 @@ impl<'a> Waiting<'a> {
 }
 
 /// Returns the access of a claim by its key. A key of another form is exclusive: clients of etcd
-/// may use any key. The rule is that of the store of `tenure serve`.
+/// may use any key.
 pub(crate) fn access_of(key: &[u8]) -> Access {
     let slash = key.iter().rposition(|byte| *byte == b'/');
-    slash.and_then(|slash| parse_access(&key[slash + 1..])).unwrap_or_default()
-}
-
-fn parse_access(segment: &[u8]) -> Option<Access> {
-    let mut parts = from_utf8(segment).ok()?.split('.');
-    number(parts.next()?, 16)?;
-    let mut suffix = parts.next()?;
-    if number(suffix, 10).is_some() {
-        suffix = parts.next()?;
-    }
-    if parts.next().is_some() {
-        return None;
-    }
-    if suffix == "shared" {
-        return Some(Access::Shared);
-    }
-    let capacity = u32::try_from(number(suffix.strip_prefix("slots-")?, 10)?).ok()?;
-    Some(Access::Permits { weight: 1, capacity })
-}
-
-/// Parses a positive number. Returns `None` if it has a sign, leading zeros or capital letters.
-fn number(digits: &str, radix: u32) -> Option<u64> {
-    let is_digit = |byte: u8| byte.is_ascii_digit() || (radix > 10 && matches!(byte, b'a'..=b'f'));
-    let is_canonical = !digits.starts_with('0') && digits.bytes().all(is_digit);
-    u64::from_str_radix(digits, radix).ok().filter(|_| is_canonical)
+    let name = slash.and_then(|slash| from_utf8(&key[slash + 1..]).ok());
+    name.and_then(parse_claim_name).map_or(Access::Exclusive, |(_, access)| access)
 }
 
 #[cfg(test)]

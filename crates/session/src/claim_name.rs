@@ -1,0 +1,65 @@
+//! Names of claims: the last segment of a claim's key, with its lease and access.
+
+use alloc::format;
+use alloc::string::String;
+
+use crate::admission::Access;
+
+impl Access {
+    /// Returns the suffix of the names of claims with this access and a weight of one:
+    /// nothing, `.shared` or `.slots-3`.
+    pub fn suffix(self) -> String {
+        match self {
+            Access::Exclusive => String::new(),
+            Access::Shared => ".shared".into(),
+            Access::Permits { capacity, .. } => format!(".slots-{capacity}"),
+        }
+    }
+}
+
+/// Parses the name of a claim: the lease in hexadecimal digits, then optionally the number of the
+/// claim in its session, then the suffix of its access. Returns `None` if the name has another
+/// form. Each claim has exactly one spelling.
+pub fn parse_claim_name(name: &str) -> Option<(u64, Access)> {
+    let mut parts = name.split('.');
+    let lease = number(parts.next()?, 16)?;
+    let mut suffix = parts.next();
+    if suffix.is_some_and(|count| number(count, 10).is_some()) {
+        suffix = parts.next();
+    }
+    let access = match suffix {
+        None => Access::Exclusive,
+        Some("shared") => Access::Shared,
+        Some(suffix) => {
+            let capacity = u32::try_from(number(suffix.strip_prefix("slots-")?, 10)?).ok()?;
+            Access::Permits { weight: 1, capacity }
+        }
+    };
+    parts.next().is_none().then_some((lease, access))
+}
+
+/// Parses a positive number. Returns `None` if it has a sign, leading zeros or capital letters.
+fn number(digits: &str, radix: u32) -> Option<u64> {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || radix > 10 && matches!(byte, b'a'..=b'f');
+    let is_canonical = !digits.starts_with('0') && digits.bytes().all(is_digit);
+    u64::from_str_radix(digits, radix).ok().filter(|_| is_canonical)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_with_suffix_is_parsed() {
+        let slots = Access::Permits { weight: 1, capacity: 3 };
+        for access in [Access::Exclusive, Access::Shared, slots] {
+            for number in ["", ".2"] {
+                let name = format!("1f{number}{}", access.suffix());
+                assert_eq!(parse_claim_name(&name), Some((0x1f, access)), "{name}");
+            }
+        }
+        for other in ["", "x", "01", "1F", "1.02", "1.slots-0", "1.shared.2", "1.2.3", "1.slots"] {
+            assert_eq!(parse_claim_name(other), None, "{other}");
+        }
+    }
+}
