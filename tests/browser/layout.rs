@@ -34,7 +34,7 @@ const DRAWN: &str =
 fn assert_pictures_fit(runs: &[(&str, u32)]) {
     let Some(mut page) = LabPage::open() else { return };
     for (words, steps) in runs {
-        page.tab.value(&format!("lab.begin({{words: {words:?}}}, 'form-error')"));
+        page.tab.value(&format!("lab.begin({words:?})"));
         page.wait_idle();
         page.tab.value(&format!("lab.session.step({steps})"));
         page.wait_idle();
@@ -81,7 +81,7 @@ fn diagram_names_stand_beside_their_lines() {
     let Some(mut page) = LabPage::with_args(&["ricart-agrawala", "-n", "3"]) else { return };
     page.tab.resize(400, 800, "light");
     page.until("innerWidth === 400");
-    page.tab.value("lab.begin({words: 'ricart-agrawala -n 3 --latency 1..4'}, 'form-error')");
+    page.tab.value("lab.begin('ricart-agrawala -n 3 --latency 1..4')");
     page.wait_idle();
     let beside = "(() => {
         const box = document.getElementById('diagram');

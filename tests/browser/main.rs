@@ -6,6 +6,7 @@ mod clicks;
 mod dashboard;
 mod lab_page;
 mod layout;
+mod one_file;
 mod pictures;
 
 use std::fs;

@@ -113,7 +113,7 @@ fn draws_tree_as_tree_and_coordinator_in_center() {
         assert!(parent[1] < place[1], "P{} stands below its parent: {tree:?}", child + 1);
     }
     assert_eq!(page.tab.value("document.querySelectorAll('#picture .link-line').length"), json!(6));
-    page.tab.value("lab.begin({words: 'central -n 5'}, 'form-error')");
+    page.tab.value("lab.begin('central -n 5')");
     page.wait_idle();
     let star = of(page.tab.value(places));
     let middle = (star[1][0] + star[2][0] + star[3][0] + star[4][0]) / 4.0;
@@ -135,7 +135,7 @@ fn lays_out_quorums_and_marks_selected_one() {
     let heights: Vec<f64> = serde_json::from_value(page.tab.value(heights)).unwrap();
     assert!(heights[0] < heights[1] && heights[1] < heights[3], "below the root: {heights:?}");
     assert!(page.text("#legend").contains("the quorum of P1"));
-    page.tab.value("lab.begin({words: 'maekawa -n 7 --quorums fpp'}, 'form-error')");
+    page.tab.value("lab.begin('maekawa -n 7 --quorums fpp')");
     page.wait_idle();
     assert_eq!(page.tab.value(asked), json!([1, 2, 3]), "a line of the plane");
     page.assert_no_complaints();

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::shell::{data, tenure};
 
 /// Each run tries one in this number of commands.
-const SHARE: usize = 6;
+const SHARE: usize = 16;
 
 /// Returns the commands of all cards, each with the name of one card that has it.
 fn commands() -> BTreeMap<String, String> {

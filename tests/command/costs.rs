@@ -117,15 +117,17 @@ fn assert_matrix_agrees_with_cards(of: &str) {
 
 #[test]
 fn fault_matrix_agrees_with_the_cards_of_locks() {
-    assert_matrix_agrees_with_cards("mutex --faults --only central,nishio-li-manning,majority");
+    assert_matrix_agrees_with_cards("mutex --faults --only central");
 }
 
 #[test]
+#[ignore = "minutes; `just long` runs it"]
 fn fault_matrix_agrees_with_the_card_of_a_lease() {
     assert_matrix_agrees_with_cards("mutex --faults --only lease");
 }
 
 #[test]
+#[ignore = "minutes; `just long` runs it"]
 fn fault_matrix_agrees_with_the_card_of_an_election() {
     assert_matrix_agrees_with_cards("election --faults --only bully");
 }

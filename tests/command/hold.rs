@@ -385,10 +385,10 @@ fn users_hold_only_permitted_locks() {
 fn user_without_permission_leaves_the_queue() {
     let service = closed();
     let (root, _) = service.running("lock --user root:secret jobs/x", "echo in; exec sleep 60");
-    let mut waits = service.wrapper("lock --ttl 2s --user bob:one jobs/x", "echo inside");
+    let mut waits = service.wrapper("lock --ttl 5s --user bob:one jobs/x", "echo inside");
     let mut waits = waits.spawn().expect("it starts");
-    // One client watches its own key, the other that of its predecessor: the same key.
-    until(|| service.watchers() == 2);
+    // The holder watches its own key. The waiter watches that key as well, and its own.
+    until(|| service.watchers() >= 3);
     let named = r#"{"name":"root","password":"secret"}"#;
     let report = service.post("/v3/auth/authenticate", named);
     let token = report.split("\"token\":\"").nth(1).and_then(|rest| rest.split('"').next());

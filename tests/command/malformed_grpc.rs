@@ -199,7 +199,7 @@ fn malformed_streams() -> Vec<(String, &'static str)> {
     let long = reply(Transacted { is_too_long: true, ..Default::default() });
     let words = Transacted { code: 99, message: "\u{1b}[2J\u{202e}".into(), ..Default::default() };
     vec![
-        (streaming(Reply::Endless(others)), "its key was deleted"),
+        (streaming(Reply::Endless(others)), "was not acquired"),
         (streaming(Reply::Endless(held)), "another client holds it"),
         (streaming(Reply::Endless(long)), "another client holds it"),
         (streaming(Reply::Endless(reply(words))), "refused: \\u{1b}[2J\\u{202e};"),

@@ -1,4 +1,4 @@
-//! What operators of a lock service read: its log as JSON, and `tenure status`.
+//! The log of a lock service as JSON, and `tenure status`, as operators read them.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

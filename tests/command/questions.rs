@@ -67,14 +67,14 @@ fn unknown_questions_are_rejected() {
     }
 }
 
+/// Pages of one in eight questions: [`ALL`] covers the figures of the others.
 #[test]
 fn question_page_has_answer_and_commands_within_width() {
-    for id in ids() {
+    for id in ids().into_iter().step_by(8) {
         let output = tenure(&format!("question {id}"));
         let text = String::from_utf8(output.stdout).expect("text");
         assert!(output.stderr.is_empty(), "{id}");
-        let long = text.lines().find(|line| line.chars().count() > 100);
-        assert_eq!(long, None, "{id}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{id}: {text}");
         assert!(text.starts_with(&format!("{id}: ")) && text.contains('✓'), "{text}");
         assert!(text.ends_with("All observations match the answer.\n"), "{text}");
     }

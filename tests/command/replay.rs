@@ -10,6 +10,10 @@ use serde_json::Value;
 
 use crate::shell::{is_concise, tenure};
 
+/// Each run of the tests replays one in this number of counterexamples of the cards; the ignored
+/// tests replay all.
+const SHARE: usize = 4;
+
 /// The engines of a replay.
 const EVERYWHERE: [&str; 3] = ["simulator", "checker", "tcp"];
 
@@ -104,49 +108,53 @@ fn kind(service: &Value, check: &str) -> &'static str {
     }
 }
 
-/// Asserts that the counterexamples of the variants with mistakes of one kind are reproduced in
-/// every engine. In those that begin with `outlive`, a message outlives the crash of its receiver.
-/// No TCP connection permits this, so real nodes need to be forced.
-fn assert_counterexamples_are_reproduced(of: &str, outlive: &[&str]) {
+/// Kinds of algorithms, each with the counterexamples in which a message outlives the crash of its
+/// receiver. No TCP connection permits this, so real nodes need to be forced.
+const KINDS: [(&str, &[&str]); 4] = [
+    ("lock", &[]),
+    ("lease", &["lease --variant forgotten-grants"]),
+    ("election", &["bully -n 2 --variant accept-lower,no-terms", "raft --variant forgotten-vote"]),
+    (
+        "agreement",
+        &[
+            "raft-log -n 3 --crash 1 --recover 1 --entries 0",
+            "raft-log -n 3 --crash 1 --recover 1 --entries 0",
+            "raft-log -n 3 --crash 1 --recover 1 --initiators 1 --property leader-completeness",
+        ],
+    ),
+];
+
+/// Asserts that one in `share` counterexamples of the variants with mistakes is reproduced in every
+/// engine, and returns those for which real nodes needed to be forced.
+fn counterexamples_are_reproduced(of: &str, share: usize) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("found.ndjson");
     let mut shown = shown("check");
     shown.retain(|(service, check)| kind(service, check) == of);
     assert!(shown.len() > 5, "the cards show their mistakes: {shown:?}");
-    let checks = shown.iter().map(|(_, check)| check);
-    let made_to = checks.filter(|check| happens_again(check, &file, &EVERYWHERE).1);
-    let made_to: Vec<&String> = made_to.collect();
-    assert_eq!(made_to.len(), outlive.len(), "{made_to:?}");
-    for (check, begins) in made_to.iter().zip(outlive) {
-        assert!(check.starts_with(begins), "{check}");
+    let checks = shown.into_iter().map(|(_, check)| check).step_by(share);
+    checks.filter(|check| happens_again(check, &file, &EVERYWHERE).1).collect()
+}
+
+#[test]
+fn sampled_counterexamples_are_reproduced_in_every_engine() {
+    for (kind, outlive) in KINDS {
+        for check in counterexamples_are_reproduced(kind, SHARE) {
+            assert!(outlive.iter().any(|begins| check.starts_with(begins)), "{check}");
+        }
     }
 }
 
 #[test]
-fn lock_counterexamples_are_reproduced_in_every_engine() {
-    assert_counterexamples_are_reproduced("lock", &[]);
-}
-
-/// Leases have the most faulty variants, and the largest searches.
-#[test]
-fn lease_counterexamples_are_reproduced_in_every_engine() {
-    assert_counterexamples_are_reproduced("lease", &["lease --variant forgotten-grants"]);
-}
-
-#[test]
-fn election_counterexamples_are_reproduced_in_every_engine() {
-    let outlive = ["bully -n 2 --variant accept-lower,no-terms", "raft --variant forgotten-vote"];
-    assert_counterexamples_are_reproduced("election", &outlive);
-}
-
-#[test]
-fn agreement_counterexamples_are_reproduced_in_every_engine() {
-    let outlive = [
-        "raft-log -n 3 --crash 1 --recover 1 --entries 0",
-        "raft-log -n 3 --crash 1 --recover 1 --entries 0",
-        "raft-log -n 3 --crash 1 --recover 1 --initiators 1 --property leader-completeness",
-    ];
-    assert_counterexamples_are_reproduced("agreement", &outlive);
+#[ignore = "minutes; `just long` runs it"]
+fn all_counterexamples_are_reproduced_in_every_engine() {
+    for (kind, outlive) in KINDS {
+        let made_to = counterexamples_are_reproduced(kind, 1);
+        assert_eq!(made_to.len(), outlive.len(), "{made_to:?}");
+        for (check, begins) in made_to.iter().zip(outlive) {
+            assert!(check.starts_with(begins), "{check}");
+        }
+    }
 }
 
 /// Faults that show only after a recovery: with the faulty variant, and without.
@@ -238,15 +246,34 @@ const VIOLATED: [(&str, &str); 45] = [
     ("bounded-bypass=2", "central -n 3 --entries 3,1,0"),
 ];
 
-#[test]
-fn violations_of_every_checked_property_are_reproduced() {
+/// Returns the name of a property without its bound.
+fn name(property: &'static str) -> &'static str {
+    property.split('=').next().expect("a name")
+}
+
+/// Asserts that one in `share` violations is reproduced in every engine.
+fn assert_violations_are_reproduced(share: usize) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("found.ndjson");
-    let name = |property: &'static str| property.split('=').next().expect("a name");
-    for (property, check) in VIOLATED {
+    for (property, check) in VIOLATED.iter().step_by(share) {
         let check = format!("{check} --property {property}");
         assert_eq!(happens_again(&check, &file, &EVERYWHERE).0, name(property));
     }
+}
+
+#[test]
+fn sampled_violations_of_properties_are_reproduced() {
+    assert_violations_are_reproduced(SHARE);
+}
+
+#[test]
+#[ignore = "a minute; `just long` runs it"]
+fn violations_of_every_checked_property_are_reproduced() {
+    assert_violations_are_reproduced(1);
+}
+
+#[test]
+fn every_checked_property_has_a_violation_to_reproduce() {
     let help = String::from_utf8(tenure("check --help").stdout).expect("it is text");
     let properties = help.split("--property").nth(1).expect("the properties");
     let lines = properties.lines().skip(1).take_while(|line| !line.trim().starts_with("--"));

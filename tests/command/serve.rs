@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
 use crate::shell::{assert_fails_with, tenure};
@@ -238,6 +239,55 @@ fn invalid_variable_is_rejected_and_files_exclude_variables() {
     let started = started(folder.path(), &["--config", "a.toml"], &variables);
     assert!(started.serves.starts_with("a serves"), "{}", started.serves);
     assert!(started.log().contains("--name=b"), "{}", started.log());
+}
+
+#[test]
+fn configuration_file_sets_the_log_unless_arguments_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = "log-level = \"error\"\nlog-format = \"json\"\n\
+                listen-client-urls = \"http://127.0.0.1:0\"\n";
+    std::fs::write(folder.path().join("a.toml"), file).expect("room");
+    let arguments = ["--config", "a.toml", "--enable-pprof"];
+    let quiet = started(folder.path(), &arguments, &[]);
+    assert!(!quiet.log().contains("--enable-pprof"), "the level is error: {}", quiet.log());
+    let arguments = [&arguments[..], &["--log-level", "warn"]].concat();
+    let folder_of_control = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder_of_control.path().join("a.toml"), file).expect("room");
+    let control = started(folder_of_control.path(), &arguments, &[]).log();
+    let warning = control.lines().find(|line| line.contains("--enable-pprof")).expect("a warning");
+    assert!(serde_json::from_str::<serde_json::Value>(warning).is_ok(), "{warning}");
+    for (line, message) in [
+        ("log-level = \"loud\"", "invalid value 'loud' for 'log-level': expected debug, info"),
+        ("log-format = \"xml\"", "invalid value 'xml' for 'log-format': expected text or json"),
+    ] {
+        let path = folder.path().join("b.toml");
+        std::fs::write(&path, line).expect("room");
+        assert_fails_with(&tenure(&format!("serve --config {}", path.display())), 2, message);
+    }
+}
+
+#[test]
+fn private_key_of_a_member_must_be_private() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().display();
+    assert!(tenure(&format!("keys new --nodes 3 --to {place}/keys")).status.success());
+    let key = folder.path().join("keys/p1.key");
+    let urls = "a=http://127.0.0.1:1,b=http://127.0.0.1:2,c=http://127.0.0.1:3";
+    let options = format!(
+        "serve --name a --data-dir {place}/data --initial-cluster {urls} \
+         --peer-private-key {} --peer-public-keys {place}/missing",
+        key.display()
+    );
+    for (mode, message) in [
+        (0o644, "other users can access this private key (mode 0644): run `chmod 600"),
+        (0o660, "other users can access this private key (mode 0660): run `chmod 600"),
+        // The key is accepted, and the next file is read.
+        (0o600, "missing: No such file"),
+        (0o400, "missing: No such file"),
+    ] {
+        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(mode)).expect("a mode");
+        assert_fails_with(&tenure(&options), 2, message);
+    }
 }
 
 #[test]

@@ -88,7 +88,8 @@ async fn complaint_16_observer_reports_leaders_only() {
     }
 }
 
-/// A client that starts after the lease has expired does not wait for a lease of its own.
+/// A client that starts after the lease of the leader has expired acquires the lock at once, and
+/// does not wait for the length of a lease again.
 #[tokio::test(flavor = "multi_thread")]
 async fn complaint_17_expired_lease_is_not_awaited_again() {
     for server in servers() {

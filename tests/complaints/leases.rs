@@ -29,8 +29,8 @@ fn complaint_09_lock_is_free_at_once_after_the_command() {
     }
 }
 
-/// A lease of 2 s ends before one of 7 s of the same time. With the factor of the complaint it
-/// would end after it.
+/// A lease of 2 s ends before a lease of 7 s that was granted at the same time. The server of the
+/// complaint kept it several times as long, and would end it last.
 #[test]
 fn complaint_10_lease_ends_before_another_of_thrice_its_length() {
     for server in servers() {
@@ -56,7 +56,7 @@ fn complaint_22_lock_of_a_killed_holder_becomes_free() {
 fn complaint_23_lock_outlasts_its_lease_while_the_command_runs() {
     for server in servers() {
         let (holder, _) = server.running("lock --ttl 2s a", "echo up; exec sleep 600");
-        // A lease that no client renews, from the same time.
+        // A lease that no client renews, granted at the same time.
         let reference = server.grant(3 * SHORT);
         until("the reference has ended", || !server.has_lease(&reference));
         assert_eq!(server.run("lock --try a", "true"), Some(120), "{}", server.name());

@@ -103,7 +103,7 @@ async fn complaint_05_lock_is_renewed_while_it_is_held() {
     for server in servers() {
         let (one, other) = (server.session(SHORT).await, server.session(LONG).await);
         let guard = one.lock("a").await.expect("the lock");
-        // A lease that no client renews, from the same time.
+        // A lease that no client renews, granted at the same time.
         let reference = server.grant(3 * SHORT);
         while server.has_lease(&reference) {
             let free = other.try_lock("a").await.expect("a response");

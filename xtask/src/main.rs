@@ -5,10 +5,12 @@ mod attack;
 mod book;
 mod docs;
 mod expect;
+mod page;
 mod parallel;
 mod pictures;
 mod program;
 mod proto;
+mod site;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -24,6 +26,12 @@ usage: cargo xtask <command>
   book [--check] [PAGE …]   run the commands of the book and update their output, or check that
                             it is current; --tenure FILE uses that program
   pictures [--check]        draw the pictures of the worked examples, or check that they are current
+  page [--wasm FILE] [--out FILE]
+                            write simulator, checker, questions and book as one HTML file, by
+                            default target/page.html
+  site [--out FOLDER] [--wasm FILE] [--tenure FILE] [--repository URL] [--without-api]
+                            write a folder for a static host: page, book, documents, algorithms
+                            and library; by default target/site
   proto [--check]           generate Rust from the server's protobufs, or check that it is current
   attack [KIND] [--seeds A..B] [--seconds N]
                             run attack tests against real processes: files, faults, lasting, bytes,
@@ -45,6 +53,8 @@ fn main() -> ExitCode {
         ["pictures", "--check"] => pictures::main(&root(), false),
         ["proto"] => proto::main(&root(), true),
         ["proto", "--check"] => proto::main(&root(), false),
+        ["page", wishes @ ..] => page::main(&root(), wishes),
+        ["site", wishes @ ..] => site::main(&root(), wishes),
         ["book", wishes @ ..] => book::main(&root(), wishes),
         ["attack", words @ ..] => attack::main(&root(), words),
         ["expect", file, expectations @ ..] if !expectations.is_empty() => {

@@ -357,6 +357,20 @@ impl<P: Checkable> Check<P> {
         self.configure(|config| config.search.ample = true)
     }
 
+    /// Enables partial-order reduction by commuting deliveries.
+    ///
+    /// The search explores only one delivery in states in which this delivery commutes with every
+    /// later step of its receiver. It examines this during and after the search, and gives the
+    /// reduction up if it does not hold. The reduction applies only if requests are bounded, no
+    /// faults are allowed, time is asynchronous, and no property depends on the order of messages.
+    /// Otherwise it has no effect.
+    ///
+    /// Judgements do not depend on it. Neither do counterexamples, because after a violation the
+    /// search is repeated without the reduction.
+    pub fn commuting(self) -> Self {
+        self.configure(|config| config.search.commuting = true)
+    }
+
     /// Bounds the term of every process, which `term` returns. The search prunes states with a
     /// higher term, and the report lists the bound.
     pub fn term_max_by(mut self, term: fn(&P) -> u64, max: u64) -> Self {
@@ -372,6 +386,7 @@ impl<P: Algorithm + Checkable> Check<P> {
         let hooks = ProtocolHooks {
             term: Some(P::highest_term),
             shifts: P::can_shift_timestamps(&check.protocol).then(Shifts::new),
+            forget_clock: Some(P::forget_clock),
             ..ProtocolHooks::default()
         };
         Check { config, hooks, ..check }

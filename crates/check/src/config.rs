@@ -151,6 +151,8 @@ pub struct SearchConfig {
     pub shifts_timestamps: bool,
     /// True if the search uses partial-order reduction by ample sets.
     pub ample: bool,
+    /// True if the search takes deliveries alone that commute with all later steps.
+    pub commuting: bool,
     /// True if the search stores whole states. Otherwise it stores fingerprints of 64 bits.
     pub exact: bool,
     /// Member of a swarm. The check then performs one search that stores a few bits for each state
@@ -207,6 +209,19 @@ impl CheckConfig {
             ..=MAX_FAULTS => Ok(budget.with(fault, given)),
             _ => Err(CheckError::Faults { given, max: MAX_FAULTS }),
         })
+    }
+
+    /// Panics if a link holds no message, a range is empty, or rounds have an inconsistent timing.
+    pub(crate) fn assert_consistent(&self) {
+        let CheckConfig { model, bounds, .. } = self;
+        assert!(bounds.in_flight > 0, "a link holds at least one message");
+        if let Some(latency) = &model.latency {
+            assert!(!latency.is_empty(), "the least latency must not exceed the greatest");
+            assert!(!model.step.is_empty(), "the least duration must not exceed the greatest");
+            assert!(model.drift_ppm < 1_000_000, "a drift of 1 would stop a clock");
+        }
+        let lasts_one_unit = model.latency == Some(1..=1) && !model.steps_take_time();
+        assert!(!model.rounds || lasts_one_unit, "a message takes one round, and a step no time");
     }
 
     /// Returns true if the check allows a process to be down.

@@ -78,6 +78,9 @@ impl fmt::Display for Report {
             write!(f, ", a state missed with probability {:.0e}", self.missed)?;
         }
         writeln!(f)?;
+        if self.is_commuting {
+            writeln!(f, "  deliveries that commute with all later steps: explored in one order")?;
+        }
         if let Some(fairness) = self.fairness {
             writeln!(f, "  {}", fairness.description())?;
         }

@@ -10,6 +10,7 @@
 
 mod byzantine;
 mod check;
+mod clock;
 mod components;
 mod config;
 mod display;
@@ -33,6 +34,7 @@ mod world;
 
 pub use byzantine::{GeneralsConfig, check_generals};
 pub use check::Check;
+pub use clock::{HostClock, HostInstant, Instant, set_host_clock};
 pub use config::{BoundConfig, CheckConfig, FaultConfig, ModelConfig, OnProgress, SearchConfig};
 pub use error::CheckError;
 pub use explain::description::{RunDescription, StepDescription};

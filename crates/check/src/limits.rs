@@ -1,12 +1,14 @@
 //! Limits of a search, and reports of its progress.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread::{Builder, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Serialize;
+
+use crate::clock::Instant;
 
 /// Maximum number of states. Ids have 32 bits, and the tables do not fill equally.
 const MAX_STATES: u64 = 7 << 29;
@@ -24,6 +26,8 @@ pub(crate) struct StopSignal {
     flag: Option<Arc<AtomicBool>>,
     /// Highest [`StopStage`] reached; 0 for none.
     stage: Arc<AtomicU8>,
+    /// Limits that the readers of the signal compare themselves, if no thread can watch them.
+    polled: Arc<OnceLock<PolledLimits>>,
     #[cfg(test)]
     pub(crate) script: Option<Arc<tests::Script>>,
 }
@@ -49,6 +53,7 @@ impl StopSignal {
     pub(crate) fn reset(&self, flag: Option<Arc<AtomicBool>>) -> Self {
         let mut signal = self.clone();
         (signal.flag, signal.stage) = (flag, Arc::default());
+        signal.polled = Arc::default();
         signal
     }
 
@@ -62,6 +67,12 @@ impl StopSignal {
         #[cfg(test)]
         if let Some(script) = &self.script {
             script.read(self);
+        }
+        // Only targets without threads pay for this.
+        if cfg!(target_family = "wasm")
+            && let Some(polled) = self.polled.get()
+        {
+            polled.poll(self);
         }
         self.is_stopped_by_caller() || self.stage.load(Ordering::Relaxed) >= stage as u8
     }
@@ -91,8 +102,56 @@ impl StopSignal {
     }
 }
 
+/// Limits on time and memory of a check that began at `started`.
+#[derive(Clone, Copy, Debug)]
+struct WatchedLimits {
+    started: Instant,
+    times: [(Option<Duration>, StopStage); 2],
+    memory: Option<(u64, MemoryReader)>,
+}
+
+impl WatchedLimits {
+    /// Raises the signal for each limit that is reached. Returns the time until the next
+    /// comparison, or `None` if no limit is left.
+    fn compare(&self, stop: &StopSignal) -> Option<Duration> {
+        let elapsed = self.started.elapsed();
+        let taken = self.memory.is_some_and(|(max, read)| read().is_some_and(|it| it >= max));
+        if taken {
+            stop.raise(StopStage::Memory);
+        }
+        let mut next = self.memory.map(|_| MEMORY_INTERVAL);
+        for (time, stage) in self.times {
+            match time.map(|time| time.saturating_sub(elapsed)) {
+                Some(Duration::ZERO) => stop.raise(stage),
+                Some(left) => next = Some(next.map_or(left, |next| next.min(left))),
+                None => {}
+            }
+        }
+        next
+    }
+}
+
+/// Limits that are compared at every [`POLL_READINGS`]th reading of a signal.
+#[derive(Debug)]
+struct PolledLimits {
+    limits: WatchedLimits,
+    readings: AtomicU32,
+}
+
+/// Number of readings of a signal between two comparisons with the limits.
+const POLL_READINGS: u32 = 1024;
+
+impl PolledLimits {
+    fn poll(&self, stop: &StopSignal) {
+        if self.readings.fetch_add(1, Ordering::Relaxed).is_multiple_of(POLL_READINGS) {
+            self.limits.compare(stop);
+        }
+    }
+}
+
 /// A thread that watches the time and the memory of a check and raises its [`StopSignal`]. Dropping
-/// the watchdog ends the thread.
+/// the watchdog ends the thread. On targets without threads, the readers of the signal compare the
+/// limits themselves.
 pub(crate) struct Watchdog {
     ended: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -114,26 +173,19 @@ impl Watchdog {
         if memory.is_none() && limits.time.is_none() {
             return None;
         }
-        let (ended, end) = channel();
-        let stop = stop.clone();
         let times =
             [(limits.search_time(analyses), StopStage::SearchTime), (limits.time, StopStage::Time)];
+        let watched = WatchedLimits { started, times, memory };
+        if cfg!(target_family = "wasm") {
+            let polled = PolledLimits { limits: watched, readings: AtomicU32::new(0) };
+            // The signal was reset for this check.
+            let _ = stop.polled.set(polled);
+            return None;
+        }
+        let (ended, end) = channel();
+        let stop = stop.clone();
         let watch = move || {
-            loop {
-                let elapsed = started.elapsed();
-                let taken = memory.is_some_and(|(max, read)| read().is_some_and(|it| it >= max));
-                if taken {
-                    stop.raise(StopStage::Memory);
-                }
-                let mut next = memory.map(|_| MEMORY_INTERVAL);
-                for (time, stage) in times {
-                    match time.map(|time| time.saturating_sub(elapsed)) {
-                        Some(Duration::ZERO) => stop.raise(stage),
-                        Some(left) => next = Some(next.map_or(left, |next| next.min(left))),
-                        None => {}
-                    }
-                }
-                let Some(next) = next else { return };
+            while let Some(next) = watched.compare(&stop) {
                 if !matches!(end.recv_timeout(next), Err(RecvTimeoutError::Timeout)) {
                     return;
                 }
@@ -309,6 +361,25 @@ mod tests {
             assert!(is_whole || report.limit == Some(Limit::Time), "{report}");
             assert!(seen <= readings + 40);
         }
+    }
+
+    #[test]
+    fn polled_limits_raise_the_signal_like_a_thread() {
+        let of = |time, memory| WatchedLimits {
+            started: Instant::now(),
+            times: [(time, StopStage::SearchTime), (None, StopStage::Time)],
+            memory,
+        };
+        let polled = |limits| {
+            let polled = PolledLimits { limits, readings: AtomicU32::new(0) };
+            let stop = StopSignal::default();
+            polled.poll(&stop);
+            stop.limit()
+        };
+        assert_eq!(polled(of(Some(Duration::ZERO), None)), Some(Limit::Time));
+        assert_eq!(polled(of(Some(Duration::MAX), None)), None);
+        assert_eq!(polled(of(None, Some((8, || Some(8))))), Some(Limit::Memory));
+        assert_eq!(polled(of(None, Some((8, || Some(7))))), None);
     }
 
     #[test]

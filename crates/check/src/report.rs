@@ -11,7 +11,7 @@ use crate::explain::description::RunDescription;
 use crate::limits::Limit;
 use crate::liveness::Fairness;
 use crate::swarm::report::SwarmCoverage;
-use tenure_trace::{CreateError, Trace, WriteError, Writer};
+use tenure_trace::{CreateError, Trace, WriteError, Writer, files};
 
 /// Result of a check.
 #[derive(Clone, Debug)]
@@ -30,6 +30,9 @@ pub struct Report {
     pub depth: u32,
     /// True if a reduction was in effect, so that fewer states were explored.
     pub reduced: bool,
+    /// True if the search took deliveries alone that commute with all later steps: see
+    /// [`Check::commuting`](crate::Check::commuting).
+    pub is_commuting: bool,
     /// Duration of the check, in seconds.
     pub seconds: f64,
     /// A shortest counterexample for each violated property.
@@ -156,7 +159,10 @@ impl Counterexample {
 
 /// Writes a trace to a file.
 pub(crate) fn save_trace(trace: &Trace, path: impl AsRef<Path>) -> Result<(), SaveError> {
-    let mut writer = Writer::create(path, &trace.header)?;
+    let path = path.as_ref();
+    let failed = |error| CreateError { path: path.into(), error };
+    let file = files::create(path).map_err(failed)?;
+    let mut writer = Writer::new(file, &trace.header)?;
     for record in &trace.records {
         writer.write(record.clone())?;
     }
@@ -200,6 +206,7 @@ impl Report {
         self.transitions += other.transitions;
         self.depth = self.depth.max(other.depth);
         self.reduced |= other.reduced;
+        self.is_commuting |= other.is_commuting;
         self.seconds += other.seconds;
         self.bounds.in_flight = self.bounds.in_flight.or(other.bounds.in_flight);
         self.bounds.term_max = self.bounds.term_max.or(other.bounds.term_max);

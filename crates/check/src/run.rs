@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use tenure_core::{ProcessId, Service};
 
 use crate::check::{Check, CheckKind};
+use crate::clock::Instant;
 use crate::config::CheckConfig;
 use crate::error::CheckError;
 use crate::explain::description::RunDescription;
@@ -64,7 +64,9 @@ impl<P: Checkable> Check<P> {
         let (processes, rules) = self.assemble()?;
         let reduced = match self.config.search.swarm {
             Some(swarm) => Some(self.swarmed(swarm, &processes, Arc::clone(&rules))?),
-            None => self.reduced(&processes, &rules),
+            None => self
+                .reduced(&processes, &rules)
+                .or_else(|| self.with_commuting_deliveries(&processes, &rules)),
         };
         let mut report = match reduced {
             Some(report) => report,
@@ -172,15 +174,7 @@ impl<P: Checkable> Check<P> {
     pub(crate) fn assemble(&mut self) -> Result<(Arc<Processes<P>>, Arc<Rules>), CheckError> {
         let workload = self.workload()?;
         self.config.check_assumptions()?;
-        let CheckConfig { model, bounds, .. } = &self.config;
-        assert!(bounds.in_flight > 0, "a link holds at least one message");
-        if let Some(latency) = &model.latency {
-            assert!(!latency.is_empty(), "the least latency must not exceed the greatest");
-            assert!(!model.step.is_empty(), "the least duration must not exceed the greatest");
-            assert!(model.drift_ppm < 1_000_000, "a drift of 1 would stop a clock");
-        }
-        let lasts_one_unit = model.latency == Some(1..=1) && !model.steps_take_time();
-        assert!(!model.rounds || lasts_one_unit, "a message takes one round, and a step no time");
+        self.config.assert_consistent();
         let (budget, layout) = (self.config.budget()?, self.layout()?);
         let own = if self.measure.is_some() { &[][..] } else { &self.config.own };
         let own = OwnProperties::new(own, layout, self.own_fold)?.map(Arc::new);
@@ -207,6 +201,7 @@ impl<P: Checkable> Check<P> {
             network: Arc::clone(&network),
             measure: self.measure.clone(),
             has_terms: AtomicBool::new(false),
+            is_reducing: AtomicBool::new(false),
         });
         let side = faults.partition.iter().flatten();
         let can_be_down = self.config.can_be_down();
@@ -223,6 +218,7 @@ impl<P: Checkable> Check<P> {
             has_consequences: can_be_down || has_term_bound,
             can_shift_timestamps,
             ample: false,
+            commuting: None,
             renamings,
             has_term_bound,
             stamped: can_shift_timestamps,
@@ -329,7 +325,7 @@ impl<P: Checkable> Check<P> {
         self.selected.iter().any(|selected| !is_safety(selected.kind))
     }
 
-    fn search(&self, rules: &Arc<Rules>) -> Search<'_> {
+    pub(crate) fn search(&self, rules: &Arc<Rules>) -> Search<'_> {
         let keeps_edges = self.analyses_liveness();
         let mut wanted = 0;
         for selected in &self.selected {
@@ -350,21 +346,34 @@ impl<P: Checkable> Check<P> {
         }
     }
 
-    fn report(&self, finished: &mut FinishedSearch<'_, P>) -> Report {
+    /// Returns the report of a complete search without a violation.
+    pub(crate) fn report_without_violation(&self, finished: &mut FinishedSearch<'_, P>) -> Report {
+        let report = self.empty_report(finished);
+        let holds = self.selected.iter().map(|selected| (selected.property, Judgement::Holds));
+        Report { properties: holds.collect(), ..report }
+    }
+
+    /// Returns a report with the figures of a search, and no judgement yet.
+    fn empty_report(&self, finished: &mut FinishedSearch<'_, P>) -> Report {
         let states = finished.explored.states();
         let hooks = &finished.processes.hooks;
         let limit = match finished.explored.ended {
             SearchEnd::Limited(limit) => Some(limit),
             SearchEnd::Complete | SearchEnd::Decided => None,
         };
-        let mut report = Report {
+        let is_commuting = finished.rules.commuting.is_some();
+        Report {
             algorithm: self.config.name.clone(),
             size: self.config.size,
             properties: Vec::new(),
             states,
             transitions: finished.explored.transitions,
             depth: finished.explored.depth,
-            reduced: hooks.shifts.is_some() || hooks.symmetry.is_some() || finished.is_ample(),
+            reduced: hooks.shifts.is_some()
+                || hooks.symmetry.is_some()
+                || is_commuting
+                || finished.is_ample(),
+            is_commuting,
             seconds: 0.0,
             counterexamples: Vec::new(),
             bounds: self.bounds(&finished.explored),
@@ -375,9 +384,16 @@ impl<P: Checkable> Check<P> {
             bypass: self.bypass_bound(finished),
             bytes: finished.explored.bytes_peak,
             swarm: None,
-        };
+        }
+    }
+
+    fn report(&self, finished: &mut FinishedSearch<'_, P>) -> Report {
+        let mut report = self.empty_report(finished);
         let graph = self.analyses_liveness() && !self.stop.is_raised();
-        let graph = graph.then(|| Graph::of(&mut finished.explored, self.stop.clone()));
+        let graph = graph.then(|| {
+            let forced_label = finished.rules.forced_label();
+            Graph::of(&mut finished.explored, forced_label, self.stop.clone())
+        });
         for selected in &self.selected {
             let mut found = finished.judge(selected, graph.as_ref());
             if graph.as_ref().is_some_and(Graph::is_stopped) {

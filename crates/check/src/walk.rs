@@ -1,6 +1,7 @@
 //! Walk over all reachable states without reductions, for comparisons with a model of the code.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -35,21 +36,24 @@ pub struct MessageInFlight {
     pub content: Arc<Value>,
 }
 
-/// A step between two reachable states.
+/// A step between two reachable states. States are numbered from 0 in the order in which the walk
+/// reaches them.
 #[derive(Clone, Copy, Debug)]
 pub struct WalkedStep<'a> {
-    /// State before the step.
-    pub before: &'a GlobalState,
-    /// State after the step.
-    pub after: &'a GlobalState,
+    /// Number of the state before the step.
+    pub before: usize,
+    /// Number of the state after the step.
+    pub after: usize,
+    /// State after the step, if no earlier step reached it. Its number is then the next one.
+    pub new: Option<&'a GlobalState>,
     /// Index of the process that takes the step. `None` for a fault of the network.
     pub process: Option<u32>,
 }
 
-/// Receives the states and steps of a walk.
+/// Receives the states and steps of a walk. Each state is handed over once.
 pub trait WalkObserver {
-    /// Receives a state when it is reached for the first time. The walk ends on a break.
-    fn on_state(&mut self, state: &GlobalState) -> ControlFlow<()>;
+    /// Receives an initial state, which has the next number. The walk ends on a break.
+    fn on_initial_state(&mut self, state: &GlobalState) -> ControlFlow<()>;
 
     /// Receives a step. The walk ends on a break.
     fn on_step(&mut self, step: WalkedStep<'_>) -> ControlFlow<()>;
@@ -97,7 +101,8 @@ impl<P: Checkable> Check<P> {
 /// A walk in progress.
 struct Walk {
     rules: Arc<Rules>,
-    visited: HashSet<Vec<u32>>,
+    /// Numbers of the visited states.
+    visited: HashMap<Vec<u32>, usize>,
     report: WalkReport,
     max_states: u64,
     /// State trees by the id of the local state.
@@ -110,7 +115,7 @@ impl Walk {
     fn new(rules: Arc<Rules>, max_states: u64) -> Self {
         Walk {
             rules,
-            visited: HashSet::new(),
+            visited: HashMap::new(),
             report: WalkReport { is_complete: true, ..WalkReport::default() },
             max_states,
             states: Vec::new(),
@@ -122,16 +127,24 @@ impl Walk {
         let mut worker = Worker::new(Arc::clone(&self.rules));
         let mut frontier = Vec::new();
         for world in first {
+            if self.visited.contains_key(&world) {
+                continue;
+            }
             let state = self.global_state(&world);
-            if self.visit(&world, &state, &mut frontier, observer).is_break() {
+            let observed = observer.on_initial_state(&state);
+            self.number(world.clone());
+            frontier.push(world);
+            if observed.is_break() || self.report.states > self.max_states {
                 return self.ended();
             }
         }
+        let mut number = 0;
         while !frontier.is_empty() {
             for world in std::mem::take(&mut frontier) {
-                if self.expand(&mut worker, &world, &mut frontier, observer).is_break() {
+                if self.expand(&mut worker, (number, &world), &mut frontier, observer).is_break() {
                     return self.ended();
                 }
+                number += 1;
             }
         }
         self.report
@@ -142,39 +155,35 @@ impl Walk {
         self.report
     }
 
-    /// Hands a new state to the observer, and adds it to the next level.
-    fn visit(
-        &mut self,
-        world: &[u32],
-        state: &GlobalState,
-        frontier: &mut Vec<Vec<u32>>,
-        observer: &mut dyn WalkObserver,
-    ) -> ControlFlow<()> {
-        if !self.visited.insert(world.to_vec()) {
-            return ControlFlow::Continue(());
+    /// Returns the number of a state. If the state is new, counts it and returns true, too.
+    fn number(&mut self, world: Vec<u32>) -> (usize, bool) {
+        let next = self.visited.len();
+        match self.visited.entry(world) {
+            Entry::Occupied(known) => (*known.get(), false),
+            Entry::Vacant(entry) => {
+                self.report.states += 1;
+                (*entry.insert(next), true)
+            }
         }
-        self.report.states += 1;
-        observer.on_state(state)?;
-        if self.report.states > self.max_states {
-            return ControlFlow::Break(());
-        }
-        frontier.push(world.to_vec());
-        ControlFlow::Continue(())
     }
 
+    /// Hands the steps of a state to the observer, and adds the new states to the next level.
     fn expand(
         &mut self,
         worker: &mut Worker,
-        world: &[u32],
+        (before, world): (usize, &[u32]),
         frontier: &mut Vec<Vec<u32>>,
         observer: &mut dyn WalkObserver,
     ) -> ControlFlow<()> {
-        let before = self.global_state(world);
         let mut successors = Vec::new();
         let layout = self.rules.layout;
         let mut exceeded = false;
         worker.successors(WorldRef { world, fingerprint: 0 }, &mut |successor| {
             exceeded |= successor.result.exceeded.is_some() || successor.result.dropped;
+            // The state beyond a bound is cut: it may lack a message.
+            if successor.result.exceeded.is_some() {
+                return;
+            }
             let process = match successor.action.kind() {
                 ActionKind::Lose | ActionKind::Duplicate | ActionKind::Partition => None,
                 ActionKind::Deliver => Some(layout.receiver(successor.action.slot()) as u32),
@@ -184,10 +193,16 @@ impl Walk {
         });
         self.report.is_complete &= !exceeded;
         for (process, world) in successors {
-            let after = self.global_state(&world);
             self.report.steps += 1;
-            observer.on_step(WalkedStep { before: &before, after: &after, process })?;
-            self.visit(&world, &after, frontier, observer)?;
+            let (after, is_new) = self.number(world.clone());
+            let state = is_new.then(|| self.global_state(&world));
+            observer.on_step(WalkedStep { before, after, new: state.as_ref(), process })?;
+            if is_new {
+                if self.report.states > self.max_states {
+                    return ControlFlow::Break(());
+                }
+                frontier.push(world);
+            }
         }
         ControlFlow::Continue(())
     }

@@ -73,15 +73,19 @@ mod nearest;
 struct FrontPage;
 
 #[cfg(feature = "command")]
-pub use cmd::main;
+pub use cmd::{embedded, main};
 pub use serde;
 pub use tenure_algorithms as algorithms;
 #[cfg(feature = "check")]
 pub use tenure_check as check;
 pub use tenure_core as core;
+#[cfg(not(target_family = "wasm"))]
 pub use tenure_daemon as daemon;
 #[cfg(feature = "command")]
 pub use tenure_instances::{Catalogue, Monitors, applications, catalogue, monitors};
+#[cfg(feature = "command")]
+pub use tenure_lab as lab;
+#[cfg(not(target_family = "wasm"))]
 pub use tenure_runtime as runtime;
 #[cfg(feature = "sim")]
 pub use tenure_sim as sim;

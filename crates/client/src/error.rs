@@ -68,8 +68,7 @@ pub enum ClientError {
         /// Largest number that can be requested.
         permits: u32,
     },
-    /// As many participants as expected have entered the barrier already. The caller has not
-    /// entered it.
+    /// The expected number of participants have entered the barrier already, without the caller.
     #[error("barrier '{barrier}' is full: all {count} participants have entered")]
     BarrierFull {
         /// Name of the barrier.

@@ -55,6 +55,12 @@ pub trait Algorithm: Protocol {
         false
     }
 
+    /// Sets the logical clock to a fixed value, if it influences nothing but the timestamps of
+    /// later requests. A checker calls it for a process whose user makes no further request, while
+    /// every user makes at most one. The clock may be a part of messages to processes that have
+    /// requested.
+    fn forget_clock(&mut self) {}
+
     /// Returns the smallest timestamp in the state, if it has one.
     fn smallest_timestamp(&self) -> Option<u64> {
         None

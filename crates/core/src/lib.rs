@@ -71,7 +71,7 @@ pub use never::Never;
 pub use node::{Node, PendingSave, ReleasedEffects, Step};
 pub use process::{Group, ProcessId};
 pub use process_set::ProcessSet;
-pub use property::{Property, Reporting, Requirement};
+pub use property::{Property, ReportCondition, Requirement};
 pub use protocol::{Effects, Input, Protocol, TimerRole, Verdict, Wire};
 pub use rank::Rank;
 pub use service::{Agreement, Detector, Election, EventViews, Fence, Mutex, Office, Tagged, Term};

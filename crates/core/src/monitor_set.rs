@@ -326,7 +326,7 @@ impl ElectionMonitorSet {
         ElectionMonitorSet {
             agreement: MonitorRun::new(Agreement::new()),
             validity: ranks.as_ref().map(|ranks| MonitorRun::new(validity(ranks))),
-            uniqueness: MonitorRun::new(Uniqueness::new()),
+            uniqueness: MonitorRun::new(Uniqueness::default()),
             irrevocability: MonitorRun::new(Irrevocability::new(*size)),
             overall: MonitorRun::new(OneLeader::new(Scope::Overall)),
             per_term: MonitorRun::new(OneLeader::new(Scope::PerTerm)),

@@ -35,10 +35,10 @@ pub enum Property {
     /// First come, first served (FIFO): of two requests, the one that happened before the other is
     /// served first. The doorway is the step in which a process issues its request (the command
     /// `enter`). *Before* is Lamport's relation by the lock's own messages, because processes
-    /// without a shared clock have no other relation. No doorway ends earlier. Some locks have a
-    /// later doorway, such as the arrival of the request at a coordinator, or the creation of a key
-    /// in a queue. Such a lock may violate this property although it is FIFO after its own doorway.
-    /// The reverse is impossible. In shared memory the doorway is the one of the lock's paper.
+    /// without a shared clock have no other relation. No lock has an earlier doorway. Some locks
+    /// have a later one, such as the arrival of the request at a coordinator, or the creation of a
+    /// key in a queue. Such a lock may violate this property although it is FIFO after its own
+    /// doorway. A lock in shared memory has the doorway that its paper defines.
     Order,
     /// Like [`Property::Order`], but *before* includes the application's messages.
     OrderWithMessages,
@@ -71,13 +71,13 @@ pub enum Property {
     Uniqueness,
     /// Without terms, no process changes its leader within one election.
     Irrevocability,
-    /// Never two leaders at the same time, whatever their term numbers.
+    /// No two processes lead at the same time, whatever their term numbers.
     OneLeaderAtATime,
-    /// Never two leaders at the same time with the same term number.
+    /// No two processes lead at the same time with the same term number.
     OneLeaderPerTerm,
     /// Groups with different leaders may exist side by side, as in a partition. No process follows
-    /// a leader before that leads its group. In the end each leader leads the group of all that
-    /// follow it. [`Property::Agreement`] demands a single group in the end.
+    /// a leader before that process leads its group. In the end each leader leads the group of all
+    /// processes that follow it. [`Property::Agreement`] demands a single group in the end.
     OneLeaderPerGroup,
     /// A new leader has a higher term number than any under which it led before.
     FreshTerms,
@@ -106,12 +106,13 @@ pub enum Property {
     AllReached,
     /// The end of a computation is announced only when no process works for it any more.
     Quiescence,
-    /// Never two processes hold one resource.
+    /// No two processes hold a resource at the same time.
     OneHolder,
     /// A process is aborted only if it is part of a deadlock.
     NoPhantom,
-    /// No two sessions that exclude each other are in progress at the same time: no two that use
-    /// one bottle, no two of different forums, and none beside a session with a whole lock.
+    /// Sessions that exclude each other are not in progress at the same time. Two sessions exclude
+    /// each other if they use one bottle, attend different forums, or if one of them holds a shared
+    /// lock as a whole.
     SessionExclusion,
     /// Views with the same number are equal.
     OneView,
@@ -136,11 +137,11 @@ pub enum Property {
     Counter,
     /// No message is received before it is sent.
     Trace,
-    /// A step from a legitimate state leads to a legitimate state. Of self-stabilizing systems
-    /// ([`crate::stabilization`]).
-    Closure,
-    /// From every state a legitimate state is reached, in every schedule. Of self-stabilizing
+    /// A step from a legitimate state leads to a legitimate state. A property of self-stabilizing
     /// systems ([`crate::stabilization`]).
+    Closure,
+    /// From every state a legitimate state is reached, in every schedule. A property of
+    /// self-stabilizing systems ([`crate::stabilization`]).
     Convergence,
     /// A custom property with its name.
     Custom(&'static str),
@@ -163,7 +164,7 @@ pub enum Requirement {
 
 /// Condition under which a report includes a property that the user did not request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reporting {
+pub enum ReportCondition {
     /// The property is reported only on request.
     OnRequest,
     /// The property is reported if a run violates it.
@@ -277,9 +278,9 @@ impl Property {
             Property::Irrevocability => {
                 ("irrevocability", "No process changes its leader in one election")
             }
-            Property::OneLeaderAtATime => ("one-leader-at-a-time", "Never two leaders at once"),
+            Property::OneLeaderAtATime => ("one-leader-at-a-time", "No two leaders at once"),
             Property::OneLeaderPerTerm => {
-                ("one-leader-per-term", "Never two leaders under one number")
+                ("one-leader-per-term", "No two leaders under one number")
             }
             Property::SmallestLeads => ("smallest-leads", "The smallest live rank leads"),
             Property::OneLeaderPerGroup => {
@@ -327,7 +328,7 @@ impl Property {
             Property::Quiescence => {
                 ("quiescence", "An end is announced only when no process works")
             }
-            Property::OneHolder => ("one-holder", "Never two processes hold one resource"),
+            Property::OneHolder => ("one-holder", "No two processes hold one resource"),
             Property::NoPhantom => ("no-phantom", "A process is aborted only if it is deadlocked"),
             Property::SessionExclusion => {
                 ("session-exclusion", "No two sessions at once that exclude each other")
@@ -500,7 +501,7 @@ impl Property {
     }
 
     /// Returns the condition under which a report includes the property without a request.
-    pub const fn reporting(self) -> Reporting {
+    pub const fn report_condition(self) -> ReportCondition {
         match self {
             Property::MutualExclusion
             | Property::DeadlockFreedom
@@ -511,7 +512,7 @@ impl Property {
             | Property::Validity
             | Property::Integrity
             | Property::NoCreation
-            | Property::Custom(_) => Reporting::Expected,
+            | Property::Custom(_) => ReportCondition::Expected,
             Property::MutualExclusionStrict
             | Property::UniformAgreement
             | Property::TotalOrder
@@ -519,9 +520,9 @@ impl Property {
             | Property::Uniqueness
             | Property::Irrevocability
             | Property::OneLeaderAtATime
-            | Property::OneLeaderPerTerm => Reporting::OnViolation,
-            Property::FreshTerms | Property::SteadyLeader => Reporting::OnRequest,
-            _ => Reporting::Always,
+            | Property::OneLeaderPerTerm => ReportCondition::OnViolation,
+            Property::FreshTerms | Property::SteadyLeader => ReportCondition::OnRequest,
+            _ => ReportCondition::Always,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Operations on an algorithm whose type the caller does not know.
 
 use std::io::Write;
+#[cfg(feature = "nodes")]
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use tenure_check::{
 };
 use tenure_core::{Agreement, Algorithm, Election, Mutex, Property, Rank};
 use tenure_lab::Engine;
+#[cfg(feature = "nodes")]
 use tenure_runtime::ClusterError;
 use tenure_sim::{InterventionError, Report, RunError, Settings, SettingsError};
 use tenure_trace::{FollowError, Schedule, Trace};
@@ -112,6 +114,7 @@ pub trait AnyAlgorithm: Send + Sync {
     /// # Errors
     ///
     /// [`FollowError`], at the first impossible step. No node is left running.
+    #[cfg(feature = "nodes")]
     fn follow_over_tcp(
         &self,
         schedule: &Schedule,

@@ -8,6 +8,7 @@ use tenure_algorithms::catalogue::{
 use tenure_core::service::{election, mutex};
 use tenure_core::theory::{Prediction, WorkloadKind};
 use tenure_core::{Algorithm, Card, Election, Mutex};
+#[cfg(feature = "nodes")]
 use tenure_daemon::{AnyProtocol, EraseType, ProtocolFactory, Service};
 
 use crate::any_algorithm::{AnyAlgorithm, builtin};
@@ -44,6 +45,7 @@ struct UserEntry {
     card: fn(&Parameters) -> Result<Card, CatalogueError>,
     expected: fn(&Parameters, WorkloadKind) -> Result<Option<Prediction>, CatalogueError>,
     instantiate: fn(&Parameters) -> Result<Box<dyn AnyAlgorithm>, CatalogueError>,
+    #[cfg(feature = "nodes")]
     office: ProtocolFactory,
 }
 
@@ -68,6 +70,7 @@ impl<P: Mutex + Algorithm<Config: Configured>> UserAlgorithm<P> for mutex::Comma
                     measure: measure_lock::<P>,
                 }))
             },
+            #[cfg(feature = "nodes")]
             office: |service, parameters| {
                 let lock = P::Config::configured(parameters)?;
                 let plain = Parameters { variants: Vec::new(), ..parameters.clone() };
@@ -97,6 +100,7 @@ impl<P: Election + Algorithm<Config: Configured>> UserAlgorithm<P> for election:
                     measure: measure_any::<P>,
                 }))
             },
+            #[cfg(feature = "nodes")]
             office: |service, parameters| {
                 let election = P::Config::configured(parameters)?;
                 builtin_catalogue::visit_with_election::<P, EraseType>(
@@ -243,6 +247,7 @@ pub fn algorithm(
 /// # Errors
 ///
 /// [`CatalogueError`], if a name or a variant does not exist.
+#[cfg(feature = "nodes")]
 pub fn office(
     service: &Service,
     parameters: &Parameters,

@@ -1,10 +1,10 @@
 //! Exhaustive checks of an algorithm. Each service has its own properties.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use tenure_check::{
-    Check, CheckConfig, CheckError, Checkable, Measure, MeasureConfig, MeasureReport, Report,
+    Check, CheckConfig, CheckError, Checkable, Instant, Measure, MeasureConfig, MeasureReport,
+    Report,
 };
 use tenure_core::monitors::{
     Agreement, AgreementMonitor, Bypass, Fencing, FreshTerms, LocalMutualExclusion, MessageBudget,

@@ -1,6 +1,7 @@
 //! Implements all operations of [`AnyAlgorithm`] for one protocol type.
 
 use std::io::Write;
+#[cfg(feature = "nodes")]
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,9 +11,12 @@ use tenure_check::{
 };
 use tenure_core::{Algorithm, Card, Property, Rank};
 use tenure_lab::Engine;
+#[cfg(feature = "nodes")]
 use tenure_runtime::{self as runtime, ClusterError};
 use tenure_sim::{InterventionError, Report, RunError, Settings, SettingsError, Simulation};
-use tenure_trace::{FollowError, Header, Schedule, Source, Trace};
+use tenure_trace::{FollowError, Schedule, Trace};
+#[cfg(feature = "nodes")]
+use tenure_trace::{Header, Source};
 
 use crate::any_algorithm::{AnyAlgorithm, SimulateFn};
 use crate::check::{CheckFn, MeasureFn, replay};
@@ -106,6 +110,7 @@ impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
         replay::<P>(schedule, &self.config)
     }
 
+    #[cfg(feature = "nodes")]
     fn follow_over_tcp(
         &self,
         schedule: &Schedule,

@@ -19,9 +19,10 @@ mod run;
 pub mod shared_memory;
 
 pub use any_algorithm::AnyAlgorithm;
+#[cfg(feature = "nodes")]
+pub use catalogue::office;
 pub use catalogue::{
     Catalogue, UserAlgorithm, agreements, algorithm, card, elections, expected, locks, names,
-    office,
 };
 pub use monitors::{
     BoxedMonitor, MonitoredService, Monitors, OwnMonitor, own_monitors, own_properties,

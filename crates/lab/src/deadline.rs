@@ -2,34 +2,49 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+/// Function that returns the time since the start of a computation.
+type ElapsedTime = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// Time limit of a computation that also ends when its client disconnects. Clones share the
 /// cancellation.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Deadline {
     cancelled: Arc<AtomicBool>,
-    limit: Option<(Instant, Duration)>,
+    limit: Option<(ElapsedTime, Duration)>,
 }
 
 /// Guard that cancels the computation when it is dropped.
-#[derive(Debug)]
+#[cfg(feature = "server")]
 pub(crate) struct CancelOnDrop(Deadline);
 
 impl Deadline {
     /// Creates a deadline that expires after `limit`.
+    #[cfg(not(target_family = "wasm"))]
     pub fn within(limit: Duration) -> Self {
-        Deadline { limit: Some((Instant::now(), limit)), ..Deadline::default() }
+        let started = std::time::Instant::now();
+        Deadline::measured_by(move || started.elapsed(), limit)
+    }
+
+    /// Creates a deadline that expires once `elapsed` returns at least `limit`. It is for hosts
+    /// that have a clock of their own.
+    pub fn measured_by(
+        elapsed: impl Fn() -> Duration + Send + Sync + 'static,
+        limit: Duration,
+    ) -> Self {
+        Deadline { limit: Some((Arc::new(elapsed), limit)), ..Deadline::default() }
     }
 
     /// Returns a guard that cancels the computation when it is dropped.
+    #[cfg(feature = "server")]
     pub(crate) fn cancel_on_drop(&self) -> CancelOnDrop {
         CancelOnDrop(self.clone())
     }
 
     /// Returns true if the time limit has passed. A partial result is then better than a late one.
     pub fn is_past(&self) -> bool {
-        self.limit.is_some_and(|(since, limit)| since.elapsed() >= limit)
+        self.limit.as_ref().is_some_and(|(elapsed, limit)| elapsed() >= *limit)
     }
 
     /// Returns an error if the computation must stop.
@@ -41,7 +56,7 @@ impl Deadline {
         if self.cancelled.load(Ordering::Relaxed) {
             return Err("the client disconnected".to_owned());
         }
-        match self.limit {
+        match &self.limit {
             Some((_, limit)) if self.is_past() => {
                 let seconds = limit.as_secs();
                 Err(format!(
@@ -53,8 +68,30 @@ impl Deadline {
     }
 }
 
+#[cfg(feature = "server")]
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.cancelled.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU64;
+
+    use super::*;
+
+    #[test]
+    fn clock_of_the_host_ends_computation() {
+        let seconds = Arc::new(AtomicU64::new(9));
+        let clock = Arc::clone(&seconds);
+        let elapsed = move || Duration::from_secs(clock.load(Ordering::Relaxed));
+        let deadline = Deadline::measured_by(elapsed, Duration::from_secs(10));
+        assert!(!deadline.is_past());
+        assert_eq!(deadline.check(), Ok(()));
+        seconds.store(10, Ordering::Relaxed);
+        assert!(deadline.is_past());
+        assert!(deadline.check().is_err_and(|reason| reason.contains("longer than 10 s")));
+        assert!(!Deadline::default().is_past(), "without a limit");
     }
 }

@@ -10,23 +10,29 @@
 //! `tenure simulate`. Going back therefore costs no more than going forward, and the command line
 //! reproduces everything that the lab shows (`--steer`).
 //!
-//! The lab does not know the catalogue. Its server provides a [`RunSource`], which creates an
-//! [`Engine`] from command-line arguments.
+//! The lab does not know the catalogue. Its host provides a [`RunSource`], which creates an
+//! [`Engine`] from command-line arguments. [`Lab::handle`] is the interface of the page. The server
+//! (feature `server`) forwards requests to it over HTTP.
 #![doc = include_str!("../README.md")]
 
 mod act;
 mod deadline;
 mod engine;
 mod graph_layout;
+mod handle;
 mod layout;
+#[cfg(feature = "server")]
 mod page;
+#[cfg(feature = "server")]
 mod routes;
 mod run_state;
 mod session;
+mod sessions;
 mod view;
 mod words;
 
 pub use deadline::Deadline;
 pub use engine::{Advance, Cause, Engine, LabRun, MomentView, ReachedMoment, Run, RunSource};
+pub use handle::{Lab, LabError, LabResponse, Method};
 pub use layout::NodeLayout;
-pub use routes::Lab;
+pub use words::split as split_words;

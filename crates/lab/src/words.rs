@@ -1,7 +1,11 @@
 //! Parser of command lines in shell syntax.
 
-/// Splits a command line into words. A quoted text is one word.
-pub(crate) fn split(line: &str) -> Result<Vec<String>, String> {
+/// Splits a command line into words, as a shell does. A quoted text is one word.
+///
+/// # Errors
+///
+/// Returns a message if a quote is not closed.
+pub fn split(line: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

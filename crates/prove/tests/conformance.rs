@@ -1,9 +1,13 @@
 //! Every state and step of the code agrees with the model, in small groups.
 
-use tenure_algorithms::mutex::suzuki_kasami::SuzukiKasami;
-use tenure_algorithms::mutex::{lamport::Lamport, ricart_agrawala::RicartAgrawala};
+use tenure_algorithms::election::chang_roberts::{self, ChangRoberts};
+use tenure_algorithms::mutex::{
+    central::Central, lamport::Lamport, maekawa, majority, ricart_agrawala::RicartAgrawala,
+    suzuki_kasami::SuzukiKasami, token_ring::TokenRing,
+};
 use tenure_check::{Check, Checkable};
 use tenure_core::Algorithm;
+use tenure_core::quorum::Kind;
 use tenure_prove::{Comparer, Comparison, Mismatch, Model, find};
 
 /// Compares an algorithm with a model, for a group of `size` processes that request once each.
@@ -13,12 +17,25 @@ fn compared<P: Algorithm + Checkable>(
     size: u32,
     change: impl FnOnce(&mut Model),
 ) -> Comparison {
+    compared_with_crashes::<P>(name, config, (size, 0), change)
+}
+
+/// Compares a group in which at most `crashes` processes crash.
+fn compared_with_crashes<P: Algorithm + Checkable>(
+    name: &str,
+    config: P::Config,
+    (size, crashes): (u32, u32),
+    change: impl FnOnce(&mut Model),
+) -> Comparison {
     let entry = find(name).expect("it has a model");
     let mut model = entry.model();
     change(&mut model);
     let mut comparer = Comparer::new(&model, entry.abstraction.expect("it has one"), size);
     let order = P::card(&config, size).order;
-    let check = Check::<P>::with(size, config).configure(|config| config.model.order = order);
+    let check = Check::<P>::with(size, config).configure(|config| {
+        config.model.order = order;
+        config.faults.crashes = crashes;
+    });
     let walk = check.walk(1_000_000, &mut comparer).expect("the configuration is valid");
     comparer.finish(walk)
 }
@@ -28,10 +45,21 @@ fn assert_agrees<P: Algorithm + Checkable>(name: &str, largest: u32)
 where
     P::Config: Default,
 {
-    for size in 1..=largest {
-        let comparison = compared::<P>(name, P::Config::default(), size, |_| {});
-        assert!(comparison.agrees() && comparison.is_complete, "{comparison:#?}");
-    }
+    (1..=largest).for_each(|size| assert_size_agrees::<P>(name, P::Config::default(), size));
+}
+
+/// Compares all states of one group.
+fn assert_size_agrees<P: Algorithm + Checkable>(name: &str, config: P::Config, size: u32) {
+    let comparison = compared::<P>(name, config, size, |_| {});
+    assert!(comparison.agrees() && comparison.is_complete, "{comparison:#?}");
+}
+
+fn maekawa(size: u32) -> maekawa::Config {
+    maekawa::Config::of(Kind::Grid, size).expect("there are grids")
+}
+
+fn majority(size: u32) -> majority::Config {
+    majority::Config::of(Kind::Majority, size).expect("there are majorities")
 }
 
 #[test]
@@ -47,6 +75,56 @@ fn lamport_agrees_with_its_model() {
 #[test]
 fn suzuki_kasami_agrees_with_its_model() {
     assert_agrees::<SuzukiKasami>("suzuki-kasami", 3);
+}
+
+#[test]
+fn central_agrees_with_its_model() {
+    assert_agrees::<Central>("central", 4);
+}
+
+#[test]
+fn token_ring_agrees_with_its_model() {
+    assert_agrees::<TokenRing>("token-ring", 4);
+}
+
+#[test]
+fn chang_roberts_agrees_with_its_model() {
+    for size in 1..=3 {
+        let config = chang_roberts::Config::plain(size);
+        assert_size_agrees::<ChangRoberts>("chang-roberts", config, size);
+    }
+}
+
+#[test]
+fn maekawa_agrees_with_its_model() {
+    (1..=2).for_each(|size| {
+        assert_size_agrees::<maekawa::Maekawa>("maekawa", maekawa(size), size);
+    });
+}
+
+#[test]
+fn majority_agrees_with_its_model() {
+    (1..=2).for_each(|size| {
+        assert_size_agrees::<majority::Majority>("majority", majority(size), size);
+    });
+}
+
+/// A crashed process is not inside, and its vote is lost.
+#[test]
+fn majority_agrees_with_its_model_after_a_crash() {
+    let comparison =
+        compared_with_crashes::<majority::Majority>("majority", majority(2), (2, 1), |_| {});
+    assert!(comparison.agrees() && comparison.is_complete, "{comparison:#?}");
+    assert!(comparison.actions.contains_key("crash"), "{comparison:#?}");
+}
+
+#[test]
+#[ignore = "takes minutes: cargo test --release -p tenure-prove -- --ignored"]
+fn larger_groups_agree_with_their_models() {
+    assert_size_agrees::<ChangRoberts>("chang-roberts", chang_roberts::Config::plain(4), 4);
+    assert_size_agrees::<RicartAgrawala>("ricart-agrawala", Default::default(), 3);
+    assert_size_agrees::<maekawa::Maekawa>("maekawa", maekawa(3), 3);
+    assert_size_agrees::<majority::Majority>("majority", majority(3), 3);
 }
 
 /// A model without one of its actions does not explain the steps of the code.

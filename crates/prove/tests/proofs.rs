@@ -1,6 +1,7 @@
 //! Every model is proved by the installed solvers, and every unsound variant is refuted.
 
 use std::path::Path;
+use std::time::Duration;
 
 use tenure_prove::{CATALOGUE, ModelEntry, Obligation, Outcome, ProofReport, Solver, prove};
 
@@ -39,6 +40,7 @@ fn every_model_is_proved() {
 #[ignore = "takes minutes: cargo test -p tenure-prove -- --ignored"]
 fn every_induction_is_confirmed_by_cvc5() {
     let Some(solver) = solver("cvc5") else { return };
+    let solver = solver.with_query_timeout(Duration::from_secs(60));
     for entry in &CATALOGUE {
         let report = prove(&entry.model(), &solver).expect("the solver runs");
         let is_open = report.open().any(|it| {

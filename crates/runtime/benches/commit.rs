@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Effects, Fence, Group, ProcessId, Protocol};
 use tenure_runtime::store::Owner;
-use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
-use tenure_runtime::{Injection, Parts, Passthrough, Recorder, Store, start};
+use tenure_runtime::transport::{Listen, Settings};
+use tenure_runtime::{Parts, Passthrough, Store, start};
 use tokio::sync::mpsc;
 
 const REPETITIONS: usize = 5;
@@ -161,25 +161,13 @@ where
     let (local, mut events) = Passthrough::<P>::new();
     let (commands, receiver) = mpsc::unbounded_channel();
     runtime.block_on(async {
-        start::<P, Passthrough<P>>(Parts {
+        start::<P, Passthrough<P>>(Parts::new(
             config,
-            transport: Settings {
-                cluster: "commit".into(),
-                me,
-                session: 1,
-                listen: Listen::Listener(listener),
-                addresses,
-                names: Default::default(),
-                trust: Trust::LoopbackOnly,
-                limits: Limits::default(),
-            },
-            store: Store::open(directory, &owner, "commit").expect("a store"),
-            application: local,
-            requests: receiver,
-            recorder: Recorder::none(),
-            injection: Injection::none(),
-            suspected: None,
-        })
+            Settings::on_loopback("commit", me, 1, addresses, Listen::Listener(listener)),
+            Store::open(directory, &owner, "commit").expect("a store"),
+            local,
+            receiver,
+        ))
         .expect("a node");
         let send = || commands.send(Command::Enter).expect("a running node");
         (0..waiting).for_each(|_| send());

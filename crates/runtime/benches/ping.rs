@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tenure_core::ProcessId;
-use tenure_runtime::transport::{Inbox, Incoming, Limits, Listen, Mesh, Settings, Trust};
+use tenure_runtime::transport::{Inbox, Incoming, Listen, Mesh, Settings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -124,16 +124,7 @@ fn mesh_round_trips(threads: Threads) -> Vec<Duration> {
 }
 
 fn settings(me: u32, listener: TcpListener, addresses: Vec<String>) -> Settings {
-    Settings {
-        cluster: "bench".into(),
-        me: ProcessId(me),
-        session: 1,
-        listen: Listen::Listener(listener),
-        addresses,
-        names: Default::default(),
-        trust: Trust::LoopbackOnly,
-        limits: Limits::default(),
-    }
+    Settings::on_loopback("bench", ProcessId(me), 1, addresses, Listen::Listener(listener))
 }
 
 async fn mesh_echo(settings: Settings) {

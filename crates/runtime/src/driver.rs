@@ -25,12 +25,12 @@ use crate::envelope::Envelope;
 use crate::environment::SystemEnvironment;
 use crate::executor::EffectExecutor;
 use crate::failure::{Failure, StartError};
-use crate::injection::Injection;
 use crate::membership::LivePeers;
-use crate::recorder::{Recorder, TraceWriter};
+use crate::parts::Parts;
+use crate::recorder::TraceWriter;
 use crate::step_record::StepRecord;
 use crate::store::{SaveMetrics, Store};
-use crate::transport::{Evicted, Inbox, Incoming, Mesh, MeshView, Settings};
+use crate::transport::{Evicted, Inbox, Incoming, Mesh, MeshView};
 use crate::validator::{ValidationError, Validator};
 use crate::wake_timer::WakeTimer;
 
@@ -55,31 +55,6 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Upper bound on the round-trip time that a departing leader assumes when it waits for its
 /// successor.
 const MAX_ROUND_TRIP: Duration = Duration::from_millis(250);
-
-/// All components of a node.
-#[derive(Debug)]
-pub struct Parts<P: Protocol, L: Application<P>> {
-    /// Configuration of the protocol.
-    pub config: P::Config,
-    /// Identity of the process and addresses of its peers.
-    pub transport: Settings,
-    /// Saved state. Its session must equal the session of the transport.
-    pub store: Store,
-    /// Application, which connects the protocol with its users.
-    pub application: L,
-    /// Requests of the users. The node shuts down when all senders are dropped.
-    pub requests: mpsc::UnboundedReceiver<L::Request>,
-    /// Recorder of the trace.
-    pub recorder: Recorder,
-    /// Injected faults.
-    pub injection: Injection,
-    /// Function that returns the peers that a process suspects, if the process has its own failure
-    /// detector. The trace then includes these suspicions.
-    pub suspected: Option<Suspected<P>>,
-}
-
-/// Function that returns the peers that a process with its own failure detector suspects.
-pub type Suspected<P> = fn(&P) -> &ProcessSet;
 
 /// A running node.
 #[derive(Debug)]

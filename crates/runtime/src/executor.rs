@@ -15,13 +15,13 @@ use tracing::warn;
 
 use crate::application::Application;
 use crate::disk::{Disk, Job};
-use crate::driver::Suspected;
 use crate::envelope::Envelope;
 use crate::environment::{SystemEnvironment, draw};
 use crate::failure::Failure;
 use crate::injection::{Injection, SendAction};
 use crate::log_throttle::{LogThrottle, Suppressed};
 use crate::membership::Membership;
+use crate::parts::Suspected;
 use crate::recorder::TraceWriter;
 use crate::step_record::StepRecord;
 use crate::store::Store;

@@ -37,6 +37,11 @@ pub struct Config {
     pub listen_metrics_urls: Option<String>,
     /// All members as `NAME=URL`, separated by commas. The list must be the same on all members.
     pub initial_cluster: Option<String>,
+    /// Lowest level of log events: `debug`, `info`, `warn` or `error`. The server ignores it: the
+    /// program that writes the log reads it.
+    pub log_level: Option<String>,
+    /// Format of the log: `text` or `json`. The server ignores it as well.
+    pub log_format: Option<String>,
     /// Addresses at which this member dials others instead of their URLs: `NAME=HOST:PORT`,
     /// separated by commas. Tests put proxies there. Configuration files cannot set it.
     #[serde(skip)]
@@ -113,6 +118,8 @@ impl Default for Config {
             key_file: None,
             trusted_ca_file: None,
             client_cert_auth: false,
+            log_level: None,
+            log_format: None,
             peer_private_key: None,
             peer_public_keys: None,
             auth_token_ttl: 300,

@@ -39,27 +39,102 @@ impl Access {
     /// `earlier` contains all earlier claims of the queue, from the last one to the first one. It
     /// is read only as far as the result depends on it.
     pub fn blockers<K>(self, earlier: impl IntoIterator<Item = (K, Access)>) -> Vec<K> {
-        let Access::Permits { weight, capacity } = self else {
-            let mut earlier = earlier.into_iter();
-            let blocker = earlier.find(|(_, other)| self != Access::Shared || *other != self);
-            return blocker.map(|(key, _)| vec![key]).unwrap_or_default();
-        };
-        let (mut least, mut taken) = (capacity.max(1), permits(weight, capacity));
-        let mut keys = Vec::new();
+        let (mut holders, mut keys) = (Holders::NONE, Vec::new());
         for (key, other) in earlier {
-            let Access::Permits { weight, capacity } = other else { return vec![key] };
-            least = least.min(capacity.max(1));
-            taken = taken.saturating_add(permits(weight, capacity));
+            if !self.can_share_with(other) {
+                return vec![key];
+            }
+            holders.add(other);
             keys.push(key);
         }
-        if taken <= u64::from(least) { Vec::new() } else { keys }
+        if holders.can_admit(self) { Vec::new() } else { keys }
     }
 
-    /// Returns true if a claim with this access that waits for one holder alone holds the lock at
-    /// once when that holder releases it. After the release of any other holder it must read the
-    /// queue again: a writer may wait for more readers, and permits may be taken by claims between.
+    /// Returns true if claims with these accesses may hold a lock together, if there are enough
+    /// permits.
+    const fn can_share_with(self, other: Access) -> bool {
+        matches!(
+            (self, other),
+            (Access::Shared, Access::Shared) | (Access::Permits { .. }, Access::Permits { .. })
+        )
+    }
+
+    /// Returns true if a claim with this access holds the lock as soon as `holder`, the only claim
+    /// that it waits for, has released it. If false, the claim must read the queue again after the
+    /// release: a writer may wait for more readers, and permits may be taken by claims between.
     pub const fn takes_over_from(self, holder: Access) -> bool {
         matches!((self, holder), (Access::Exclusive | Access::Shared, Access::Exclusive))
+    }
+}
+
+/// Holders of a lock, as far as the admission of the next claim depends on them. They are the head
+/// of the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Holders {
+    count: u64,
+    /// Access of the first holder. It may share with all others.
+    first: Access,
+    /// Number of permits that the holders take.
+    taken: u64,
+    /// Lowest capacity of a holder with permits.
+    capacity: u32,
+}
+
+impl Holders {
+    /// Returns the set without holders.
+    pub const NONE: Holders =
+        Holders { count: 0, first: Access::Exclusive, taken: 0, capacity: u32::MAX };
+
+    /// Returns the number of holders.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Returns true if the next claim of the queue holds the lock together with these holders.
+    pub fn can_admit(&self, access: Access) -> bool {
+        let has_permits = match access {
+            Access::Permits { weight, capacity } => {
+                let taken = self.taken.saturating_add(permits(weight, capacity));
+                taken <= u64::from(self.capacity.min(capacity.max(1)))
+            }
+            Access::Exclusive | Access::Shared => true,
+        };
+        self.count == 0 || self.first.can_share_with(access) && has_permits
+    }
+
+    /// Adds a holder, which these holders admit.
+    pub fn add(&mut self, access: Access) {
+        if self.count == 0 {
+            self.first = access;
+        }
+        self.count += 1;
+        if let Access::Permits { weight, capacity } = access {
+            self.taken = self.taken.saturating_add(permits(weight, capacity));
+            self.capacity = self.capacity.min(capacity.max(1));
+        }
+    }
+
+    /// Removes a holder without permits. All of them have the same access. After the removal of a
+    /// holder with permits, the caller must collect the holders again.
+    pub const fn remove_one(&mut self) {
+        match self.count {
+            0 | 1 => *self = Holders::NONE,
+            _ => self.count -= 1,
+        }
+    }
+}
+
+impl Default for Holders {
+    fn default() -> Self {
+        Holders::NONE
+    }
+}
+
+impl FromIterator<Access> for Holders {
+    fn from_iter<I: IntoIterator<Item = Access>>(accesses: I) -> Self {
+        let mut holders = Holders::NONE;
+        accesses.into_iter().for_each(|access| holders.add(access));
+        holders
     }
 }
 
@@ -98,6 +173,26 @@ mod tests {
 
     fn holds(queue: &[Access]) -> bool {
         blockers(queue).is_empty()
+    }
+
+    /// The service admits claims from the head of the queue, and a client looks back from its own
+    /// claim. Both must agree on every holder.
+    #[test]
+    fn head_of_queue_and_blockers_agree() {
+        each_queue(|queue| {
+            let mut holders = Holders::NONE;
+            let admitted = queue.iter().take_while(|access| {
+                let is_admitted = holders.can_admit(**access);
+                if is_admitted {
+                    holders.add(**access);
+                }
+                is_admitted
+            });
+            let admitted = admitted.count();
+            for end in 1..=queue.len() {
+                assert_eq!(holds(&queue[..end]), end <= admitted, "{:?}", &queue[..end]);
+            }
+        });
     }
 
     #[test]

@@ -2,8 +2,24 @@
 
 use alloc::format;
 use alloc::string::String;
+use core::fmt;
 
 use crate::admission::Access;
+
+/// The name of the access, as users read it: `exclusive`, `shared`, `slots-3`, or
+/// `slots-3-weight-2` for two of three permits.
+impl fmt::Display for Access {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Access::Exclusive => formatter.write_str("exclusive"),
+            Access::Shared => formatter.write_str("shared"),
+            Access::Permits { weight: 1, capacity } => write!(formatter, "slots-{capacity}"),
+            Access::Permits { weight, capacity } => {
+                write!(formatter, "slots-{capacity}-weight-{weight}")
+            }
+        }
+    }
+}
 
 impl Access {
     /// Returns the suffix of the names of claims with this access and a weight of one:

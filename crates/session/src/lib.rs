@@ -17,7 +17,7 @@ mod timers;
 mod times;
 mod waiter;
 
-pub use admission::Access;
+pub use admission::{Access, Holders};
 pub use claim_name::parse_claim_name;
 pub use lessor::{LeaseParts, LeaseProposal, Lessor, Renewal};
 pub use session::{Action, LossReason, Session, Side, Timer};

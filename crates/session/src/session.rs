@@ -102,11 +102,6 @@ impl Session {
         self.round
     }
 
-    /// Returns true if the session still accepts a response to the last request.
-    pub const fn has_pending_request(&self) -> bool {
-        self.pending.is_some()
-    }
-
     /// Requests the lease or its renewal. The caller calls this at the start, when the renewal is
     /// due, and after a reconnection.
     pub fn renew(&mut self, times: &SessionTimes) -> Vec<Action> {

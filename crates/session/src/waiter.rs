@@ -6,11 +6,11 @@
 //! watch starts. After the deletion the waiter reads the queue again: there may be another
 //! predecessor, and its own key may be deleted.
 //!
-//! **Why that read may be slightly stale.** New keys come last. A waiter that was first once stays
-//! first until its own key is deleted, and it learns of that later, as a holder does. So a view of
-//! the revision of the predecessor's deletion suffices, or of any later one. The member that
-//! reported the deletion has it and needs no quorum. If another member responds with an older view,
-//! the waiter reads the current queue.
+//! **Why that read may be slightly stale.** New keys come last. Once a waiter is first, it stays
+//! first until its own key is deleted. It learns of that deletion later, as a holder does. So a
+//! view of the revision in which the predecessor was deleted suffices, or of any later one. The
+//! member that reported the deletion has such a view, and needs no quorum. If another member
+//! responds with an older view, the waiter reads the current queue.
 
 /// View of a queue, from one read that includes the waiter's own key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

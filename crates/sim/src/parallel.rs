@@ -6,7 +6,8 @@ use std::sync::{Condvar, Mutex};
 ///
 /// If a result depends only on its number, `take` receives the same results as in a plain loop, for
 /// any number of threads. At most a few results per thread wait for `take`. `threads` is the
-/// maximum number of threads, 0 for the number of processors.
+/// maximum number of threads, 0 for the number of processors. Targets without threads use the
+/// calling one.
 ///
 /// ```
 /// let mut squares = Vec::new();
@@ -30,6 +31,7 @@ pub fn run_parallel<T: Send>(
 ) -> usize {
     let machine = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = if threads == 0 { machine() } else { threads }.min(jobs.max(1));
+    let threads = if cfg!(target_family = "wasm") { 1 } else { threads };
     if threads <= 1 {
         let mut taken = 0;
         while taken < jobs {

@@ -8,6 +8,7 @@
 //! Clients of etcd create such keys themselves, so the form of a key decides whether it is a claim.
 
 use alloc::format;
+use core::fmt;
 
 use tenure_session::{Access, parse_claim_name};
 
@@ -46,17 +47,10 @@ pub enum LockMode {
     Slots(u32),
 }
 
-impl LockMode {
-    /// Returns true if a claim in this mode may hold the lock together with `holders` holders in
-    /// the mode `kind`. `None` means that there is no holder.
-    pub fn can_join(self, holders: u64, kind: Option<LockMode>) -> bool {
-        match (self, kind) {
-            (LockMode::Slots(slots), None) => slots > 0,
-            (_, None) => true,
-            (LockMode::Shared, Some(LockMode::Shared)) => true,
-            (LockMode::Slots(slots), Some(LockMode::Slots(_))) => holders < u64::from(slots),
-            _ => false,
-        }
+/// The name of the mode, as users read it: `exclusive`, `shared` or `slots-3`.
+impl fmt::Display for LockMode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&Access::from(*self), formatter)
     }
 }
 

@@ -13,6 +13,8 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use tenure_session::{Access, Holders};
+
 use crate::bytes::Bytes;
 use crate::claim::{Claim, LockMode, claim_of, parse_claim_key};
 use crate::kv::{Event, EventKind, KeyValue};
@@ -29,8 +31,8 @@ pub struct Queue {
     entries: BTreeMap<(u64, Bytes), QueueEntry>,
     /// Number of entries that are claims on the name of the queue.
     claims: usize,
-    /// Number of entries that hold the lock.
-    holders: u64,
+    /// Entries that hold the lock.
+    holders: Holders,
     /// Place of the last entry that holds the lock. `None` if there is no holder.
     last_holder: Option<(u64, Bytes)>,
 }
@@ -125,7 +127,7 @@ impl Queue {
 
     /// Returns the number of keys that hold the lock, including those that are not claims.
     pub fn holder_count(&self) -> usize {
-        usize::try_from(self.holders).unwrap_or(usize::MAX)
+        usize::try_from(self.holders.count()).unwrap_or(usize::MAX)
     }
 
     /// True if the queue has no entry. The store keeps no such queue.
@@ -180,15 +182,27 @@ impl Queue {
         let place = (previous.create_revision, previous.key.clone());
         let Some(entry) = self.entries.remove(&place) else { return };
         if self.is_holder_at(&place) {
-            self.holders -= 1;
             if self.last_holder.as_ref() == Some(&place) {
                 let before = self.entries.range(..place.clone()).next_back();
                 self.last_holder = before.map(|(place, _)| place.clone());
             }
+            self.remove_holder(entry.mode);
         }
         if entry.lease != 0 {
             self.claims -= 1;
             changes.ended.push(claim(name, &place, entry));
+        }
+    }
+
+    /// Updates the holders after one of them has left. The permits of the others depend on all of
+    /// them.
+    fn remove_holder(&mut self, mode: LockMode) {
+        if matches!(mode, LockMode::Slots(_)) {
+            let count = self.holder_count().saturating_sub(1);
+            let rest = self.entries.values().take(count);
+            self.holders = rest.map(|entry| Access::from(entry.mode)).collect();
+        } else {
+            self.holders.remove_one();
         }
     }
 
@@ -199,19 +213,17 @@ impl Queue {
                 Some(last) => Excluded(last.clone()),
                 None => Unbounded,
             };
-            let kind = self.entries.values().next().filter(|_| self.holders > 0);
-            let kind = kind.map(|entry| entry.mode);
             let Some((place, entry)) = self.entries.range((after, Unbounded)).next() else {
                 return;
             };
-            if !entry.mode.can_join(self.holders, kind) {
+            if !self.holders.can_admit(entry.mode.into()) {
                 return;
             }
             if entry.lease != 0 {
                 changes.granted.push(claim(name, place, *entry));
             }
             self.last_holder = Some(place.clone());
-            self.holders += 1;
+            self.holders.add(entry.mode.into());
         }
     }
 }

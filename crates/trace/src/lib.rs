@@ -13,6 +13,7 @@
 mod alignment;
 pub mod diagram;
 pub mod export;
+pub mod files;
 mod fold;
 mod format;
 pub mod live;

@@ -75,7 +75,7 @@ fn overlapping_claims(claims: &[ClaimRecord]) -> Option<String> {
         };
         let others: Vec<&ClaimRecord> = claims.iter().filter(holds).collect();
         let sum: u64 = others.iter().map(|other| other.weight).sum();
-        // A claim that had ended when its process continued holds nothing.
+        // A claim may have ended before its suspended process recorded the grant.
         let is_empty = claim.until <= claim.granted;
         (!is_empty && sum + claim.weight > claim.capacity).then(|| {
             let others: Vec<String> = others.iter().map(|other| show(other)).collect();

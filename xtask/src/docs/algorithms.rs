@@ -82,6 +82,7 @@ fn mutexes(cards: &Value, measured: &Value) -> String {
         "order of requests kept",
         "channel",
         "survives",
+        "verified",
     ];
     let rows = list(&measured["algorithms"]).iter().map(|row| {
         let card = card_of(cards, text(&row["name"]));
@@ -97,13 +98,15 @@ fn mutexes(cards: &Value, measured: &Value) -> String {
             text_or_dash(&theory["order"]),
             text(&card["order"]).into(),
             crashes(card),
+            verified(cards, row),
         ]
     });
     let about = "\
 Measured: the mean of 30 seeded runs of `tenure compare mutex -n 5 --entries 3`, in which all five
 processes request at once. Delays are counted in consecutive messages: to enter without contention,
 and from the exit of one process to the next entry. The bypass is the number of times that another
-process may enter during a wait.
+process may enter during a wait. *Every N*: `tenure prove` has a [proof](proofs.md) of safety.
+*n ≤ 3*: every schedule without faults of groups up to this size is checked.
 
 ";
     format!("## Mutual exclusion\n\n{about}{}\n", table(&head, rows))
@@ -126,6 +129,7 @@ fn elections(cards: &Value, measured: &Value) -> String {
         "timing",
         "processes",
         "survives",
+        "verified",
     ];
     let rows = list(&measured["algorithms"]).iter().map(|row| {
         let card = card_of(cards, text(&row["name"]));
@@ -140,6 +144,7 @@ fn elections(cards: &Value, measured: &Value) -> String {
             text(&card["timing"]).into(),
             knowledge(card),
             crashes(card),
+            verified(cards, row),
         ]
     });
     let about = "\
@@ -164,6 +169,7 @@ fn agreements(cards: &Value, measured: &Value) -> String {
         "promises",
         "channel",
         "survives",
+        "verified",
     ];
     let rows = list(&measured["algorithms"]).iter().map(|row| {
         let card = card_of(cards, text(&row["name"]));
@@ -179,6 +185,7 @@ fn agreements(cards: &Value, measured: &Value) -> String {
             promises.join(", "),
             text(&card["order"]).into(),
             crashes(card),
+            verified(cards, row),
         ]
     });
     let about = "\
@@ -310,6 +317,17 @@ fn crashes(card: &Value) -> String {
         Some(1) => crashes + ", 1 lost message",
         Some(most) if most > 1 => format!("{crashes}, {most} lost messages"),
         _ => crashes,
+    }
+}
+
+/// Returns the groups for which an algorithm is verified.
+fn verified(cards: &Value, row: &Value) -> String {
+    let entry = list(cards).iter().find(|card| card["name"] == row["name"]);
+    let verified = entry.map_or(&Value::Null, |card| &card["verified"]);
+    match (list(&verified["proved"]), verified["checked"].as_u64()) {
+        ([_, ..], _) => "every N".into(),
+        ([], Some(size)) => format!("n ≤ {size}"),
+        ([], None) => "–".into(),
     }
 }
 

@@ -30,8 +30,6 @@ use tenure_core::{
     Property, Protocol, Service, Strategy, Timestamp, labelled,
 };
 
-use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
 use crate::variants::{Variants, switches};
 
 /// One process of the algorithm.
@@ -83,19 +81,6 @@ pub enum Message {
 
 labelled!(Message, Agreement, Request => "request", Reply => "reply");
 
-/// Configuration of one process.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Config {
-    /// Variants that are switched on.
-    pub variants: Variants<Switch>,
-}
-
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        Ok(Config { variants: parameters.variants()? })
-    }
-}
-
 switches! {
     OneAtATime = "one-at-a-time", sound,
         "requests for the same forum are deferred too: the lock of Ricart and Agrawala";
@@ -114,17 +99,22 @@ switches! {
 }
 
 impl Protocol for CongenialPhilosophers {
-    type Config = Config;
+    type Config = Variants<Switch>;
     type Command = Command;
     type Event = Event;
     type Message = Message;
     type Timer = Never;
     type Stable = ();
 
-    fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
+    fn boot(
+        group: Group,
+        variants: &Variants<Switch>,
+        _: Option<()>,
+        _: &mut impl Effects<Self>,
+    ) -> Self {
         CongenialPhilosophers {
             group,
-            variants: config.variants,
+            variants: *variants,
             clock: LamportClock::default(),
             phase: Phase::Idle,
             deferred: Vec::new(),
@@ -219,7 +209,7 @@ impl CongenialPhilosophers {
 }
 
 impl Algorithm for CongenialPhilosophers {
-    fn card(_: &Config, size: u32) -> Card {
+    fn card(_: &Variants<Switch>, size: u32) -> Card {
         let messages = 2 * u64::from(size - 1);
         Card {
             strategy: Strategy::Permission,
@@ -236,7 +226,7 @@ impl Algorithm for CongenialPhilosophers {
         }
     }
 
-    fn expected(_: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
+    fn expected(_: &Variants<Switch>, size: u32, _: WorkloadKind) -> Option<Prediction> {
         Some(Prediction::new(Precision::Exact, 2 * u64::from(size - 1)))
     }
 }

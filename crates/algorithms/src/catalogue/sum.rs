@@ -275,6 +275,12 @@ macro_rules! sum {
                     }
                 }
 
+                fn forget_clock(&mut self) {
+                    match self {
+                        $(Any::$Member(inner) => inner.forget_clock()),+
+                    }
+                }
+
                 fn smallest_timestamp(&self) -> Option<u64> {
                     match self {
                         $(Any::$Member(inner) => inner.smallest_timestamp()),+

@@ -20,17 +20,17 @@
 //! A *suspected* peer is not waited for. After a wrong suspicion two processes may be inside, and
 //! only the fence protects a resource.
 //!
-//! Unless entries expire ([`EntryTimes`]), as they do under a leader with a lease. Then a process
-//! that waits or is inside repeats its request, and is inside for a limited time measured from the
-//! last answered request. A leader answers processes that it trusts, while it leads. It reassigns
-//! the lock of a suspect only after a longer time, measured from the suspicion or from its own
-//! election; all answered requests of the suspect are older. So an isolated process, alone or with
-//! a leader without a majority, has left before another enters, while clocks keep their rates.
+//! This changes if entries expire ([`EntryTimes`]), as they do under a leader with a lease. A
+//! process that waits or is inside repeats its request, and is inside for a limited time measured
+//! from the last answered request. A leader answers processes that it trusts, while it leads. It
+//! reassigns the lock of a suspect only after a longer time, measured from the suspicion or from
+//! its own election; all answered requests of the suspect are older. So an isolated process, alone
+//! or with a leader without a majority, leaves before another enters, if clocks keep their rates.
 //!
 //! The fence is (term, count) of the grant, so every later grant, by the same leader or the next,
 //! has a higher one. A resource that has seen it rejects late writers. It also rejects processes
-//! that were down during a term and elect a leader with a lower one while all that know the term
-//! are down.
+//! that were down during a term, and later elect a leader with a lower term while all processes
+//! that know the higher one are down.
 
 mod card;
 mod config;

@@ -222,8 +222,8 @@ impl DiningPhilosophers {
         }
     }
 
-    /// Returns true if this process has to send the fork that a neighbour requests: it is dirty,
-    /// and the process is not inside.
+    /// Returns true if this process has to send the fork that a neighbour requests: the fork is
+    /// dirty, and this process is not inside.
     fn yields_to(&self, peer: ProcessId) -> bool {
         let has = |switch| self.variants.has(switch);
         let is_requested = self.forks.contains(peer) && self.tokens.contains(peer);

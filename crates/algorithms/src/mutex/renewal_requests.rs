@@ -19,8 +19,8 @@ pub struct EntryTimes {
     /// Time for which the lock stays reserved, measured from the grant. It is longer than the lease
     /// by more than the clocks drift.
     pub expiry: Delay,
-    /// Interval between requests of a process that waits or is inside. It is longer than a request
-    /// and its response take, and the lease is longer than it by as much.
+    /// Interval between requests of a process that waits or is inside. It exceeds the time of a
+    /// request and its response. The lease exceeds the interval by at least this time.
     pub renewal: Delay,
     /// Modulus of the request numbers. A response that is delayed by that many requests would be
     /// mistaken for a response to the current one.

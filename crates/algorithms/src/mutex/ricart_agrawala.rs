@@ -265,6 +265,12 @@ impl Algorithm for RicartAgrawala {
         true
     }
 
+    /// The clock is read only for the timestamp of a request and for replies, and a reply goes only
+    /// to a process that has requested.
+    fn forget_clock(&mut self) {
+        self.clock = LamportClock::default();
+    }
+
     fn smallest_timestamp(&self) -> Option<u64> {
         let request = match &self.phase {
             Phase::Waiting { request, .. } | Phase::Inside { request } => Some(request.clock),

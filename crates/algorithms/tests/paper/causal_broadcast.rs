@@ -97,8 +97,8 @@ fn item_costs_one_message_per_peer() {
 /// Lets each of `size` processes broadcast `items` items in a random schedule with duplicates.
 fn run(size: u32, items: u64, switches: &[Switch], seed: u64) -> Result<(), Violation> {
     let (mut cluster, mut rng) = (cluster(size, switches), SplitMix64(seed));
-    let (mut order, mut once) = (CausalOrder::new(), DeliveredOnce::new());
-    let (mut known, mut all) = (NoCreation::new(), AllDeliver::new(size, &[]));
+    let (mut order, mut once) = (CausalOrder::default(), DeliveredOnce::default());
+    let (mut known, mut all) = (NoCreation::default(), AllDeliver::new(size, &[]));
     let mut remaining = vec![items; size as usize];
     loop {
         for (at, seen) in cluster.take_events() {

@@ -73,7 +73,7 @@ fn run(
         User::new(&UserConfig { service, at, size, times: *times })
     };
     let mut users: Vec<User> = rounds.iter().enumerate().map(user).collect();
-    let (mut one_holder, mut no_phantom) = (OneHolder::new(), NoPhantom::new());
+    let (mut one_holder, mut no_phantom) = (OneHolder::default(), NoPhantom::default());
     let mut aborted = 0;
     loop {
         for (at, seen) in cluster.take_events() {

@@ -37,7 +37,8 @@ fn run(
     seed: u64,
 ) -> Result<Vec<(u64, u64)>, String> {
     let mut cluster = TestCluster::<ChandyLamport>::uniform(size, order, variants);
-    let (mut monitor, mut rng, mut shown) = (ConsistentCut::new(), SplitMix64(seed), Vec::new());
+    let (mut monitor, mut rng, mut shown) =
+        (ConsistentCut::default(), SplitMix64(seed), Vec::new());
     let mut moments: Vec<(usize, u32)> = (1..=initiators).map(|at| (rng.below(30), at)).collect();
     for moment in 0..60 {
         let due = |(when, _): &(usize, u32)| *when == moment;

@@ -2,7 +2,7 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::CongenialPhilosophers;
-use tenure_algorithms::agreement::congenial_philosophers::{Config, Switch};
+use tenure_algorithms::agreement::congenial_philosophers::Switch;
 use tenure_core::Order;
 use tenure_core::monitors::ForumExclusion;
 use tenure_core::service::forum::{Command, Event, User};
@@ -11,7 +11,7 @@ use crate::support::{p, sessions};
 use tenure_trace::{ClusterEvent, TestCluster};
 
 fn cluster(size: u32, variants: Variants<Switch>) -> TestCluster<CongenialPhilosophers> {
-    TestCluster::uniform(size, Order::Reordered, Config { variants })
+    TestCluster::uniform(size, Order::Reordered, variants)
 }
 
 /// Returns the processes that entered since the last call, by number.
@@ -24,8 +24,8 @@ fn attending(cluster: &mut TestCluster<CongenialPhilosophers>) -> Vec<u32> {
 
 fn run(switch: Option<Switch>, times: &[u32], seed: u64) -> Result<(u64, usize), String> {
     let variants = switch.map_or(Variants::none(), |switch| Variants::none().with(switch));
-    let monitor = ForumExclusion::new();
-    sessions::run::<CongenialPhilosophers, User, _>(Config { variants }, times, monitor, seed)
+    let monitor = ForumExclusion::default();
+    sessions::run::<CongenialPhilosophers, User, _>(variants, times, monitor, seed)
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn run(size: u32, config: Config, roots: u32, seed: u64) -> Result<u32, String> 
     for root in 1..=roots {
         cluster.command(p(root), Command::Compute { generations: 4 });
     }
-    let (mut monitor, mut rng, mut ended) = (Quiescence::new(), SplitMix64(seed), 0);
+    let (mut monitor, mut rng, mut ended) = (Quiescence::default(), SplitMix64(seed), 0);
     loop {
         for (at, seen) in cluster.take_events() {
             monitor.observe(at, seen.observed()).map_err(|violation| violation.message)?;

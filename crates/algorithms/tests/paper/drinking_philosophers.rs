@@ -30,7 +30,7 @@ fn drinking(cluster: &mut TestCluster<DrinkingPhilosophers>) -> Vec<u32> {
 
 fn run(config: Config, times: u32, seed: u64) -> Result<(u64, usize), String> {
     let times = vec![times; config.graph.vertices() as usize];
-    sessions::run::<DrinkingPhilosophers, User, _>(config, &times, BottleExclusion::new(), seed)
+    sessions::run::<DrinkingPhilosophers, User, _>(config, &times, BottleExclusion::default(), seed)
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn explore(
         cluster.command(*at, Command::Explore);
     }
     cluster.drain(&mut SplitMix64(seed));
-    let (mut tree, mut all) = (WaveTree::new(), AllReached::new(config.graph.vertices()));
+    let (mut tree, mut all) = (WaveTree::default(), AllReached::new(config.graph.vertices()));
     let mut returned = Vec::new();
     for (at, seen) in cluster.take_events() {
         for verdict in [tree.observe(at, seen.observed()), all.observe(at, seen.observed())] {

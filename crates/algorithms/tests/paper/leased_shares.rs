@@ -218,10 +218,10 @@ fn second_lock_takes_two_more_messages() {
 fn shares_exclude_each_other_in_random_schedules() {
     for switches in [&[][..], &[Switch::Semaphore], &[Switch::TwoLocks]] {
         let run = |seed| {
-            let exclusion = ShareExclusion::new();
+            let exclusion = ShareExclusion::default();
             let config = || config(switches);
             let run = sessions::run::<LeasedShares, User, _>(config(), &[3; 4], exclusion, seed);
-            let fencing = ShareFencing::new();
+            let fencing = ShareFencing::default();
             let fenced = sessions::run::<LeasedShares, User, _>(config(), &[3; 4], fencing, seed);
             fenced.and(run).map(|(_, most)| most)
         };
@@ -235,7 +235,7 @@ fn shares_exclude_each_other_in_random_schedules() {
 fn random_schedules_find_readers_that_overtake() {
     let config = || config(&[Switch::ReadersOvertake]);
     let is_violated = |seed| {
-        let exclusion = ShareExclusion::new();
+        let exclusion = ShareExclusion::default();
         sessions::run::<LeasedShares, User, _>(config(), &[3; 4], exclusion, seed).is_err()
     };
     assert!((0..100).any(is_violated));

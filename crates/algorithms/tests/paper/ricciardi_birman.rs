@@ -35,7 +35,7 @@ fn suspect_everywhere(cluster: &mut TestCluster<RicciardiBirman>, dead: u32) {
 /// violation.
 fn run(size: u32, variants: Variants<Switch>, crashes: u32, seed: u64) -> Result<bool, String> {
     let mut cluster = TestCluster::<RicciardiBirman>::uniform(size, Order::Fifo, variants);
-    let (mut monitor, mut rng, mut crashes) = (OneView::new(), SplitMix64(seed), crashes);
+    let (mut monitor, mut rng, mut crashes) = (OneView::default(), SplitMix64(seed), crashes);
     let mut wrong: Vec<(u32, u32)> = Vec::new();
     for _ in 0..120 {
         let some = |rng: &mut SplitMix64| 1 + rng.below(size as usize) as u32;

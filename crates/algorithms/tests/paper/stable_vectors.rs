@@ -15,7 +15,7 @@ use crate::support::p;
 fn run(config: Config, crashes: u32, seed: u64) -> Result<Vec<Option<u32>>, String> {
     let size = config.originals.len() as u32;
     let mut cluster = TestCluster::<StableVectors>::uniform(size, Order::Reordered, config);
-    let (mut unique, mut small) = (UniqueNames::new(), SmallNames::new(size));
+    let (mut unique, mut small) = (UniqueNames::default(), SmallNames::new(size));
     let (mut rng, mut crashes) = (SplitMix64(seed), crashes);
     let mut silent: Vec<ProcessId> = cluster.process_ids();
     let mut names = vec![None; size as usize];

@@ -6,11 +6,11 @@ mod search;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 use tenure_core::byzantine::General;
 use tenure_core::{Judgement, Property};
 
+use crate::clock::Instant;
 use crate::limits::Limits;
 use crate::report::{Bounds, Report};
 
@@ -72,6 +72,7 @@ pub fn check_generals<G: General>(config: &GeneralsConfig, generals: &G::Config)
         transitions: search.states,
         depth: search.depth,
         reduced: false,
+        is_commuting: false,
         seconds: started.elapsed().as_secs_f64(),
         counterexamples: found.map(|violation| counterexample(config, violation)).collect(),
         bounds: Bounds::default(),

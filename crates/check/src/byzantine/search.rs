@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use tenure_core::byzantine::{COMMANDER, General, OralMessage, Plan};
 use tenure_core::{Group, ProcessId, Property};
 
 use super::GeneralsConfig;
+use crate::clock::Instant;
 use crate::limits::Limit;
 
 /// Message on its way.

@@ -262,7 +262,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
             }
             Cause::Send(to) => StepContent::MessageRecord(local.at, ProcessId(to), None),
             Cause::StepEnd => StepContent::StepEnd,
-            Cause::Crash | Cause::Recover | Cause::Mute => StepContent::Nothing,
+            Cause::Crash | Cause::Recover | Cause::Mute | Cause::Notify => StepContent::Nothing,
         }
     }
 
@@ -293,7 +293,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
         let local = self.processes.locals.get(local);
         let content = self.content(&local, cause);
         let kind = match cause {
-            Cause::Command(_) | Cause::Timer(_) => ActionKind::Internal,
+            Cause::Command(_) | Cause::Timer(_) | Cause::Notify => ActionKind::Internal,
             Cause::Deliver(_) => ActionKind::Deliver,
             Cause::Suspect(_) => ActionKind::Suspect,
             Cause::Trust(_) => ActionKind::Trust,

@@ -14,7 +14,7 @@ impl Worker {
         let Some(action) = self.rules.forced_steps.get(&fingerprint).copied() else { return false };
         if let Some(result) = self.perform(world, fingerprint, action) {
             // The step is certainly taken, so it must not count against the fairness of a run.
-            let label = self.rules.network.label(6 << 40, 0);
+            let label = self.rules.forced_label();
             visit(Successor { action, label, world, result });
         }
         self.undo(world);

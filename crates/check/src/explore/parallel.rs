@@ -2,6 +2,16 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// Returns the number of threads of a search: the requested number, or one per core. Targets
+/// without threads have one.
+pub(super) fn thread_count(requested: Option<usize>) -> usize {
+    if cfg!(target_family = "wasm") {
+        return 1;
+    }
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    requested.unwrap_or_else(cores).max(1)
+}
+
 /// Runs `count` jobs on the given workers and returns the results in order. The assignment of jobs
 /// to workers is arbitrary, so a result must not depend on it.
 pub(super) fn run_jobs<W: Send, R: Send>(

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use super::annotations::{Annotations, annotate};
 use super::expansion::{Candidate, Expansion, HandlerPanic, ViolatingStep};
 use super::frontier::{BLOCK, CHUNK, Frontier};
-use super::parallel::run_jobs;
+use super::parallel::{run_jobs, thread_count};
+use crate::clock::Instant;
 use crate::config::SearchConfig;
 use crate::explore::successors::Worker;
 use crate::explore::visited::{Edge, Insertion, Origin, SHARDS, Shard, StateId, shard_of};
@@ -127,8 +127,7 @@ struct SearchRun<'a> {
 impl Search<'_> {
     /// Explores all worlds reachable from the initial worlds.
     pub(crate) fn run(self, first: InitialWorlds) -> Explored {
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = self.config.threads.unwrap_or_else(cores).max(1);
+        let threads = thread_count(self.config.threads);
         let workers: Vec<Worker> =
             (0..threads).map(|_| Worker::new(Arc::clone(&self.rules))).collect();
         let shard = |number| Mutex::new(Shard::new(number, self.config.exact, self.keeps_edges));

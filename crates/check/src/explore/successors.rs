@@ -9,6 +9,7 @@ use crate::model::cache::{LocalRow, ModelCache, OutcomeRow};
 use crate::model::intern::{Change, NONE};
 use crate::own::view::OwnCache;
 use crate::reduce::canonical::{canonical_fingerprint, rebase};
+use crate::reduce::deliveries::DeliveryRecord;
 use crate::world::action::{Action, ActionKind, Cause};
 use crate::world::rules::Rules;
 use crate::world::{Fault, Faults, VIOLATED};
@@ -30,8 +31,8 @@ pub(crate) struct WorldRef<'a> {
 }
 
 /// A mutable copy of the world under expansion. Each step changes it and is undone after the visit.
-pub(super) struct ScratchWorld<'w> {
-    pub(super) world: &'w mut [u32],
+pub(crate) struct ScratchWorld<'w> {
+    pub(crate) world: &'w mut [u32],
     pub(super) fingerprint: u64,
 }
 
@@ -124,6 +125,8 @@ pub(crate) struct Worker {
     pub(crate) has_blocked_duplicate: bool,
     /// Cache of this thread for properties written as expressions.
     pub(crate) own: OwnCache,
+    /// Steps of a search that takes commuting deliveries alone.
+    pub(crate) deliveries: DeliveryRecord,
 }
 
 impl Worker {
@@ -144,6 +147,7 @@ impl Worker {
             mute_crash_labels,
             has_blocked_duplicate: false,
             own: OwnCache::default(),
+            deliveries: DeliveryRecord::default(),
         }
     }
 
@@ -164,6 +168,9 @@ impl Worker {
         }
         let mut scratch = ScratchWorld { world: &mut world, fingerprint: seed.fingerprint };
         if self.rules.rounds && self.round_steps(&mut scratch, visit) {
+            return self.scratch = world;
+        }
+        if self.rules.commuting.is_some() && self.visit_commuting_delivery(&mut scratch, visit) {
             return self.scratch = world;
         }
         for process in 0..self.rules.layout.size {
@@ -212,6 +219,22 @@ impl Worker {
                 break;
             }
         }
+    }
+
+    /// Visits the delivery of one message of a link.
+    pub(crate) fn visit_delivery(
+        &mut self,
+        scratch: &mut ScratchWorld<'_>,
+        slot: usize,
+        item: usize,
+        visit: &mut impl FnMut(Successor<'_>),
+    ) {
+        let row = self.cache.queue(scratch.world[slot]);
+        let entry = self.cache.item_of(row, item);
+        let at = Action::new(ActionKind::Deliver, slot, item, 0);
+        let setup = StepSetup::of_link(slot, entry.rest);
+        let cause = Cause::Deliver(entry.packet);
+        self.visit_outcomes(scratch, at, setup, (entry.label, cause), visit);
     }
 
     fn suspicion_steps(
@@ -265,6 +288,9 @@ impl Worker {
         visit: &mut impl FnMut(Successor<'_>),
     ) {
         let process = self.process_at(at);
+        if self.rules.commuting.is_some() {
+            self.deliveries.taken.insert((process, scratch.world[process], cause));
+        }
         let mut row = self.cache.outcome(scratch.world[process], cause);
         for choice in 0.. {
             let fingerprint = self.apply_setup(scratch.world, scratch.fingerprint, setup);

@@ -60,7 +60,7 @@ impl Condition {
 pub(crate) struct Lasting {
     /// Bit set of the worlds in which the condition lasts forever, unless another fault occurs.
     doomed: Vec<u64>,
-    /// The first doomed world, if any.
+    /// The first doomed world without a prescribed step, if any.
     pub(crate) first_doomed: Option<u32>,
     /// Members, sorted, of the first component in which a fair run can stay, although it could also
     /// leave. `None` if there is none.
@@ -82,13 +82,15 @@ impl Lasting {
         word.is_some_and(|word| word >> (world % 64) & 1 != 0)
     }
 
-    fn doom(&mut self, members: &[u32], worlds: usize) {
-        self.doomed.resize(worlds.div_ceil(64), 0);
+    /// Records doomed worlds. A world with a prescribed step is doomed only because its other steps
+    /// are not explored, so it is not the first one.
+    fn doom(&mut self, members: &[u32], graph: &Graph) {
+        self.doomed.resize(graph.len().div_ceil(64), 0);
         for world in members {
             self.doomed[*world as usize / 64] |= 1 << (world % 64);
         }
-        let first = members.iter().copied().chain(self.first_doomed).min();
-        self.first_doomed = first;
+        let free = members.iter().copied().filter(|world| !graph.is_forced(*world));
+        self.first_doomed = free.chain(self.first_doomed).min();
     }
 }
 
@@ -132,8 +134,8 @@ pub(crate) fn unserved(graph: &Graph, waits: &[Condition], fairness: Fairness) -
 pub(crate) fn lasting(graph: &Graph, condition: Condition, fairness: Fairness) -> Lasting {
     let mut lasting = Lasting::default();
     if fairness == Fairness::None {
-        let worlds = 0..graph.len() as u32;
-        lasting.stopped = worlds.into_iter().find(|world| condition.is_met(graph, *world));
+        let can_stop = |world: &u32| condition.is_met(graph, *world) && !graph.is_forced(*world);
+        lasting.stopped = (0..graph.len() as u32).find(can_stop);
         return lasting;
     }
     if graph.is_stopped() || always_ends(graph, condition) {
@@ -154,7 +156,7 @@ pub(crate) fn lasting(graph: &Graph, condition: Condition, fairness: Fairness) -
         });
         escapes.push(escapes_here);
         if !escapes_here {
-            lasting.doom(part.members, graph.len());
+            lasting.doom(part.members, graph);
         }
     });
     let mut cycle: Option<Vec<u32>> = None;

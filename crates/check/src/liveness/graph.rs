@@ -20,6 +20,8 @@ pub(crate) struct Graph {
     marks: Vec<u32>,
     /// True for each world that the search did not expand.
     open: Vec<bool>,
+    /// Fairness label of the steps that the check takes before the search.
+    forced_label: u32,
     stop: StopSignal,
 }
 
@@ -49,7 +51,9 @@ pub(crate) const OUT_OF_BOUNDS: u32 = u32::MAX;
 impl Graph {
     /// Builds the graph, and takes the edges and marks out of the search result. If the analysis is
     /// stopped meanwhile, the graph is incomplete and proves nothing.
-    pub(crate) fn of(explored: &mut Explored, stop: StopSignal) -> Self {
+    ///
+    /// `forced_label` is the label of the steps that the check takes before the search.
+    pub(crate) fn of(explored: &mut Explored, forced_label: u32, stop: StopSignal) -> Self {
         let mut graph = Graph {
             bases: Vec::new(),
             levels: explored.levels.clone(),
@@ -57,6 +61,7 @@ impl Graph {
             steps: Vec::new(),
             marks: Vec::new(),
             open: Vec::new(),
+            forced_label,
             stop,
         };
         let deepest = graph.levels.iter().map(Vec::len).max().unwrap_or(0);
@@ -168,6 +173,12 @@ impl Graph {
 
     pub(crate) fn is_open(&self, number: u32) -> bool {
         self.open[number as usize]
+    }
+
+    /// Returns true if the check prescribes the step of this world. Other steps are then possible
+    /// that the graph does not contain.
+    pub(crate) fn is_forced(&self, number: u32) -> bool {
+        self.steps(number).iter().any(|step| step.fair_label() == self.forced_label)
     }
 
     /// Returns the steps of a world.

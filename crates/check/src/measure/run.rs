@@ -1,12 +1,12 @@
 //! Execution of a measurement.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use tenure_core::ProcessId;
 use tenure_trace::Trace;
 
 use crate::check::Check;
+use crate::clock::Instant;
 use crate::error::CheckError;
 use crate::explain::description::RunDescription;
 use crate::explain::findings::FinishedSearch;
@@ -95,7 +95,8 @@ impl<P: Checkable> Check<P> {
             missed: if self.config.search.exact { 0.0 } else { missed_state_probability(states) },
             bytes: finished.explored.bytes_peak,
         };
-        let graph = Graph::of(&mut finished.explored, self.stop.clone());
+        let forced_label = finished.rules.forced_label();
+        let graph = Graph::of(&mut finished.explored, forced_label, self.stop.clone());
         let first = finished.weighted_first(&graph);
         let extremes = Extremes { graph: &graph, first: &first };
         let maximum = finished.maximum(&extremes, config.measure);

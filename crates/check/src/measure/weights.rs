@@ -73,7 +73,7 @@ impl<P: Checkable> Processes<P> {
                 self.network.packet_by_id(packet).message != 0 && handles_inputs(local)
             }
             Cause::Crash | Cause::Recover | Cause::Send(_) => false,
-            Cause::Mute | Cause::StepEnd => false,
+            Cause::Mute | Cause::StepEnd | Cause::Notify => false,
             _ => true,
         }
     }

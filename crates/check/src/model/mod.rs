@@ -4,11 +4,13 @@
 pub(crate) mod bypass;
 pub(crate) mod cache;
 pub(crate) mod causality;
+mod crash_steps;
 pub(crate) mod fingerprint;
 pub(crate) mod handler_run;
 pub(crate) mod intern;
 pub(crate) mod memo;
 pub(crate) mod monitors;
+mod postponing;
 pub(crate) mod processes;
 mod step_time;
 mod timer_units;
@@ -65,6 +67,9 @@ pub(crate) trait Model: Send + Sync {
     /// Returns the facts in a state of the monitor with this index. That monitor collects facts for
     /// properties written as expressions.
     fn service_facts(&self, index: usize, monitor: u32) -> Arc<ServiceFacts>;
+
+    /// Returns the id of an observation without the messages that were sent. 0 if nothing remains.
+    fn without_sending(&self, observation: u32) -> u32;
 
     /// Returns the commands and events of an observation.
     fn step_facts(&self, observation: u32) -> StepFacts;

@@ -39,11 +39,19 @@ pub(crate) struct ProtocolHooks<P: Protocol> {
     pub(crate) symmetry: Option<Symmetry<P>>,
     /// Access to the clock that application messages carry. `None` if they carry none.
     pub(crate) stamping: Option<Stamping<P>>,
+    /// Function that forgets the clock of a process, if no later request reads it.
+    pub(crate) forget_clock: Option<fn(&mut P)>,
 }
 
 impl<P: Protocol> Default for ProtocolHooks<P> {
     fn default() -> Self {
-        ProtocolHooks { term: None, shifts: None, symmetry: None, stamping: None }
+        ProtocolHooks {
+            term: None,
+            shifts: None,
+            symmetry: None,
+            stamping: None,
+            forget_clock: None,
+        }
     }
 }
 
@@ -84,6 +92,9 @@ pub(crate) struct Processes<P: Checkable> {
     pub(crate) measure: Option<MeasureConfig>,
     /// True if any process was ever in a term.
     pub(crate) has_terms: AtomicBool,
+    /// True while the search takes commuting deliveries alone. Events that may be postponed are
+    /// then postponed, and clocks that no request will read are forgotten.
+    pub(crate) is_reducing: AtomicBool,
 }
 
 impl<P: Checkable> Processes<P> {
@@ -150,6 +161,7 @@ impl<P: Checkable> Processes<P> {
             Cause::Mute => vec![self.mute(local)],
             Cause::Recover => self.recover(local),
             Cause::StepEnd => vec![self.end_step(local)],
+            Cause::Notify => vec![self.notify(local)],
             Cause::Send(to) => {
                 let run = HandlerRun::without_effects(local.clone());
                 vec![HandlerRun { application: Some(to), ..run }]
@@ -176,52 +188,6 @@ impl<P: Checkable> Processes<P> {
                 self.step(&local, &suspicion(peer, Verdict::Trust), Vec::new())
             }
         }
-    }
-
-    fn crash(&self, local: &LocalState<P>) -> Vec<HandlerRun<P>> {
-        let saved = match &local.lifecycle {
-            Lifecycle::Up(process) | Lifecycle::Mute { process, .. } => vec![process.stable()],
-            Lifecycle::SaveBehind { process, saved } => vec![saved.clone(), process.stable()],
-            Lifecycle::Down(_) => panic!("{} is down already", local.at),
-        };
-        let crashed = |stable| {
-            let mut crashed = local.clone();
-            crashed.lifecycle = Lifecycle::Down(stable);
-            crashed.timers.clear();
-            crashed.steps.clear();
-            crashed.user.on_crash();
-            crashed.suspected = 0;
-            HandlerRun {
-                seen: vec![OwnedObservation::Crashed],
-                ..HandlerRun::without_effects(crashed)
-            }
-        };
-        saved.into_iter().map(crashed).collect()
-    }
-
-    fn mute(&self, local: &LocalState<P>) -> HandlerRun<P> {
-        let process = local.lifecycle.process().cloned();
-        let process = process.unwrap_or_else(|| panic!("{} is down", local.at));
-        let mut mute = local.clone();
-        mute.lifecycle = Lifecycle::Mute { process, since: MuteState::Nothing };
-        mute.steps.clear();
-        HandlerRun::without_effects(mute)
-    }
-
-    fn recover(&self, local: &LocalState<P>) -> Vec<HandlerRun<P>> {
-        let Lifecycle::Down(stable) = &local.lifecycle else {
-            panic!("{} is up already", local.at)
-        };
-        let mut back = local.clone();
-        back.user.on_recovery();
-        self.for_each_choice(|batch| {
-            let group = Group::new(local.at, self.config.size);
-            let process =
-                P::boot(group, &self.protocol, Some(stable.clone()), &mut batch.effects());
-            let mut back = back.clone();
-            back.lifecycle = Lifecycle::Up(process);
-            self.apply_effects(back, vec![OwnedObservation::Recovered], batch)
-        })
     }
 
     fn deliver(&self, local: &LocalState<P>, id: u32) -> Vec<HandlerRun<P>> {
@@ -291,7 +257,12 @@ impl<P: Checkable> Processes<P> {
                 Saving::AfterRelease if process.stable() != before.stable() => {
                     Lifecycle::SaveBehind { process, saved: before.stable() }
                 }
-                _ => Lifecycle::Up(process),
+                _ => match &local.lifecycle {
+                    Lifecycle::Postponed { events, .. } => {
+                        Lifecycle::Postponed { process, events: events.clone() }
+                    }
+                    _ => Lifecycle::Up(process),
+                },
             };
             self.apply_effects(local, seen.clone(), batch)
         })
@@ -322,7 +293,7 @@ impl<P: Checkable> Processes<P> {
         HandlerRun { seen, ..HandlerRun::without_effects(local) }
     }
 
-    fn for_each_choice(
+    pub(super) fn for_each_choice(
         &self,
         mut handler: impl FnMut(&mut Batch<P, ChoiceEnumerator>) -> HandlerRun<P>,
     ) -> Vec<HandlerRun<P>> {
@@ -341,7 +312,7 @@ impl<P: Checkable> Processes<P> {
     }
 
     /// Applies the effects of a handler to the local state of its process.
-    fn apply_effects(
+    pub(super) fn apply_effects(
         &self,
         mut local: LocalState<P>,
         mut seen: Vec<OwnedObservation<P::Command, P::Event>>,
@@ -349,6 +320,9 @@ impl<P: Checkable> Processes<P> {
     ) -> HandlerRun<P> {
         let timers = self.change_timers(&mut local, batch.timers.drain(..));
         for event in &batch.events {
+            if self.postpone(&mut local, event) {
+                continue;
+            }
             local.user.on_event(event);
             seen.push(OwnedObservation::Event(event.clone()));
         }
@@ -369,7 +343,8 @@ impl<P: Checkable> Processes<P> {
         needs.layer == Some(message.label().layer) && to != from && observed()
     }
 
-    fn outcome(&self, run: HandlerRun<P>) -> Outcome {
+    fn outcome(&self, mut run: HandlerRun<P>) -> Outcome {
+        self.forget_clock(&mut run.local);
         let from = run.local.at.0;
         let past = self.network.past(run.past.as_ref().unwrap_or(&run.local.past));
         let latency = self.config.model.latency.as_ref();
@@ -441,6 +416,9 @@ impl<P: Checkable> Processes<P> {
                 let content = fingerprint(Role::Label, &(local.at, &armed.timer));
                 menu.push((Cause::Timer(index as u32), label(2, content)));
             }
+        }
+        if let Lifecycle::Postponed { .. } = local.lifecycle {
+            menu.push((Cause::Notify, label(8, u64::from(local.at.0))));
         }
         assert!(menu.len() <= 256, "a process has at most 256 enabled steps");
         menu
@@ -560,6 +538,15 @@ impl<P: Checkable> Model for Processes<P> {
 
     fn service_facts(&self, index: usize, monitor: u32) -> Arc<ServiceFacts> {
         self.monitors[index].service_facts(monitor).expect("the monitor keeps facts")
+    }
+
+    fn without_sending(&self, observation: u32) -> u32 {
+        let mut observation = StepObservation::clone(&self.observations.get(observation));
+        observation.seen.retain(|seen| !matches!(seen, OwnedObservation::Sent { .. }));
+        if observation.seen.is_empty() {
+            return 0;
+        }
+        self.observations.intern(observation, |_| 0).id
     }
 
     fn step_facts(&self, observation: u32) -> StepFacts {

@@ -1,7 +1,6 @@
 //! Breadth-first search over all interleavings.
 
 use std::collections::{BTreeMap, HashMap};
-use std::time::Instant;
 
 use tenure_core::shared_memory::{Register, Section, SharedMemory, SharedMemoryLock};
 use tenure_core::{Group, ProcessId};
@@ -9,6 +8,7 @@ use tenure_trace::{MemoryAccess, MemoryOperation};
 
 use super::graph::{Action, Edge, Graph, OUT_OF_BOUNDS, StateId};
 use super::{SharedMemoryConfig, reached_limit};
+use crate::clock::Instant;
 use crate::limits::Limit;
 use crate::users::entries::Entries;
 

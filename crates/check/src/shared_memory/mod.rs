@@ -12,11 +12,11 @@ mod verdicts;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use tenure_core::shared_memory::SharedMemoryLock;
 use tenure_core::{Judgement, Property};
 
+use crate::clock::Instant;
 use crate::limits::{Limit, Limits};
 use crate::liveness::Fairness;
 use crate::report::{Bounds, BypassBound, Report};
@@ -91,6 +91,7 @@ pub fn check_shared_memory<L: SharedMemoryLock>(
         transitions: graph.transitions() as u64 + 1,
         depth: graph.depth(),
         reduced: false,
+        is_commuting: false,
         seconds: 0.0,
         counterexamples: Vec::new(),
         bounds: Bounds {

@@ -8,11 +8,10 @@ mod report;
 mod space;
 mod system_run;
 
-use std::time::Instant;
-
 use tenure_core::stabilization::StabilizingSystem;
 use tenure_core::{Judgement, Property};
 
+use crate::clock::Instant;
 use crate::measure::report::Value;
 use crate::stabilization::analysis::{Analysis, Path};
 use crate::stabilization::space::Space;

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use tenure_core::Judgement;
 
@@ -11,6 +10,7 @@ use super::search::{SwarmPanic, SwarmResult, SwarmSearch, SwarmViolation, Violat
 use super::table::mix;
 use super::{HASHES, SwarmConfig};
 use crate::check::{Check, CheckKind, SelectedProperty};
+use crate::clock::Instant;
 use crate::error::CheckError;
 use crate::explain::findings::FinishedSearch;
 use crate::explain::replay::RunPath;
@@ -178,6 +178,7 @@ impl<P: Checkable> Check<P> {
             transitions: result.transitions,
             depth: result.depth,
             reduced: hooks.shifts.is_some() || hooks.symmetry.is_some(),
+            is_commuting: false,
             seconds: 0.0,
             counterexamples: Vec::new(),
             bounds: self.bounds(&finished.explored),

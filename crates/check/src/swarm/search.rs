@@ -1,10 +1,10 @@
 //! Depth-first search with a table of bits.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Instant;
 
 use super::HASHES;
 use super::table::{BitTable, mix};
+use crate::clock::Instant;
 use crate::config::SearchConfig;
 use crate::explore::successors::{
     DROPPED, ExceededBound, FAULT, StepResult, Successor, Worker, WorldRef,

@@ -24,6 +24,10 @@ impl Service for Command {
     type Event = Event;
     type User = MutexUser;
 
+    fn may_postpone(event: &Event) -> bool {
+        matches!(event, Event::Entered { .. })
+    }
+
     fn user(at: ProcessId, workload: &Workload) -> MutexUser {
         MutexUser { position: Position::Outside, left: workload.entries(at) }
     }
@@ -57,6 +61,10 @@ impl User<Command> for MutexUser {
             Event::Entered { .. } => Position::Inside,
             Event::Exited => Position::Outside,
         };
+    }
+
+    fn has_finished(&self) -> bool {
+        !self.left.has_next()
     }
 
     fn on_crash(&mut self) {

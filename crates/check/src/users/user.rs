@@ -20,6 +20,14 @@ pub trait Service: ServiceCommand + Eq + Hash + Send + Sync {
     /// Model of the user of one process.
     type User: User<Self>;
 
+    /// Returns true if the user may receive this event later than its process emits it, and every
+    /// run in which it does is as safe and as live as a run in which it does not. An entry may be
+    /// postponed: it then lasts less long.
+    fn may_postpone(event: &Self::Event) -> bool {
+        let _ = event;
+        false
+    }
+
     /// Creates the user of the process `at`, who issues commands according to the workload.
     fn user(at: ProcessId, workload: &Workload) -> Self::User;
 }
@@ -90,6 +98,11 @@ pub trait User<C: Service>: Clone + Debug + Eq + Hash + Send + Sync + 'static {
 
     /// Updates the user after it received an event.
     fn on_event(&mut self, event: &C::Event);
+
+    /// Returns true if the user certainly issues no further request. It may still exit.
+    fn has_finished(&self) -> bool {
+        false
+    }
 
     /// Updates the user after a crash of its process.
     fn on_crash(&mut self) {}

@@ -121,6 +121,8 @@ pub(crate) enum Cause {
     Mute,
     /// The step in progress ends.
     StepEnd,
+    /// The user receives the events that were postponed.
+    Notify,
 }
 
 impl Cause {
@@ -139,6 +141,7 @@ impl Cause {
             Cause::SessionTrust(peer) => (10, peer),
             Cause::Mute => (11, 0),
             Cause::StepEnd => (12, 0),
+            Cause::Notify => (13, 0),
         };
         assert!(of < 1 << 28, "fewer than 2^28 different packets");
         kind << 28 | of

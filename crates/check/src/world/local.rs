@@ -50,6 +50,14 @@ pub(crate) enum Lifecycle<P: Protocol> {
     },
     /// Down, with this saved state.
     Down(P::Stable),
+    /// Up, with events that its user has not received yet. Only a search that takes commuting
+    /// deliveries alone postpones events.
+    Postponed {
+        /// State of the process.
+        process: P,
+        /// Events in order.
+        events: Vec<P::Event>,
+    },
 }
 
 /// An armed timer.
@@ -68,7 +76,8 @@ impl<P: Protocol> Lifecycle<P> {
         match self {
             Lifecycle::Up(process)
             | Lifecycle::Mute { process, .. }
-            | Lifecycle::SaveBehind { process, .. } => Some(process),
+            | Lifecycle::SaveBehind { process, .. }
+            | Lifecycle::Postponed { process, .. } => Some(process),
             Lifecycle::Down(_) => None,
         }
     }
@@ -78,7 +87,8 @@ impl<P: Protocol> Lifecycle<P> {
         match self {
             Lifecycle::Up(process)
             | Lifecycle::Mute { process, .. }
-            | Lifecycle::SaveBehind { process, .. } => Some(process),
+            | Lifecycle::SaveBehind { process, .. }
+            | Lifecycle::Postponed { process, .. } => Some(process),
             Lifecycle::Down(_) => None,
         }
     }
@@ -88,7 +98,7 @@ impl<P: Protocol> Lifecycle<P> {
     pub(crate) fn saved_mut(&mut self) -> Option<&mut P::Stable> {
         match self {
             Lifecycle::Down(saved) | Lifecycle::SaveBehind { saved, .. } => Some(saved),
-            Lifecycle::Up(_) | Lifecycle::Mute { .. } => None,
+            Lifecycle::Up(_) | Lifecycle::Mute { .. } | Lifecycle::Postponed { .. } => None,
         }
     }
 }
@@ -112,7 +122,9 @@ impl<P: Checkable> LocalState<P> {
     pub(crate) fn smallest(&self, shifts: Shifts<P>, config: &P::Config) -> Option<u64> {
         let in_stable = |stable| (shifts.smallest_stable_timestamp)(config, stable);
         let in_process = match &self.lifecycle {
-            Lifecycle::Up(process) | Lifecycle::Mute { process, .. } => (shifts.smallest)(process),
+            Lifecycle::Up(process)
+            | Lifecycle::Mute { process, .. }
+            | Lifecycle::Postponed { process, .. } => (shifts.smallest)(process),
             Lifecycle::SaveBehind { process, saved } => {
                 let both = [(shifts.smallest)(process), in_stable(saved)];
                 both.into_iter().flatten().min()
@@ -146,6 +158,10 @@ impl<P: Checkable> LocalState<P> {
                 saved: (symmetry.renamed_stable)(saved, names),
             },
             Lifecycle::Down(stable) => Lifecycle::Down((symmetry.renamed_stable)(stable, names)),
+            Lifecycle::Postponed { process, events } => Lifecycle::Postponed {
+                process: (symmetry.renamed)(process, names),
+                events: events.clone(),
+            },
         };
         let mut renamed = LocalState {
             at: names.of(self.at),

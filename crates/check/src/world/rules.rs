@@ -7,6 +7,8 @@ use tenure_core::Order;
 
 use crate::model::Model;
 use crate::own::OwnProperties;
+use crate::reduce::deliveries::Delivery;
+use crate::reduce::id_hash::IdSet;
 use crate::world::action::Action;
 use crate::world::network::Network;
 use crate::world::{Fault, Faults, Layout};
@@ -32,6 +34,9 @@ pub(crate) struct Rules {
     pub(crate) can_shift_timestamps: bool,
     /// True if the ample-set reduction is in effect.
     pub(crate) ample: bool,
+    /// Deliveries that the search must not take alone, if it takes commuting deliveries alone.
+    /// `None` without that reduction.
+    pub(crate) commuting: Option<Arc<IdSet<Delivery>>>,
     /// Number of renamings whose worlds the search merges. 1 without symmetry reduction.
     pub(crate) renamings: usize,
     /// True if the check has a declared bound on terms.
@@ -59,6 +64,11 @@ impl Rules {
     pub(crate) fn remaining(&self, world: &[u32], fault: Fault) -> u32 {
         let spent = Faults(world[self.layout.spent()]);
         self.budget.of(fault).saturating_sub(spent.of(fault))
+    }
+
+    /// Returns the fairness label of the steps to take before the search.
+    pub(crate) fn forced_label(&self) -> u32 {
+        self.network.label(6 << 40, 0)
     }
 
     /// Returns true if a partition has occurred that separates these processes.

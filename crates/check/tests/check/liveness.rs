@@ -11,6 +11,7 @@ use tenure_core::monitors::{Bypass, Fencing, MutualExclusion};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::tree::Shape;
 use tenure_core::{Algorithm, Card, Effects, Fence, Group, ProcessId, Protocol, labelled};
+use tenure_trace::Action;
 
 use crate::by_service::{ServiceCheck, of, with};
 use crate::textbook::{Mistake, Textbook};
@@ -202,6 +203,23 @@ fn distinguishes_deadlock_from_blocked_process() {
     let found = found.counterexample("starvation-freedom").expect("lost request");
     assert_eq!((found.kind, found.length()), (ViolationKind::Blocked, 2));
     assert_eq!(found.steps(), ["P1 asks to enter", "request from P1 to P2 is lost"]);
+}
+
+#[test]
+fn prescribed_steps_do_not_shorten_counterexamples() {
+    let run = |before: &str| {
+        let action = |text: &str| text.parse::<Action>().expect("an action");
+        let prefix = before.split("; ").map(action).collect();
+        let check = Check::<Textbook>::of(2).entries([1, 0]).losing(1).starvation_free();
+        check.configure(|config| config.model.prefix = prefix).run()
+    };
+    let found = run("enter p1; lose p1→p2");
+    let found = found.counterexample("starvation-freedom").expect("the request is lost");
+    assert_eq!((found.kind, found.length()), (ViolationKind::Blocked, 2), "{found}");
+    let found = run("enter p1; deliver p1→p2; lose p2→p1");
+    let found = found.counterexample("starvation-freedom").expect("the reply is lost");
+    assert_eq!((found.kind, found.length()), (ViolationKind::Blocked, 3), "{found}");
+    run("enter p1; deliver p1→p2; deliver p2→p1").assert_holds();
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod carvalho_roucairol;
 mod catalogue;
 mod causal_broadcast;
 mod central_detection;
+mod commuting;
 mod coordinated;
 mod crashes;
 mod detectors;

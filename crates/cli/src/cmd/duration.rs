@@ -24,6 +24,7 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
 }
 
 /// Formats a duration with its unit, and at most three digits after the decimal point.
+#[cfg(not(target_family = "wasm"))]
 pub(crate) fn show(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();
     if duration < Duration::from_secs(1) {

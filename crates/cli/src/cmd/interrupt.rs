@@ -2,11 +2,15 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+#[cfg(not(target_family = "wasm"))]
 use std::task::Poll;
+#[cfg(not(target_family = "wasm"))]
 use std::thread;
 
+#[cfg(not(target_family = "wasm"))]
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::capture::print_error;
 use super::failure::{Failure, Status};
 use super::program;
 
@@ -39,7 +43,8 @@ pub(crate) fn run_each<'a, T>(
         match act(item) {
             Err(failure) if failure.status == Status::Incomplete => {
                 let after = |name| Failure::incomplete(format!("interrupted after {name}"));
-                eprintln!("{}: {}", program::name(), last.map_or(failure, after));
+                let failure = last.map_or(failure, after);
+                print_error(&format!("{}: {failure}", program::name()));
                 return Ok(worst.and(Status::Incomplete));
             }
             outcome => worst = worst.and(outcome?),
@@ -49,6 +54,13 @@ pub(crate) fn run_each<'a, T>(
     Ok(worst)
 }
 
+/// A page receives no signals: it sets the flag itself.
+#[cfg(target_family = "wasm")]
+fn watch() -> Arc<AtomicBool> {
+    Arc::default()
+}
+
+#[cfg(not(target_family = "wasm"))]
 fn watch() -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     let raised = flag.clone();
@@ -74,9 +86,11 @@ fn watch() -> Arc<AtomicBool> {
 }
 
 /// Stream of the signals that ask this command to end.
+#[cfg(not(target_family = "wasm"))]
 #[derive(Debug)]
 pub(crate) struct TerminationSignals(Vec<Signal>);
 
+#[cfg(not(target_family = "wasm"))]
 impl TerminationSignals {
     /// Catches SIGINT, SIGTERM and SIGHUP.
     pub(crate) fn new() -> Result<Self, Failure> {

@@ -1,51 +1,33 @@
 //! `tenure lab`: the simulator in a browser, step by step.
 
-use std::net::{IpAddr, Ipv4Addr};
+#[cfg(not(target_family = "wasm"))]
+pub(crate) mod served;
+
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::error::ErrorKind;
-use clap::{Args, Command, FromArgMatches, Parser};
+use clap::{Args, Command, Parser};
 use serde_json::{Value, json};
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Card;
 use tenure_core::quorum::{Kind, Quorums};
 use tenure_core::tree::Tree;
 use tenure_instances::TraceHeader;
-use tenure_lab::{Deadline, Lab, LabRun, NodeLayout, RunSource};
+use tenure_lab::{LabRun, NodeLayout, RunSource};
 use tenure_sim::{Intervention, Settings};
 use tenure_trace::{Schedule, Trace};
-use tenure_web::Server;
 
-use super::failure::{Failure, Status};
+use super::failure::Failure;
 use super::graph;
-use super::output::print_file;
 use super::own_property::shell_word;
 use super::simulate;
 use super::trace::replay;
 use super::usage_error;
 
-/// Step through a run in the browser and intervene: lose messages, crash processes, go back
-///
-/// Prints the URL of the page and serves it until Ctrl-C. On the page you take the steps of the
-/// simulator one by one. You can lose, duplicate, delay or deliver messages, crash and recover
-/// processes, fire timers, and act as a user. Going back to an earlier step and continuing
-/// differently creates a branch. Each history has a command line (`tenure simulate … --steer …`)
-/// that replays it exactly.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  tenure lab
-  tenure lab ricart-agrawala -n 4 --latency 1..4
-  tenure lab --open found.ndjson")]
-pub(crate) struct Options {
-    #[command(flatten)]
-    own: LabOptions,
-    /// Start with this algorithm and these options of `tenure simulate`
-    #[arg(value_name = "ALGORITHM OPTIONS", trailing_var_arg = true, allow_hyphen_values = true)]
-    words: Vec<String>,
-}
-
 /// Options of the lab itself, which may also be written among the words of a run.
+#[cfg_attr(target_family = "wasm", expect(dead_code, reason = "a page has no server"))]
 #[derive(Debug, Default, Args)]
 struct LabOptions {
     /// Port [default: any free port]
@@ -70,34 +52,6 @@ impl LabOptions {
         let name = word.split('=').next().and_then(|word| word.strip_prefix("--"));
         name.is_some() && LabOptions::command().get_arguments().any(|it| it.get_long() == name)
     }
-
-    /// Extracts these options from the words of a run.
-    fn extract(words: &[String]) -> Result<(LabOptions, Vec<String>), Failure> {
-        let (mut own, mut others) = (vec!["lab".to_owned()], Vec::new());
-        let mut rest = words.iter();
-        while let Some(word) = rest.next() {
-            if !LabOptions::is_lab_option(word) {
-                others.push(word.clone());
-                continue;
-            }
-            own.push(word.clone());
-            own.extend((!word.contains('=')).then(|| rest.next().cloned()).flatten());
-        }
-        let own = LabOptions::command().try_get_matches_from(own);
-        match own.and_then(|matches| LabOptions::from_arg_matches(&matches)) {
-            Ok(own) => Ok((own, others)),
-            Err(error) => Err(Failure::usage(parse_error(&error))),
-        }
-    }
-
-    /// Combines two sets of options; the first takes precedence.
-    fn or(self, other: &LabOptions) -> LabOptions {
-        LabOptions {
-            port: self.port.or(other.port),
-            bind: self.bind.or(other.bind),
-            open: self.open.or_else(|| other.open.clone()),
-        }
-    }
 }
 
 /// Arguments of `tenure simulate`.
@@ -107,43 +61,8 @@ struct SimulateArgs {
     options: simulate::Options,
 }
 
-pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
-    let lab = Lab::new(RunFactory);
-    let (own, words) = LabOptions::extract(&options.words)?;
-    let own = own.or(&options.own);
-    let opened = match (&own.open, words.as_slice()) {
-        (Some(_), [algorithm, ..]) => {
-            let message = format!("--open FILE starts with a recorded run: leave out {algorithm}");
-            return Err(Failure::usage(message));
-        }
-        (Some(path), []) => {
-            let trace =
-                Trace::read(path).map_err(|error| super::trace::input_failure(error.into()))?;
-            super::trace::warn_torn(trace.torn.as_slice(), &[]);
-            Some(RunFactory.run_from_trace(&trace))
-        }
-        (None, []) => None,
-        (None, words) => Some(run_with(words, WordsFrom::Terminal)),
-    };
-    let opened = opened.map(|made| made.and_then(|run| lab.open(run, &Deadline::default())));
-    let session = opened.transpose().map_err(Failure::usage)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.map_err(Failure::environment)?.block_on(serve(&own, lab, session))
-}
-
-async fn serve(own: &LabOptions, lab: Lab, session: Option<u64>) -> Result<Status, Failure> {
-    let bind = own.bind.unwrap_or(Ipv4Addr::LOCALHOST.into());
-    let server = Server::bind(bind, own.port.unwrap_or(0)).await.map_err(Failure::environment)?;
-    let mut stop = super::interrupt::TerminationSignals::new()?;
-    let place = session.map_or(String::new(), |session| format!("#session={session}"));
-    print_file(&format!("{}{place}\n", server.url()))?;
-    let stopped = async move { stop.next().await };
-    lab.serve(server, stopped).await;
-    Ok(Status::Success)
-}
-
 /// Creates runs from words of the command line or from traces.
-struct RunFactory;
+pub(super) struct RunFactory;
 
 impl RunSource for RunFactory {
     fn algorithms(&self) -> Value {
@@ -167,6 +86,7 @@ impl RunSource for RunFactory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WordsFrom {
     /// The command line, which may name files.
+    #[cfg_attr(target_family = "wasm", expect(dead_code, reason = "a page has no terminal"))]
     Terminal,
     /// The page. Its user may be on another machine and reads no files of this one.
     Page,

@@ -15,11 +15,12 @@ use super::name_parser::checkable;
 use super::output::{Format, print, print_json, width, wrapped};
 use super::own_model_card::{self, OwnModelCard};
 use super::stabilizing_card;
+use super::verified::{Verified, refusal};
 
 /// Number of processes for which the cards are made. The formulas on the cards hold for any number.
 const SIZE: u32 = 5;
 
-/// List the algorithms and their cards: service, paper, assumptions, messages, variants
+/// List the algorithms and their cards: service, paper, assumptions, messages, variants, proofs
 ///
 /// Without an algorithm, lists all by service. With one, prints its card, and the command that
 /// shows the effect of each variant.
@@ -70,6 +71,8 @@ struct AlgorithmEntry<'a> {
     name: &'a str,
     service: Service,
     card: &'a Card,
+    /// Proofs and exhaustive checks.
+    verified: Verified,
     variants: Vec<VariantEntry<'a>>,
 }
 
@@ -80,6 +83,9 @@ struct VariantEntry<'a> {
     variant: &'a Variant,
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
+    /// Part of `tenure prove` that refuses the variant: `invariant` or `comparison`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused_by: Option<&'static str>,
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
@@ -138,9 +144,14 @@ pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
 }
 
 fn entry_of(card: &Card) -> AlgorithmEntry<'_> {
-    let entry = |variant| VariantEntry { variant, command: variant_command(card, variant) };
-    let variants = card.variants.iter().map(entry).collect();
-    AlgorithmEntry { name: &card.name, service: card.service, card, variants }
+    let variants = card.variants.iter().map(|variant| variant_entry(card, variant)).collect();
+    let verified = Verified::of(&card.name);
+    AlgorithmEntry { name: &card.name, service: card.service, card, verified, variants }
+}
+
+fn variant_entry<'a>(card: &Card, variant: &'a Variant) -> VariantEntry<'a> {
+    let command = variant_command(card, variant);
+    VariantEntry { variant, command, refused_by: refusal(&card.name, variant.name) }
 }
 
 /// Returns the command that demonstrates a variant; `None` if there is none.
@@ -163,23 +174,24 @@ fn variant_command(card: &Card, variant: &Variant) -> Option<String> {
 fn table(cards: &[Card]) -> String {
     let mut text = String::new();
     let is_wide = width() >= FULL_TABLE_WIDTH;
-    let mut row = |name: &str, service: &str, messages: &str, survives: &str| {
+    let mut row = |name: &str, service: &str, messages: &str, survives: &str, verified: &str| {
         let line = match is_wide {
-            true => format!("{name:<30} {service:<11} {messages:<46} {survives}"),
+            true => format!("{name:<24} {service:<11} {messages:<45} {survives:<8} {verified}"),
             // The messages get a line of their own.
-            false => format!("{name:<30} {service:<11} {survives}\n    {messages}"),
+            false => format!("{name:<30} {service:<11} {survives:<9} {verified}\n    {messages}"),
         };
         writeln!(text, "{line}").expect("writing to a string succeeds");
     };
-    row("algorithm", "service", "messages", "survives");
+    row("algorithm", "service", "messages", "survives", "verified");
     let (composed, plain): (Vec<_>, Vec<_>) =
         cards.iter().partition(|card| card.name.contains(':'));
     for Card { name, title, service, messages, faults, .. } in plain {
         // The text after a comma or semicolon is shown in the whole card only.
         let cost = messages.formula.split([',', ';']).next().unwrap_or_default();
         let cost = format!("{cost} {}", per(messages.per));
-        row(name, service.name(), &cost, &survives(faults));
-        row(&format!("    {title}"), "", "", "");
+        let verified = Verified::of(name).to_string();
+        row(name, service.name(), &cost, &survives(faults), &verified);
+        row(&format!("    {title}"), "", "", "", "");
     }
     let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
     let text = lines.collect::<Vec<_>>().join("\n");
@@ -234,6 +246,9 @@ fn full_card(card: &Card) -> String {
         let label = if place == 0 { "timeouts" } else { "" };
         row(label, &format!("{name} {}: {description}", in_units(*delay)));
     }
+    if let Some(verified) = Verified::of(&card.name).sentence() {
+        row("verified", &verified);
+    }
     let properties = Property::ALL.into_iter().filter(|property| property.applies_to(card.service));
     let properties: Vec<_> = properties.map(|property| property.name()).collect();
     if !properties.is_empty() {
@@ -241,6 +256,9 @@ fn full_card(card: &Card) -> String {
     }
     for variant in &card.variants {
         text.variant(variant, variant_command(card, variant));
+        if let Some(part) = refusal(&card.name, variant.name) {
+            text.row("", &format!("  refused by the {part} of tenure prove"));
+        }
     }
     text.into_string()
 }
@@ -318,7 +336,7 @@ mod tests {
         let data = serde_json::to_value(cards().iter().map(entry_of).collect::<Vec<_>>()).unwrap();
         for algorithm in data.as_array().unwrap() {
             let keys: Vec<_> = algorithm.as_object().unwrap().keys().collect();
-            assert_eq!(keys, ["card", "name", "service", "variants"]);
+            assert_eq!(keys, ["card", "name", "service", "variants", "verified"]);
         }
     }
 }

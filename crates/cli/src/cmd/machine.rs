@@ -32,6 +32,12 @@ pub(crate) fn memory() -> Option<u64> {
     Some(limits.fold(all, u64::min))
 }
 
+/// Returns the width of a terminal in characters, if the system reports it.
+pub(crate) fn terminal_columns(terminal: impl std::os::fd::AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(terminal).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
 /// Creates a runtime that runs on the calling thread only. The system ends a child process together
 /// with the thread that started it.
 pub(crate) fn current_thread_runtime() -> Result<tokio::runtime::Runtime, Failure> {

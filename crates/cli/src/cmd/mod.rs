@@ -1,45 +1,63 @@
 //! The subcommands, one module each.
 
+mod capture;
 mod card_text;
 mod check;
+#[cfg(not(target_family = "wasm"))]
 mod choose;
 mod compare;
+#[cfg(not(target_family = "wasm"))]
 mod completions;
 mod duration;
+pub mod embedded;
 mod failure;
 mod graph;
 mod group;
 mod interrupt;
+#[cfg(not(target_family = "wasm"))]
 mod keys;
 mod lab;
 mod lessons;
 mod list;
+#[cfg(not(target_family = "wasm"))]
 mod machine;
+#[cfg(target_family = "wasm")]
+#[path = "wasm_machine.rs"]
+mod machine;
+#[cfg(not(target_family = "wasm"))]
 mod manual;
 mod name_parser;
+#[cfg(not(target_family = "wasm"))]
 mod node;
+#[cfg(not(target_family = "wasm"))]
 mod notify;
 mod output;
 mod own_model_card;
 mod own_monitors;
 mod own_property;
 mod program;
+mod progress_bar;
 mod property;
+#[cfg(not(target_family = "wasm"))]
 mod prove;
+#[cfg(not(target_family = "wasm"))]
 mod run;
 mod scale;
 #[cfg(feature = "service")]
 mod service;
-#[cfg(not(feature = "service"))]
+#[cfg(all(not(feature = "service"), not(target_family = "wasm")))]
 #[path = "no_service.rs"]
 mod service;
+mod shared_buffer;
 mod simulate;
 mod size;
 mod stabilizing_card;
+#[cfg(not(target_family = "wasm"))]
 mod status;
 mod sweep;
 mod trace;
 mod usage_error;
+mod verified;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -59,24 +77,34 @@ struct Command {
 
 #[derive(Debug, Subcommand)]
 enum Subcommands {
+    #[cfg(not(target_family = "wasm"))]
     Run(Box<run::Options>),
     Check(Box<check::Options>),
+    #[cfg(not(target_family = "wasm"))]
     Prove(prove::Options),
     Simulate(Box<simulate::Options>),
     Compare(Box<compare::Options>),
     Merge(sweep::merge::Options),
     Scenario(lessons::scenario::Options),
     Question(lessons::question::Options),
-    Lab(lab::Options),
+    #[cfg(not(target_family = "wasm"))]
+    Lab(lab::served::Options),
+    #[cfg(not(target_family = "wasm"))]
     Node(node::Options),
+    #[cfg(not(target_family = "wasm"))]
     #[command(flatten)]
     Service(service::Subcommands),
+    #[cfg(not(target_family = "wasm"))]
     Status(status::Options),
+    #[cfg(not(target_family = "wasm"))]
     Keys(keys::Options),
+    #[cfg(not(target_family = "wasm"))]
     Choose(choose::Options),
     List(list::Options),
     Trace(trace::Options),
+    #[cfg(not(target_family = "wasm"))]
     Completions(completions::Options),
+    #[cfg(not(target_family = "wasm"))]
     Man(manual::Options),
 }
 
@@ -86,21 +114,25 @@ pub fn main(own: Catalogue, monitors: Monitors) -> ExitCode {
     program::set_own_name(!own.is_empty() || !monitors.is_empty());
     own.install();
     monitors.install();
+    run_line(std::env::args_os().collect()).into()
+}
+
+/// Runs a command line, which begins with the name of the program. Prints a failure on standard
+/// error.
+fn run_line(words: Vec<OsString>) -> Status {
     let command = Command::command().name(program::name()).bin_name(program::name());
-    let words = with_help_as_subcommand(&command, std::env::args_os().collect());
+    let words = with_help_as_subcommand(&command, words);
     let parsed = command.try_get_matches_from(words).and_then(|it| Command::from_arg_matches(&it));
     let outcome = match parsed {
         Ok(command) => command.command.run(),
         Err(error) => usage_error::respond(&error),
     };
-    match outcome {
-        Ok(status) => status.into(),
-        Err(failure) => {
-            let message = failure.to_string();
-            eprintln!("{}: {}", program::name(), program::with_program_name(&message));
-            failure.status.into()
-        }
-    }
+    outcome.unwrap_or_else(|failure| {
+        let message = failure.to_string();
+        let message = program::with_program_name(&message);
+        capture::print_error(&format!("{}: {message}", program::name()));
+        failure.status
+    })
 }
 
 /// Makes `help --help` the same as `help help`: the subcommand `help` of clap has no options, and
@@ -138,23 +170,33 @@ fn first_names(names: &[&str]) -> String {
 impl Subcommands {
     fn run(self) -> Result<Status, Failure> {
         match self {
+            #[cfg(not(target_family = "wasm"))]
             Subcommands::Run(options) => run::run(*options),
             Subcommands::Check(options) => check::run(*options),
+            #[cfg(not(target_family = "wasm"))]
             Subcommands::Prove(options) => prove::run(&options),
             Subcommands::Simulate(options) => simulate::run(&options),
             Subcommands::Compare(options) => compare::run(&options),
             Subcommands::Merge(options) => sweep::merge::run(&options),
             Subcommands::Scenario(options) => lessons::scenario::run(&options),
             Subcommands::Question(options) => lessons::question::run(&options),
-            Subcommands::Lab(options) => lab::run(&options),
+            #[cfg(not(target_family = "wasm"))]
+            Subcommands::Lab(options) => lab::served::run(&options),
+            #[cfg(not(target_family = "wasm"))]
             Subcommands::Node(options) => node::run(options),
+            #[cfg(not(target_family = "wasm"))]
             Subcommands::Service(subcommand) => subcommand.run(),
+            #[cfg(not(target_family = "wasm"))]
             Subcommands::Status(options) => status::run(&options),
+            #[cfg(not(target_family = "wasm"))]
             Subcommands::Keys(options) => keys::run(&options),
+            #[cfg(not(target_family = "wasm"))]
             Subcommands::Choose(options) => choose::run(&options),
             Subcommands::List(options) => list::run(&options),
             Subcommands::Trace(options) => trace::run(&options),
+            #[cfg(not(target_family = "wasm"))]
             Subcommands::Completions(options) => completions::run(&options),
+            #[cfg(not(target_family = "wasm"))]
             Subcommands::Man(options) => manual::run(&options),
         }
     }

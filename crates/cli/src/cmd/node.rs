@@ -230,7 +230,7 @@ async fn stop(by_input: bool) {
             let _ = ended.send(());
         });
     } else {
-        // Never dropped: a service without input must not end by that.
+        // Never dropped, so that a service without standard input does not end.
         std::mem::forget(ended);
     }
     tokio::select! {

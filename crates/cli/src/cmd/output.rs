@@ -8,6 +8,7 @@ use tenure_trace::plain_json;
 
 use super::failure::Failure;
 use super::program::{self, with_program_name};
+use super::{capture, machine};
 
 /// Upper bound on the length of printed lines, in characters. Longer lines are hard to read.
 const MAX_WIDTH: usize = 100;
@@ -18,11 +19,13 @@ const MIN_WIDTH: usize = 40;
 /// Returns the length of lines for results, in characters. It is the value of `COLUMNS`, or else
 /// the width of the terminal.
 pub(crate) fn width() -> usize {
+    if capture::is_active() {
+        return MAX_WIDTH;
+    }
     let from_environment = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let from_terminal = || {
         let out = io::stdout();
-        let size = out.is_terminal().then(|| rustix::termios::tcgetwinsize(out).ok())??;
-        Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+        out.is_terminal().then(|| machine::terminal_columns(&out)).flatten()
     };
     from_environment
         .or_else(from_terminal)
@@ -49,7 +52,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 /// Returns true if standard output may be coloured.
 pub(crate) fn is_coloured() -> bool {
     let wanted = std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
-    wanted && io::stdout().is_terminal()
+    wanted && !capture::is_active() && io::stdout().is_terminal()
 }
 
 /// Prints text without changes: the contents of a file, or input for another program.
@@ -69,8 +72,12 @@ fn colour_failures(text: &str) -> String {
 
 /// Writes text to standard output. A closed pipe, as with `| head`, is not an error.
 fn write_stdout(text: &str) -> Result<(), Failure> {
+    let text = with_program_name(text);
+    if capture::print(&text) {
+        return Ok(());
+    }
     let mut out = io::stdout().lock();
-    match out.write_all(with_program_name(text).as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(Failure::environment(format!("cannot print: {error}"))),
         Ok(()) => Ok(()),
@@ -88,7 +95,7 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 
 /// Warns the user that an option has no effect on `subject`.
 pub(crate) fn warn_no_effect(option: &str, subject: &str) {
-    eprintln!("{}: {option} has no effect on {subject}", program::name());
+    capture::print_error(&format!("{}: {option} has no effect on {subject}", program::name()));
 }
 
 /// Splits text into lines of at most `width` characters, between words if possible.

@@ -4,6 +4,7 @@
 //! that name: the algorithms are unknown to `tenure`.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -19,6 +20,25 @@ pub(crate) fn set_own_name(is_own: bool) {
     let own = file.map(|name| name.to_string_lossy().into_owned()).filter(|_| is_own);
     // A second call would set the same name.
     let _ = NAME.set(own.unwrap_or_else(|| TENURE.to_owned()));
+}
+
+thread_local! {
+    /// Arguments of a command that runs inside another program.
+    static ARGUMENTS: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
+}
+
+/// Returns the arguments of the command: those of this process, or of [`with_arguments`].
+pub(crate) fn arguments() -> Vec<String> {
+    let own = || std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    ARGUMENTS.with_borrow(Clone::clone).unwrap_or_else(|| own().collect())
+}
+
+/// Runs `act` with these arguments in place of those of this process.
+pub(crate) fn with_arguments<T>(arguments: &[String], act: impl FnOnce() -> T) -> T {
+    let before = ARGUMENTS.replace(Some(arguments.to_vec()));
+    let result = act();
+    ARGUMENTS.set(before);
+    result
 }
 
 /// Returns the name of this program.

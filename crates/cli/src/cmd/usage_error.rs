@@ -2,6 +2,7 @@
 
 use clap::Error;
 
+use super::capture;
 use super::failure::{Failure, Status};
 
 /// Prints help and version to standard output, and usage errors to standard error. Returns the exit
@@ -10,6 +11,10 @@ pub(crate) fn respond(error: &Error) -> Result<Status, Failure> {
     if !error.use_stderr() {
         super::output::print(&error.render().to_string())?;
         return Ok(Status::Success);
+    }
+    if capture::is_active() {
+        capture::print_error(error.render().to_string().trim_end());
+        return Ok(Status::Usage);
     }
     // The exit status matters more than a closed standard error.
     let _ = error.print();

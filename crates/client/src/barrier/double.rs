@@ -151,7 +151,7 @@ impl Entered {
     }
 
     /// Waits until the session ends or another client deletes the participant's key, and returns
-    /// the reason. The other participants do not wait for this one any more then. Dropping the
+    /// the reason. From then on, the other participants no longer wait for this one. Dropping the
     /// future has no effect.
     pub async fn lost(&self) -> LossReason {
         self.claim.lost().await
@@ -190,7 +190,7 @@ impl DoubleBarrier {
                     self.remove_ready(&mine).await?;
                     return mine.release().await;
                 }
-                // A deleted key is reported only by a read that is older than the deletion.
+                // The read is older than the deletion of this participant's key: reads again.
                 (true, None, None) => {}
                 (false, _, mine) => {
                     if let Some(mine) = mine {

@@ -50,8 +50,8 @@ impl Barrier {
         Ok(requests::key_values(&response).any(|kv| kv.value == value.as_bytes()))
     }
 
-    /// Releases the barrier, by whichever client it is held, and lets all waiting clients continue.
-    /// Dropping the future may leave the barrier held or released.
+    /// Releases the barrier, even if another client holds it, and lets all waiting clients
+    /// continue. Dropping the future may leave the barrier held or released.
     ///
     /// # Errors
     ///

@@ -39,7 +39,7 @@ impl Background {
         let run = move || {
             runtime.block_on(async {
                 for closing in stopped.await.unwrap_or_default() {
-                    // A task that has panicked has ended.
+                    // A panic ends the task as well.
                     let _ = closing.await;
                 }
             });

@@ -14,7 +14,7 @@ use tenure_session::WaiterAction;
 use crate::election::follower::RecordFollower;
 use crate::election::options::CampaignOptions;
 use crate::election::records::{Candidate, ElectionView, Entry, record_key};
-use crate::error::{ClientError, LossReason};
+use crate::error::ClientError;
 use crate::lock::claim::Claim;
 use crate::lock::queue_entry::{HandOver, QueueEntry};
 use crate::session::Session;
@@ -51,7 +51,7 @@ async fn wait_to_lead(
         let view = records.read(Some(place.entry.key()), is_alive).await?;
         if view.own != Some(place.fence) {
             place.entry.set_key_absent();
-            return Err(removed(session));
+            return Err(session.deletion_reason().await.into());
         }
         let better = records.preferred_over(&view, place.entry.key(), place.fence);
         if let Some(better) = better {
@@ -94,7 +94,7 @@ async fn enqueue(
     match entry.start().await? {
         (_, Some(WaiterAction::Removed)) => {
             entry.set_key_absent();
-            Err(removed(session))
+            Err(session.deletion_reason().await.into())
         }
         (fence, _) => Ok(Place { entry, fence, is_first: false }),
     }
@@ -159,9 +159,4 @@ fn entry<'a>(
         priority: options.priority,
         lease: session.id(),
     }
-}
-
-/// Returns the error of a candidate whose claim was deleted.
-fn removed(session: &Session) -> ClientError {
-    session.end_reason().unwrap_or(LossReason::KeyDeleted).into()
 }

@@ -5,9 +5,9 @@
 //! transaction creates both, so the creation revision of a record is the place of its claim. The
 //! records lie outside of the range `NAME/`, which the libraries of etcd take for the queue.
 //!
-//! A request for a transfer writes the record of the wanted leader again, without a change. A
-//! record with more than one version is therefore wanted since its last write. The request
-//! disappears with the record.
+//! A request for a transfer writes the record of the wanted leader again, without a change. So if a
+//! record has more than one version, its last write was a request for a transfer to its candidate.
+//! The request disappears with the record.
 
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::compare::{CompareResult, CompareTarget, TargetUnion};
@@ -20,7 +20,7 @@ use crate::requests::{
     created, delete_all, keys, op, put, queue_range, read_key, signed, unsigned,
 };
 
-/// Suffix of a name that leads to its records.
+/// Suffix that turns the name of an election into the name of its records.
 const RECORDS: &str = "#election";
 
 /// Beginning of the last segment of a record's key. With it, no record looks like a claim.
@@ -203,7 +203,7 @@ impl ElectionView {
         let own = self.candidates.iter().find(|it| it.key == key);
         let own = own.map_or((0, 0), Candidate::rank);
         let behind = self.candidates.iter().filter(|it| it.fence > fence && !is_absent(it));
-        // Of several maxima, the last of the reversed order is the first in the queue.
+        // Of equal ranks `max_by_key` returns the last one, which is here the first in the queue.
         behind.filter(|it| it.rank() > own).rev().max_by_key(|it| it.rank())
     }
 }

@@ -8,7 +8,6 @@
 use std::str::from_utf8;
 
 use tenure_session::{Access, parse_claim_name};
-use tokio::time::sleep;
 
 use crate::error::{ClientError, LossReason};
 use crate::lock::acquire::{acquire, try_acquire};
@@ -18,7 +17,7 @@ use crate::lock::queue_entry::{HandOver, QueueEntry, send_while_alive};
 use crate::requests;
 use crate::session::Session;
 use crate::transport::retry::Backoff;
-use crate::watch::watcher::{WatchEvent, Watcher};
+use crate::watch::watcher::Watcher;
 
 /// Access to a lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -164,7 +163,15 @@ impl<'a> Waiting<'a> {
             if blockers.keys.is_empty() {
                 return Ok(self.into_claim());
             }
-            self.wait_for_deletion(&blockers, &mut backoff).await;
+            let (channel, from) = (self.session.channel().clone(), blockers.revision + 1);
+            let own = self.entry.key();
+            let mut watcher = match &blockers.keys[..] {
+                [key] => Watcher::of_key(channel, key, from).or_deletion_of(own),
+                _ => Watcher::of_range(channel, requests::queue_range(self.name), from),
+            };
+            let is_awaited =
+                |deleted: &[u8]| deleted == own || blockers.keys.iter().any(|key| key == deleted);
+            watcher.wait_for_deletion(is_awaited, &mut backoff).await;
         }
     }
 
@@ -185,7 +192,7 @@ impl<'a> Waiting<'a> {
         let created = |kv: &tenure_etcd::mvccpb::KeyValue| requests::unsigned(kv.create_revision);
         let mut keys = requests::key_values(&response);
         if !keys.any(|kv| kv.key == key && created(kv) == self.own) {
-            return Err(LossReason::KeyDeleted.into());
+            return Err(self.session.deletion_reason().await.into());
         }
         let earlier: Vec<(Vec<u8>, Access)> = requests::key_values(&response)
             .filter(|kv| kv.key != key && requests::is_in_queue(self.name, &kv.key))
@@ -209,31 +216,6 @@ impl<'a> Waiting<'a> {
             let permits = permits.to_string();
             Err(ClientError::PermitsMismatch { semaphore, requested, permits })
         })
-    }
-
-    /// Waits until one of the keys is deleted, or until the queue must be read again for another
-    /// reason.
-    async fn wait_for_deletion(&mut self, blockers: &Blockers, backoff: &mut Backoff) {
-        let (channel, from) = (self.session.channel().clone(), blockers.revision + 1);
-        let mut watcher = match &blockers.keys[..] {
-            [key] => Watcher::of_key(channel, key, from),
-            _ => Watcher::of_range(channel, requests::queue_range(self.name), from),
-        };
-        loop {
-            match watcher.next().await {
-                WatchEvent::Deleted(deleted) if blockers.keys.contains(&deleted.key) => {
-                    *backoff = Backoff::default();
-                    return;
-                }
-                WatchEvent::Put(_) | WatchEvent::Deleted(_) | WatchEvent::Released => {}
-                WatchEvent::HistoryCompacted => return,
-                WatchEvent::Rejected => {
-                    sleep(backoff.next()).await;
-                    return;
-                }
-                WatchEvent::Disconnected => sleep(backoff.next()).await,
-            }
-        }
     }
 }
 

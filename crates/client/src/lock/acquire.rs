@@ -2,7 +2,7 @@
 
 use tenure_session::WaiterAction;
 
-use crate::error::{ClientError, LossReason};
+use crate::error::ClientError;
 use crate::lock::claim::Claim;
 use crate::lock::queue_entry::{HandOver, QueueEntry, find_predecessor};
 use crate::requests;
@@ -91,7 +91,7 @@ async fn try_acquire_among_nested(
         (Some(WaiterAction::Acquired { fence }), None) => Ok(Some(entry.into_claim(fence))),
         (Some(WaiterAction::Removed), None) => {
             entry.set_key_absent();
-            Err(LossReason::KeyDeleted.into())
+            Err(session.deletion_reason().await.into())
         }
         _ => Ok(None),
     }

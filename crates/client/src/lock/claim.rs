@@ -52,8 +52,8 @@ impl Claim {
         self
     }
 
-    /// Marks a claim of a lock that other claims may hold at the same time. No waiter acquires the
-    /// lock by its release alone, so the release is not announced before its commit.
+    /// Marks a claim of a lock that other claims may hold at the same time. The release of one such
+    /// claim does not free the lock, so waiters are notified only after its commit.
     pub(crate) fn shared(mut self) -> Claim {
         self.is_shared = true;
         self

@@ -39,7 +39,8 @@ const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// Time for which a cycle must exist before it is reported. A release may be on its way.
 const CONFIRM_DELAY: Duration = Duration::from_millis(100);
 
-/// Additional time for each claim of the cycle that began to wait later. Its session fails first.
+/// Additional time for each claim of the cycle that began to wait later. So the session that began
+/// to wait last fails first.
 const OLDER_DELAY: Duration = Duration::from_secs(2);
 
 /// Upper bound on the queues that one check reads.
@@ -86,7 +87,7 @@ struct Reached {
     previous: Option<usize>,
 }
 
-/// Queues of a lock, as far as its waits are known.
+/// Lock whose waits the detector can follow, with the form of its queues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Lock {
     /// A lock or an election with one queue. The form of a key is the access of its claim.
@@ -96,7 +97,8 @@ enum Lock {
 }
 
 impl Lock {
-    /// Returns the lock to which a key belongs; `None` if it belongs to none with known waits.
+    /// Returns the lock to which a key belongs; `None` if the detector cannot follow the waits of
+    /// its lock.
     fn of(key: &[u8]) -> Option<Lock> {
         let key = std::str::from_utf8(key).ok()?;
         let (queue, _) = key.rsplit_once('/')?;
@@ -286,8 +288,8 @@ impl<'a> Detector<'a> {
     }
 }
 
-/// Returns the claims from the start to the one with this index. The first one gets the claim of
-/// the caller that the last one waits for.
+/// Returns the claims from the start to the one with this index. Sets `holding` of the first one to
+/// the claim of the caller for which the last one waits, so that the cycle is closed.
 fn path(reached: &[Reached], index: usize, closing: Claimed) -> Vec<Reached> {
     let mut path = Vec::new();
     let mut next = Some(index);

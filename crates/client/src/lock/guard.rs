@@ -31,8 +31,8 @@ impl Guard {
     /// stays correct even if a former holder continues after losing the lock.
     ///
     /// Readers hold a read/write lock together, so a resource should compare the token of a reader
-    /// only with the largest token of a writer. Tokens of a semaphore order its holders and exclude
-    /// none.
+    /// only with the largest token of a writer. Tokens of a semaphore only order its holders: a
+    /// resource cannot reject an old holder by them.
     pub const fn fence(&self) -> u64 {
         self.claim.fence()
     }

@@ -6,13 +6,13 @@ use tenure_session::Access;
 use tokio::time::sleep;
 use tonic::Code;
 
-use crate::error::{ClientError, LossReason};
+use crate::error::ClientError;
 use crate::lock::queue_entry::send_while_alive;
 use crate::lock::transactions::{Page, read_page};
 use crate::requests;
 use crate::session::Session;
 use crate::transport::retry::Backoff;
-use crate::watch::watcher::{WatchEvent, Watcher};
+use crate::watch::watcher::Watcher;
 
 /// Folder of the claims' keys, below the name of the semaphore.
 pub(crate) const PERMITS: &str = "permits";
@@ -77,45 +77,19 @@ impl<'a> PermitQueue<'a> {
         loop {
             let mut view = self.read(key, own.saturating_sub(1)).await?;
             if view.own != Some(own) {
-                let reason = self.session.end_reason().unwrap_or(LossReason::KeyDeleted);
-                return Err(reason.into());
+                return Err(self.session.deletion_reason().await.into());
             }
             if view.is_free(access) {
                 return Ok(());
             }
-            self.watch(&mut view, key, access, &mut backoff).await;
-        }
-    }
-
-    /// Watches the queue until the claim may hold the semaphore or may have been deleted. The
-    /// caller must read the queue then: one revision may have deleted its own key as well.
-    async fn watch(
-        &self,
-        view: &mut PermitView,
-        key: &[u8],
-        access: Access,
-        backoff: &mut Backoff,
-    ) {
-        let channel = self.session.channel().clone();
-        let range = requests::queue_range(&self.name);
-        let mut watcher = Watcher::of_range(channel, range, view.revision + 1).without_puts();
-        loop {
-            match watcher.next().await {
-                WatchEvent::Deleted(deleted) => {
-                    *backoff = Backoff::default();
-                    view.remove(&deleted.key);
-                    if deleted.key == key || view.is_free(access) {
-                        return;
-                    }
-                }
-                WatchEvent::Put(_) | WatchEvent::Released => {}
-                // The watcher continues after the last event.
-                WatchEvent::Disconnected => sleep(backoff.next()).await,
-                WatchEvent::HistoryCompacted | WatchEvent::Rejected => {
-                    sleep(backoff.next()).await;
-                    return;
-                }
-            }
+            let (channel, range) = (self.session.channel(), requests::queue_range(&self.name));
+            let watcher = Watcher::of_range(channel.clone(), range, view.revision + 1);
+            // The queue is read again then: one revision may have deleted the own key as well.
+            let is_awaited = |deleted: &[u8]| {
+                view.remove(deleted);
+                deleted == key || view.is_free(access)
+            };
+            watcher.without_puts().wait_for_deletion(is_awaited, &mut backoff).await;
         }
     }
 

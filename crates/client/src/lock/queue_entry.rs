@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 use tonic::Code;
 use tracing::{Instrument, Span};
 
-use crate::error::{ClientError, LossReason};
+use crate::error::ClientError;
 use crate::lock::claim::Claim;
 use crate::requests;
 use crate::session::Session;
@@ -29,8 +29,8 @@ const MAX_KEYS_PER_READ: i64 = 1024;
 pub(crate) enum HandOver {
     /// The predecessor releases the lock, or its key is deleted.
     OnRelease,
-    /// The predecessor's key is deleted. A client that reads the queue then never sees the former
-    /// holder.
+    /// The predecessor's key is deleted. Once this waiter holds the lock, no read of the queue
+    /// shows the former holder.
     OnDeletion,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct QueueEntry {
     waiter: Waiter<Vec<u8>>,
     hand_over: HandOver,
     backoff: Backoff,
-    /// True unless it is certain that the key does not exist.
+    /// True if the key may exist.
     has_possible_key: bool,
     /// True if a delayed copy of the request may create the key again after its deletion.
     can_reappear: bool,
@@ -186,7 +186,7 @@ impl QueueEntry {
                 Some(WaiterAction::Acquired { fence }) => return Ok(fence),
                 Some(WaiterAction::Removed) => {
                     self.set_key_absent();
-                    return Err(self.session.end_reason().unwrap_or(LossReason::KeyDeleted).into());
+                    return Err(self.session.deletion_reason().await.into());
                 }
                 Some(WaiterAction::ReadQueue { since }) => self.read_queue(own, since).await?,
                 Some(WaiterAction::Watch { key, from }) => self.watch(own, key, from).await,
@@ -212,11 +212,13 @@ impl QueueEntry {
         Ok(self.waiter.on_queue_view(view))
     }
 
-    /// Watches the predecessor's key until its lock is released or the key is deleted.
+    /// Watches the predecessor's key until its lock is released or the key is deleted. The deletion
+    /// of the own key ends the wait, too: it may be the first sign that the lease was revoked.
     async fn watch(&mut self, own: u64, key: Vec<u8>, from: u64) -> Option<WaiterAction<Vec<u8>>> {
         let channel = self.session.channel().clone();
         loop {
-            let mut watcher = Watcher::of_key(channel.clone(), &key, from);
+            let mut watcher =
+                Watcher::of_key(channel.clone(), &key, from).or_deletion_of(&self.key);
             if self.hand_over == HandOver::OnRelease {
                 watcher = watcher.on_behalf_of(&self.key, own);
             }
@@ -226,6 +228,9 @@ impl QueueEntry {
                         if let Some(action) = self.waiter.on_released(&key) {
                             return Some(action);
                         }
+                    }
+                    WatchEvent::Deleted(deleted) if deleted.key == self.key => {
+                        return Some(WaiterAction::Removed);
                     }
                     WatchEvent::Deleted(deleted) => {
                         let revision = requests::unsigned(deleted.mod_revision);

@@ -103,18 +103,18 @@ impl Session {
     /// queues of this lock and of the guards, and every five seconds. If several sessions of a
     /// cycle look for it, the one that began to wait last fails first.
     ///
-    /// **Detected** are cycles of exclusive and shared locks, of read/write locks and of elections,
+    /// **Detected:** cycles of exclusive and shared locks, of read/write locks and of elections,
     /// also with clients that use other libraries of etcd with keys `NAME/SEGMENT`. A guard of the
     /// requested lock itself is a cycle of one session.
     ///
-    /// **Not detected** are waits for semaphores, barriers and anything outside of the service,
-    /// keys that the user may not read, and cycles of sessions that hold hundreds of locks. Without
-    /// guards the method is the same as [`Session::lock`].
+    /// **Not detected:** waits for semaphores, barriers and anything outside of the service; waits
+    /// in queues that the user may not read; cycles of sessions that hold hundreds of locks.
+    /// Without guards the method is the same as [`Session::lock`].
     ///
-    /// **Detected by mistake** may be a cycle with another session of which several tasks use the
-    /// same session: one task waits, and another one would release the lock. Use a session for each
-    /// task that holds a lock while it waits for another one. A lock whose release has not reached
-    /// the service counts as held.
+    /// **Possibly detected by mistake:** a cycle with another session that several tasks share, if
+    /// one of its tasks waits and another one would release the lock. Use a session for each task
+    /// that holds a lock while it waits for another one. A lock whose release has not reached the
+    /// service counts as held.
     ///
     /// # Errors
     ///

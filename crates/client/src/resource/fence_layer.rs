@@ -21,8 +21,8 @@ pub const FENCE_HEADER: HeaderName = HeaderName::from_static("tenure-fence");
 ///
 /// A request has its token in the header `Tenure-Fence`. The layer compares it with the highest
 /// token that it has seen for the same resource. Requests of one resource are served one after the
-/// other, each until its response has a head. An earlier holder therefore cannot write after a
-/// later one, even if its handler is slow.
+/// other: the next one begins when the head of the response is ready. An earlier holder therefore
+/// cannot write after a later one, even if its handler is slow.
 ///
 /// | request | response |
 /// |---|---|
@@ -168,7 +168,7 @@ fn rejection<R: From<String>>(error: &FenceError) -> Response<R> {
             stale.headers_mut().insert(FENCE_HEADER, HeaderValue::from(*highest));
             stale
         }
-        // The path of the file is nothing for clients.
+        // Clients must not see the path of the file.
         FenceError::File { .. } | FenceError::Damaged { .. } => {
             let message = "the server cannot compare fencing tokens".to_owned();
             response(StatusCode::INTERNAL_SERVER_ERROR, message)

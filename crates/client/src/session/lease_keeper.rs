@@ -74,6 +74,15 @@ impl SessionState {
     }
 }
 
+/// Request to end the session before a renewal fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EndRequest {
+    /// The owner closes the session.
+    Close,
+    /// The service has no lease for the session any more.
+    LeaseNotFound,
+}
+
 /// Result of a renewal.
 #[derive(Clone, Copy, Debug)]
 enum RenewalResult {
@@ -141,14 +150,15 @@ impl LeaseKeeper {
         keeper.session.is_alive().then_some((keeper, receiver))
     }
 
-    /// Spawns the task, which runs until the session ends or `close` resolves.
-    pub(crate) fn start(self, close: mpsc::Receiver<()>) {
+    /// Spawns the task, which runs until the session ends, or a request to end it arrives. The task
+    /// closes the session if all senders are dropped.
+    pub(crate) fn start(self, end: mpsc::Receiver<EndRequest>) {
         let span = spans::session(self.lease, Duration::from_nanos(self.times.ttl));
         metrics::session_started();
-        tokio::spawn(self.run(close).instrument(span));
+        tokio::spawn(self.run(end).instrument(span));
     }
 
-    async fn run(mut self, mut close: mpsc::Receiver<()>) {
+    async fn run(mut self, mut end: mpsc::Receiver<EndRequest>) {
         while self.session.ended().is_none() {
             // A deadline that has passed precedes all events: this process may have been stopped.
             if self.fire_deadlines() {
@@ -166,8 +176,11 @@ impl LeaseKeeper {
             tokio::select! {
                 biased;
                 () = suspend_watch.sleep_until(next) => self.fire_renewal(),
-                _ = close.recv() => {
-                    let actions = self.session.close();
+                request = end.recv() => {
+                    let actions = match request {
+                        Some(EndRequest::Close) | None => self.session.close(),
+                        Some(EndRequest::LeaseNotFound) => self.session.on_lease_ended(),
+                    };
                     self.perform(actions, now());
                 }
                 (round, result) = renewal => {

@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::clock::now;
 use crate::error::{ClientError, LossReason};
-use crate::session::lease_keeper::{LeaseKeeper, SessionState};
+use crate::session::lease_keeper::{EndRequest, LeaseKeeper, SessionState};
 use crate::session::release::{PendingRelease, ReleaseQueue};
 use crate::transport::REQUEST_TIMEOUT;
 use crate::transport::channel::Channel;
@@ -37,8 +37,8 @@ struct Shared {
     id: i64,
     ttl: Duration,
     state: watch::Receiver<SessionState>,
-    /// Closes the session when a message is sent, or when the sender is dropped.
-    close: mpsc::Sender<()>,
+    /// Ends the session for the sent reason. Dropping the sender closes the session.
+    end: mpsc::Sender<EndRequest>,
     /// Number of claims that this session has created so far.
     claims: AtomicU64,
     releases: Arc<ReleaseQueue>,
@@ -100,17 +100,17 @@ impl Session {
             let ttl = Duration::from_secs(granted.ttl.max(1).unsigned_abs());
             let length = u64::try_from(ttl.as_nanos()).unwrap_or(u64::MAX);
             let times = SessionTimes::new(length, MAX_DRIFT_PPM);
-            let (close, closed) = mpsc::channel(1);
+            let (end, requested_end) = mpsc::channel(1);
             let keeper = LeaseKeeper::new(channel.clone(), granted.id, times, sent);
             // A response that took longer than the lease is of no use.
             let Some((keeper, state)) = keeper else { continue };
-            keeper.start(closed);
+            keeper.start(requested_end);
             let shared = Shared {
                 channel,
                 id: granted.id,
                 ttl,
                 state,
-                close,
+                end,
                 claims: AtomicU64::new(0),
                 releases: Arc::default(),
                 runtime: Handle::current(),
@@ -169,8 +169,8 @@ impl Session {
         self.shared.state.borrow().end_reason()
     }
 
-    /// Performs work that needs the session. Fails as soon as the session ends, and if it has ended
-    /// at the end of the work.
+    /// Performs work that needs the session. Fails as soon as the session ends, even if the work
+    /// has just succeeded.
     pub(crate) async fn while_alive<T>(
         &self,
         work: impl Future<Output = Result<T, ClientError>>,
@@ -198,12 +198,37 @@ impl Session {
     /// [`ClientError::Unavailable`] if no member confirms the end, and [`ClientError::Rejected`] if
     /// the user has lost the right to write a key of the session. The lease then expires.
     pub async fn close(&self) -> Result<(), ClientError> {
-        let _ = self.shared.close.try_send(());
+        let _ = self.shared.end.try_send(EndRequest::Close);
         let mut states = self.shared.state.clone();
         let ended = states.wait_for(|state| matches!(state, SessionState::Ended(_)));
-        // It fails if the keeper is gone, which is after it has revoked the lease.
+        // This fails only if the keeper has ended. It revokes the lease before it ends.
         let _ = timeout(REQUEST_TIMEOUT, ended).await;
         self.shared.state.borrow().failure().map_or(Ok(()), Err)
+    }
+
+    /// Returns the reason why a key of this session was deleted. Asks the service for the lease,
+    /// because a revoked lease deletes the key as well. The session ends if its lease is gone.
+    ///
+    /// If no member responds within [`REQUEST_TIMEOUT`], returns [`LossReason::KeyDeleted`], and
+    /// the next renewal shows whether the lease exists.
+    pub(crate) async fn deletion_reason(&self) -> LossReason {
+        if let Some(reason) = self.end_reason() {
+            return reason;
+        }
+        let request = rpc::LeaseTimeToLiveRequest { id: self.id(), keys: false };
+        let path = "/etcdserverpb.Lease/LeaseTimeToLive";
+        let deadline = Instant::now() + REQUEST_TIMEOUT;
+        let response: Result<rpc::LeaseTimeToLiveResponse, _> =
+            self.channel().ask(path, request, deadline).await;
+        let reason = match response {
+            // A lease that is about to expire has a TTL of 0.
+            Ok(response) if response.ttl < 0 => {
+                let _ = self.shared.end.try_send(EndRequest::LeaseNotFound);
+                LossReason::LeaseEnded
+            }
+            Ok(_) | Err(_) => LossReason::KeyDeleted,
+        };
+        self.end_reason().unwrap_or(reason)
     }
 
     pub(crate) fn channel(&self) -> &Arc<Channel> {

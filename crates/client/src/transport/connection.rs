@@ -243,9 +243,13 @@ impl Connection {
         Ok(grpc.unary(request, path, RawCodec).await?.into_inner())
     }
 
-    /// Sends one request, and returns the stream of responses. Dropping the stream cancels the
-    /// call.
-    pub(crate) fn subscribe<M>(&self, path: &'static str, message: Bytes) -> SubscribeFuture<'_, M>
+    /// Sends requests on one stream, and returns the stream of responses. Dropping the stream
+    /// cancels the call.
+    pub(crate) fn subscribe<M>(
+        &self,
+        path: &'static str,
+        messages: Vec<Bytes>,
+    ) -> SubscribeFuture<'_, M>
     where
         M: Message + Default + 'static,
     {
@@ -254,7 +258,7 @@ impl Connection {
         Box::pin(async move {
             let pending = self.client.expect(Expected::Event);
             self.detect_member_kind();
-            let frames = self.stream(path, stream::iter([message]).chain(more)).await?;
+            let frames = self.stream(path, stream::iter(messages).chain(more)).await?;
             Ok(ResponseStream {
                 messages: MessageStream::new(frames),
                 _requests: requests,
@@ -375,12 +379,14 @@ mod tests {
         let options = ConnectOptions::default();
         let connection = connect(&endpoint, &options).await.expect("a connection");
         assert!(!connection.client.is_tenure());
-        drop(connection.subscribe::<WatchResponse>("/etcdserverpb.Watch/Watch", Bytes::new()));
+        drop(
+            connection.subscribe::<WatchResponse>("/etcdserverpb.Watch/Watch", vec![Bytes::new()]),
+        );
         assert!(!connection.client.is_tenure(), "no request was sent");
         // A member refuses watches until it has elected itself.
         let _responses = loop {
-            let watch =
-                connection.subscribe::<WatchResponse>("/etcdserverpb.Watch/Watch", Bytes::new());
+            let watch = connection
+                .subscribe::<WatchResponse>("/etcdserverpb.Watch/Watch", vec![Bytes::new()]);
             match watch.await {
                 Ok(responses) => break responses,
                 Err(status) => assert_eq!(status.code(), Code::Unavailable, "{status}"),

@@ -3,19 +3,20 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::watch_create_request::FilterType;
 use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
 use tenure_etcd::frames;
 use tenure_etcd::mvccpb::event::EventType;
 use tenure_etcd::mvccpb::{Event, KeyValue};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tonic::Status;
 
 use crate::error::ClientError;
 use crate::transport::channel::Channel;
 use crate::transport::connection::{Connection, ResponseStream};
-use crate::transport::retry::{RetryAction, retry_action};
+use crate::transport::retry::{Backoff, RetryAction, retry_action};
 use crate::transport::{ATTEMPT_TIMEOUT, REQUEST_TIMEOUT};
 
 /// An event of a watch.
@@ -39,11 +40,13 @@ pub(crate) enum WatchEvent {
 
 type OpenWatch = (Arc<Connection>, ResponseStream<rpc::WatchResponse>);
 
-/// A watch of one key or a range of keys.
+/// A watch of one key or a range of keys, and of the deletion of a second key.
 pub(crate) struct Watcher {
     channel: Arc<Channel>,
     /// Request that opens the next watch. Its revision is the one after the received events.
     request: rpc::WatchCreateRequest,
+    /// Second key of the watch, of which only the deletion is reported.
+    second_key: Option<Vec<u8>>,
     open: Option<OpenWatch>,
     events: VecDeque<WatchEvent>,
 }
@@ -62,6 +65,13 @@ impl Watcher {
         self
     }
 
+    /// Also reports the deletion of another key, from the same revision on. Both watches share one
+    /// stream.
+    pub(crate) fn or_deletion_of(mut self, key: &[u8]) -> Self {
+        self.second_key = Some(key.to_vec());
+        self
+    }
+
     /// Reports only deletions of keys.
     pub(crate) fn without_puts(mut self) -> Self {
         self.request.filters = vec![FilterType::Noput.into()];
@@ -77,7 +87,7 @@ impl Watcher {
         let start_revision = i64::try_from(from).unwrap_or(i64::MAX);
         let request =
             rpc::WatchCreateRequest { key, range_end, start_revision, ..Default::default() };
-        Watcher { channel, request, open: None, events: VecDeque::new() }
+        Watcher { channel, request, second_key: None, open: None, events: VecDeque::new() }
     }
 
     /// Waits for the next event.
@@ -97,6 +107,47 @@ impl Watcher {
         }
     }
 
+    /// Waits for a deletion for which `is_awaited` returns true, or until the keys must be read
+    /// again because the watch cannot continue.
+    pub(crate) async fn wait_for_deletion(
+        &mut self,
+        mut is_awaited: impl FnMut(&[u8]) -> bool,
+        backoff: &mut Backoff,
+    ) {
+        loop {
+            match self.next().await {
+                WatchEvent::Deleted(deleted) => {
+                    *backoff = Backoff::default();
+                    if is_awaited(&deleted.key) {
+                        return;
+                    }
+                }
+                WatchEvent::Put(_) | WatchEvent::Released => {}
+                // The next watch continues after the last event.
+                WatchEvent::Disconnected => sleep(backoff.next()).await,
+                WatchEvent::HistoryCompacted | WatchEvent::Rejected => {
+                    sleep(backoff.next()).await;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Returns the requests that open the watch.
+    fn requests(&self) -> Vec<Bytes> {
+        let second = self.second_key.clone().map(|key| rpc::WatchCreateRequest {
+            key,
+            start_revision: self.request.start_revision,
+            filters: vec![FilterType::Noput.into()],
+            ..Default::default()
+        });
+        let creations = [self.request.clone()].into_iter().chain(second);
+        let request = |creation| rpc::WatchRequest {
+            request_union: Some(RequestUnion::CreateRequest(creation)),
+        };
+        creations.map(|creation| frames::encode(&request(creation))).collect()
+    }
+
     /// Opens the watch if it is not open, and receives one response.
     async fn receive(&mut self) -> Result<(), WatchEvent> {
         if self.open.is_none() {
@@ -105,10 +156,7 @@ impl Watcher {
                 ClientError::Rejected { .. } => WatchEvent::Rejected,
                 _ => WatchEvent::Disconnected,
             })?;
-            let create = RequestUnion::CreateRequest(self.request.clone());
-            let request = rpc::WatchRequest { request_union: Some(create) };
-            let path = "/etcdserverpb.Watch/Watch";
-            let opening = connection.subscribe(path, frames::encode(&request));
+            let opening = connection.subscribe("/etcdserverpb.Watch/Watch", self.requests());
             let late = |_| Status::deadline_exceeded("it does not respond");
             let opened = timeout(ATTEMPT_TIMEOUT, opening).await.map_err(late);
             let responses = opened.and_then(|responses| responses);

@@ -78,7 +78,8 @@ async fn lock_passes_at_release_and_leadership_at_deletion() {
         let other = other.clone();
         async move { other.campaign("a", "me").await }
     });
-    timeout(STEP_TIMEOUT, async { while service.watchers().await < 2 {} })
+    // Each waiter watches its predecessor's key and its own.
+    timeout(STEP_TIMEOUT, async { while service.watchers().await < 4 {} })
         .await
         .expect("it watches");
     let never = r#"{"key":"YS8x","target":"VERSION","version":"9"}"#;

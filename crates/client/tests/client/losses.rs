@@ -3,11 +3,13 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use tenure_client::{Client, ClientError, LossReason, QueueChange};
+use tenure_client::{
+    Client, ClientError, LockAccess, LockRequest, LossReason, QueueChange, Session,
+};
 use tokio::time::timeout;
 
 use crate::relay::{Relay, UnresponsiveEndpoint};
-use crate::service::{STEP_TIMEOUT, Service};
+use crate::service::{STEP_TIMEOUT, Service, joined, revoked};
 
 #[tokio::test]
 async fn deadline_counts_from_sending_the_request() {
@@ -76,6 +78,79 @@ async fn waiter_fails_when_its_session_ends() {
     service.post("/v3/lease/revoke", &format!(r#"{{"ID":"{id}"}}"#)).await;
     let result = timeout(STEP_TIMEOUT, waits).await.expect("in time").expect("no panic");
     assert_eq!(result.map(|guard| guard.fence()), Err(ClientError::Lost(LossReason::LeaseEnded)));
+}
+
+/// A way to wait in a queue.
+#[derive(Clone, Copy, Debug)]
+enum Wait {
+    Exclusive,
+    Shared,
+    Slot,
+    Permit,
+    Writer,
+    Leader,
+}
+
+const WAITS: [Wait; 6] =
+    [Wait::Exclusive, Wait::Shared, Wait::Slot, Wait::Permit, Wait::Writer, Wait::Leader];
+
+impl Wait {
+    /// Waits behind a holder, and returns the error that ends the wait. The holder is never
+    /// released.
+    async fn behind_holder(self, session: Session) -> ClientError {
+        let mode = |access| LockRequest::new(access);
+        match self {
+            Wait::Exclusive => session.lock("a").await.err(),
+            Wait::Shared => session.lock_with("a", &mode(LockAccess::Shared)).await.err(),
+            Wait::Slot => session.lock_with("a", &mode(LockAccess::Slots(1))).await.err(),
+            Wait::Permit => {
+                session.semaphore("s", 1).await.expect("it exists").acquire().await.err()
+            }
+            Wait::Writer => session.write_lock("w").await.err(),
+            Wait::Leader => session.campaign("e", "late").await.err(),
+        }
+        .expect("the holder is not released")
+    }
+}
+
+/// The first renewal of the sessions comes later than the time limit of the test.
+#[tokio::test]
+async fn waiter_notices_revoked_lease_before_next_renewal() {
+    let service = Service::start().await;
+    let one = service.session().await;
+    let _lock = one.lock("a").await.expect("the lock");
+    let _permit = one.semaphore("s", 1).await.expect("a semaphore").acquire().await;
+    let _reader = one.read_lock("w").await.expect("the lock");
+    let _leads = one.campaign("e", "first").await.expect("the leadership");
+    let keys = service.keys().await;
+    for wait in WAITS {
+        let client = service.client().await;
+        let waiter = client.session(Duration::from_secs(600)).await.expect("a session");
+        let waits = tokio::spawn(wait.behind_holder(waiter.clone()));
+        service.wait_for_keys(keys + 1).await;
+        service.revoke(&waiter).await;
+        let reason = joined(waits).await;
+        assert_eq!(reason, ClientError::Lost(LossReason::LeaseEnded), "{wait:?}");
+        revoked(&waiter).await;
+    }
+}
+
+/// The control of the test above: the lease exists, so the session continues.
+#[tokio::test]
+async fn waiter_reports_deletion_of_its_key_by_another_client() {
+    let service = Service::start().await;
+    // The key `a/1` without a lease is the holder.
+    service.put("YS8x").await;
+    for wait in [Wait::Exclusive, Wait::Shared, Wait::Slot] {
+        let session = service.session().await;
+        let waits = tokio::spawn(wait.behind_holder(session.clone()));
+        service.wait_for_keys(2).await;
+        // The range begins behind `a/1`.
+        service.post("/v3/kv/deleterange", r#"{"key":"YS8xAA==","range_end":"YTA="}"#).await;
+        let reason = joined(waits).await;
+        assert_eq!(reason, ClientError::Lost(LossReason::KeyDeleted), "{wait:?}");
+        assert!(session.deadline().is_some(), "the session is alive");
+    }
 }
 
 #[tokio::test]

@@ -85,43 +85,43 @@ macro_rules! monitors {
 }
 
 monitors! { size, down:
-    OneDecision of Consensus: OneDecision = OneDecision::new();
-    DecidedWasProposed of Consensus: DecidedWasProposed = DecidedWasProposed::new();
-    DecidedOnce of Consensus: DecidedOnce = DecidedOnce::new();
+    OneDecision of Consensus: OneDecision = OneDecision::default();
+    DecidedWasProposed of Consensus: DecidedWasProposed = DecidedWasProposed::default();
+    DecidedOnce of Consensus: DecidedOnce = DecidedOnce::default();
     AllDeliver of Broadcast: AllDeliver = AllDeliver::new(size, down);
     AllDeliverUniformly of Broadcast: AllDeliver = AllDeliver::new(size, down).uniformly();
-    DeliveredOnce of Broadcast: DeliveredOnce = DeliveredOnce::new();
-    NoCreation of Broadcast: NoCreation = NoCreation::new();
-    TotalOrder of Broadcast: TotalOrder = TotalOrder::new();
-    ConsistentCut of Snapshot: ConsistentCut = ConsistentCut::new();
+    DeliveredOnce of Broadcast: DeliveredOnce = DeliveredOnce::default();
+    NoCreation of Broadcast: NoCreation = NoCreation::default();
+    TotalOrder of Broadcast: TotalOrder = TotalOrder::default();
+    ConsistentCut of Snapshot: ConsistentCut = ConsistentCut::default();
     AllArrive of Barrier: AllArrive = AllArrive::new(size);
-    Quiescence of Termination: Quiescence = Quiescence::new();
-    OneView of Membership: OneView = OneView::new();
-    UniqueNames of Renaming: UniqueNames = UniqueNames::new();
+    Quiescence of Termination: Quiescence = Quiescence::default();
+    OneView of Membership: OneView = OneView::default();
+    UniqueNames of Renaming: UniqueNames = UniqueNames::default();
     SmallNames of Renaming: SmallNames = SmallNames::new(size);
-    ElectionSafety of Log: ElectionSafety = ElectionSafety::new();
-    LogMatching of Log: LogMatching = LogMatching::new();
+    ElectionSafety of Log: ElectionSafety = ElectionSafety::default();
+    LogMatching of Log: LogMatching = LogMatching::default();
     LeaderCompleteness of Log: LeaderCompleteness = LeaderCompleteness::new();
     NothingLost of Log: LeaderCompleteness = LeaderCompleteness::new().for_acknowledged();
-    StateMachineSafety of Log: StateMachineSafety = StateMachineSafety::new();
-    LinearizableReads of Log: LinearizableReads = LinearizableReads::new();
-    AnsweredOnce of Log: AnsweredOnce = AnsweredOnce::new();
-    CommittedWasAppended of Log: CommittedWasAppended = CommittedWasAppended::new();
-    CommittedOnce of Log: CommittedOnce = CommittedOnce::new();
-    WaveTree of Wave: WaveTree = WaveTree::new();
+    StateMachineSafety of Log: StateMachineSafety = StateMachineSafety::default();
+    LinearizableReads of Log: LinearizableReads = LinearizableReads::default();
+    AnsweredOnce of Log: AnsweredOnce = AnsweredOnce::default();
+    CommittedWasAppended of Log: CommittedWasAppended = CommittedWasAppended::default();
+    CommittedOnce of Log: CommittedOnce = CommittedOnce::default();
+    WaveTree of Wave: WaveTree = WaveTree::default();
     AllReached of Wave: AllReached = AllReached::new(size);
     MinimumTree of SpanningTree: MinimumTree = MinimumTree::new();
-    BottleExclusion of Drinking: BottleExclusion = BottleExclusion::new();
-    ForumExclusion of Forum: ForumExclusion = ForumExclusion::new();
-    OneHolder of Resources: OneHolder = OneHolder::new();
-    NoPhantom of Resources: NoPhantom = NoPhantom::new();
-    CausalOrder of Broadcast: CausalOrder = CausalOrder::new();
-    ShareExclusion of Shares: ShareExclusion = ShareExclusion::new();
-    ShareFencing of Shares: ShareFencing = ShareFencing::new();
+    BottleExclusion of Drinking: BottleExclusion = BottleExclusion::default();
+    ForumExclusion of Forum: ForumExclusion = ForumExclusion::default();
+    OneHolder of Resources: OneHolder = OneHolder::default();
+    NoPhantom of Resources: NoPhantom = NoPhantom::default();
+    CausalOrder of Broadcast: CausalOrder = CausalOrder::default();
+    ShareExclusion of Shares: ShareExclusion = ShareExclusion::default();
+    ShareFencing of Shares: ShareFencing = ShareFencing::default();
 }
 
 impl AgreementMonitor {
-    /// Gives the monitor the graph of the links, if it judges by one.
+    /// Sets the graph of the links, if the monitor needs it.
     #[must_use]
     pub fn with_graph(self, graph: Option<&Graph>) -> Self {
         match (self, graph) {
@@ -132,8 +132,8 @@ impl AgreementMonitor {
         }
     }
 
-    /// Returns true if the end of a run decides the verdict of the monitor. False for the monitors
-    /// of consensus that a single step violates.
+    /// Returns true if the end of a run decides the verdict of the monitor. False for monitors of
+    /// consensus whose property a single step can violate.
     pub fn is_judged_at_end(&self) -> bool {
         let by_a_step = matches!(
             self,

@@ -17,13 +17,6 @@ pub struct CausalOrder {
     delivered: BTreeSet<(ProcessId, Item)>,
 }
 
-impl CausalOrder {
-    /// Creates the monitor before the first item.
-    pub fn new() -> Self {
-        CausalOrder::default()
-    }
-}
-
 impl Monitor<Command, Event> for CausalOrder {
     fn property(&self) -> Property {
         Property::CausalOrder
@@ -72,7 +65,7 @@ mod tests {
     use Step::{Broadcasts, Delivers};
 
     fn holds(steps: &[Step]) -> bool {
-        let mut monitor = CausalOrder::new();
+        let mut monitor = CausalOrder::default();
         let mut judged = steps.iter().map(|step| match *step {
             Broadcasts(at, number) => {
                 let command = &Command::Broadcast { number };

@@ -32,11 +32,6 @@ impl Ledger {
 }
 
 impl ConsistentCut {
-    /// Creates the monitor before the first token is given.
-    pub fn new() -> Self {
-        ConsistentCut::default()
-    }
-
     fn on_recorded(
         &mut self,
         at: ProcessId,
@@ -183,7 +178,7 @@ mod tests {
             (vec![(1, recorded(before)), (1, closed(0, 0))], false),
             (vec![(0, recorded(before)), (0, all(before))], false),
         ] {
-            let mut monitor = ConsistentCut::new();
+            let mut monitor = ConsistentCut::default();
             let mut judged = events
                 .iter()
                 .map(|(at, event)| monitor.observe(ProcessId(*at), Observation::Event(event)));

@@ -15,13 +15,6 @@ pub struct OneDecision {
     first: Option<(ProcessId, u64)>,
 }
 
-impl OneDecision {
-    /// Creates the monitor before the first decision.
-    pub fn new() -> Self {
-        OneDecision::default()
-    }
-}
-
 impl Monitor<Command, Event> for OneDecision {
     fn property(&self) -> Property {
         Property::Agreement
@@ -47,13 +40,6 @@ impl Monitor<Command, Event> for OneDecision {
 /// Every decision was proposed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DecidedWasProposed(BTreeSet<u64>);
-
-impl DecidedWasProposed {
-    /// Creates the monitor before the first proposal.
-    pub fn new() -> Self {
-        DecidedWasProposed::default()
-    }
-}
 
 impl Monitor<Command, Event> for DecidedWasProposed {
     fn property(&self) -> Property {
@@ -82,13 +68,6 @@ impl Monitor<Command, Event> for DecidedWasProposed {
 /// No process decides twice, except after a crash and recovery.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DecidedOnce(BTreeSet<ProcessId>);
-
-impl DecidedOnce {
-    /// Creates the monitor before the first decision.
-    pub fn new() -> Self {
-        DecidedOnce::default()
-    }
-}
 
 impl Monitor<Command, Event> for DecidedOnce {
     fn property(&self) -> Property {
@@ -126,7 +105,7 @@ mod tests {
 
     #[test]
     fn detects_different_decisions() {
-        let mut monitor = OneDecision::new();
+        let mut monitor = OneDecision::default();
         assert_eq!(monitor.observe(ONE, Observation::Event(&decided(1))), Ok(()));
         assert_eq!(monitor.observe(TWO, Observation::Event(&decided(1))), Ok(()));
         assert!(monitor.observe(TWO, Observation::Event(&decided(2))).is_err());
@@ -134,7 +113,7 @@ mod tests {
 
     #[test]
     fn detects_unproposed_decision() {
-        let mut monitor = DecidedWasProposed::new();
+        let mut monitor = DecidedWasProposed::default();
         let command = &Command::Propose { value: 1 };
         assert_eq!(monitor.observe(ONE, Observation::Command { command, clock: None }), Ok(()));
         assert_eq!(monitor.observe(TWO, Observation::Event(&decided(1))), Ok(()));
@@ -143,7 +122,7 @@ mod tests {
 
     #[test]
     fn detects_second_decision_except_after_recovery() {
-        let mut monitor = DecidedOnce::new();
+        let mut monitor = DecidedOnce::default();
         assert_eq!(monitor.observe(ONE, Observation::Event(&decided(1))), Ok(()));
         assert_eq!(monitor.observe(ONE, Observation::Crashed), Ok(()));
         assert_eq!(monitor.observe(ONE, Observation::Event(&decided(1))), Ok(()));

@@ -13,13 +13,6 @@ use crate::service::broadcast::{Command, Event, Item};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DeliveredOnce(BTreeSet<(ProcessId, Item)>);
 
-impl DeliveredOnce {
-    /// Creates the monitor before the first item.
-    pub fn new() -> Self {
-        DeliveredOnce::default()
-    }
-}
-
 impl Monitor<Command, Event> for DeliveredOnce {
     fn property(&self) -> Property {
         Property::Integrity
@@ -42,13 +35,6 @@ impl Monitor<Command, Event> for DeliveredOnce {
 /// Every delivered item was broadcast.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NoCreation(BTreeSet<Item>);
-
-impl NoCreation {
-    /// Creates the monitor before the first item.
-    pub fn new() -> Self {
-        NoCreation::default()
-    }
-}
 
 impl Monitor<Command, Event> for NoCreation {
     fn property(&self) -> Property {
@@ -138,13 +124,6 @@ impl Monitor<Command, Event> for AllDeliver {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TotalOrder(BTreeMap<ProcessId, Vec<Item>>);
 
-impl TotalOrder {
-    /// Creates the monitor before the first item.
-    pub fn new() -> Self {
-        TotalOrder::default()
-    }
-}
-
 impl Monitor<Command, Event> for TotalOrder {
     fn property(&self) -> Property {
         Property::TotalOrder
@@ -191,11 +170,11 @@ mod tests {
 
     #[test]
     fn detects_duplicate_and_invented_items() {
-        let mut once = DeliveredOnce::new();
+        let mut once = DeliveredOnce::default();
         assert_eq!(deliver(&mut once, ONE, 1), Ok(()));
         assert_eq!(deliver(&mut once, TWO, 1), Ok(()));
         assert!(deliver(&mut once, TWO, 1).is_err());
-        let mut known = NoCreation::new();
+        let mut known = NoCreation::default();
         let command = &Command::Broadcast { number: 1 };
         assert_eq!(known.observe(ONE, Observation::Command { command, clock: None }), Ok(()));
         assert_eq!(deliver(&mut known, TWO, 1), Ok(()));
@@ -219,7 +198,7 @@ mod tests {
 
     #[test]
     fn detects_conflicting_delivery_orders() {
-        let mut monitor = TotalOrder::new();
+        let mut monitor = TotalOrder::default();
         for (at, number) in [(ONE, 1), (ONE, 2), (ONE, 3), (TWO, 1), (TWO, 3)] {
             assert_eq!(deliver(&mut monitor, at, number), Ok(()));
         }

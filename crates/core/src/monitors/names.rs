@@ -13,13 +13,6 @@ pub struct UniqueNames {
     given: BTreeMap<u32, ProcessId>,
 }
 
-impl UniqueNames {
-    /// Creates the monitor before the first name.
-    pub fn new() -> Self {
-        UniqueNames::default()
-    }
-}
-
 impl Monitor<Command, Event> for UniqueNames {
     fn property(&self) -> Property {
         Property::UniqueNames
@@ -88,7 +81,7 @@ mod tests {
         let cases: [(&[(u32, u32)], bool); 3] =
             [(&[(0, 1), (1, 3)], true), (&[(0, 1), (1, 1)], false), (&[(0, 1), (0, 2)], false)];
         for (given, holds) in cases {
-            let mut monitor = UniqueNames::new();
+            let mut monitor = UniqueNames::default();
             let mut judged = given.iter().map(|(at, name)| {
                 monitor.observe(ProcessId(*at), Observation::Event(&Event::Named { name: *name }))
             });

@@ -14,13 +14,6 @@ pub struct NoLoss {
     links: BTreeMap<(ProcessId, ProcessId), (u64, u64)>,
 }
 
-impl NoLoss {
-    /// Creates the monitor before the first item.
-    pub fn new() -> Self {
-        NoLoss::default()
-    }
-}
-
 impl Monitor<stream::Command, stream::Event> for NoLoss {
     fn property(&self) -> Property {
         Property::NoLoss

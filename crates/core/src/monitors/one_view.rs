@@ -19,11 +19,6 @@ pub struct OneView {
 }
 
 impl OneView {
-    /// Creates the monitor before the first view.
-    pub fn new() -> Self {
-        OneView::default()
-    }
-
     fn on_told(&mut self, at: ProcessId, view: &View, belongs: bool) -> Result<(), String> {
         let View { number, members } = view;
         if members.contains(at) != belongs {
@@ -89,7 +84,7 @@ mod tests {
             (vec![(1, removed(2, &[0, 1]))], false),
             (vec![(0, installed(2, &[0])), (0, installed(1, &[0, 1]))], false),
         ] {
-            let mut monitor = OneView::new();
+            let mut monitor = OneView::default();
             let mut judged = events
                 .iter()
                 .map(|(at, event)| monitor.observe(ProcessId(*at), Observation::Event(event)));

@@ -14,13 +14,6 @@ pub struct Quiescence {
     open: BTreeMap<ProcessId, u64>,
 }
 
-impl Quiescence {
-    /// Creates the monitor before the first computation.
-    pub fn new() -> Self {
-        Quiescence::default()
-    }
-}
-
 impl Monitor<Command, Event> for Quiescence {
     fn property(&self) -> Property {
         Property::Quiescence
@@ -76,7 +69,7 @@ mod tests {
             (vec![(one, done(other, 0)), (other, Event::Terminated)], true),
             (vec![(one, done(other, 0)), (one, Event::Terminated)], false),
         ] {
-            let mut monitor = Quiescence::new();
+            let mut monitor = Quiescence::default();
             for at in [one, other] {
                 let command = &Command::Compute { generations: 2 };
                 monitor.observe(at, Observation::Command { command, clock: None }).unwrap();

@@ -8,7 +8,8 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::resources::{Command, Event, Resource};
 
-/// Never two processes hold one resource. A process that crashes still holds its resources.
+/// No two processes hold a resource at the same time. A process that crashes still holds its
+/// resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneHolder(Allocation);
 
@@ -82,13 +83,6 @@ impl Allocation {
     }
 }
 
-impl OneHolder {
-    /// Creates the monitor before the first request.
-    pub fn new() -> Self {
-        OneHolder::default()
-    }
-}
-
 impl Monitor<Command, Event> for OneHolder {
     fn property(&self) -> Property {
         Property::OneHolder
@@ -107,13 +101,6 @@ impl Monitor<Command, Event> for OneHolder {
         }
         self.0.observe(at, &seen);
         Ok(())
-    }
-}
-
-impl NoPhantom {
-    /// Creates the monitor before the first request.
-    pub fn new() -> Self {
-        NoPhantom::default()
     }
 }
 
@@ -201,21 +188,21 @@ mod tests {
             (&[(2, requests(1)), (2, ABORTED)], false),
             (&[(1, ABORTED), (0, acquires(2)), (1, requests(2)), (1, ABORTED)], false),
         ] {
-            assert_eq!(holds(NoPhantom::new(), &[&DEADLOCK, more].concat()), is_right);
+            assert_eq!(holds(NoPhantom::default(), &[&DEADLOCK, more].concat()), is_right);
         }
-        assert!(!holds(NoPhantom::new(), &[(0, requests(1)), (0, ABORTED)]));
+        assert!(!holds(NoPhantom::default(), &[(0, requests(1)), (0, ABORTED)]));
     }
 
     #[test]
     fn a_released_resource_closes_no_cycle() {
         let more = [(0, acquires(2)), (0, releases(1)), (0, requests(3)), (1, ABORTED)];
-        assert!(!holds(NoPhantom::new(), &[&DEADLOCK[..], &more].concat()));
+        assert!(!holds(NoPhantom::default(), &[&DEADLOCK[..], &more].concat()));
     }
 
     #[test]
     fn two_holders_are_detected() {
         let first = [(0, requests(1)), (0, acquires(1)), (1, requests(1))];
-        let then = |more: &[(u32, Step)]| holds(OneHolder::new(), &[&first, more].concat());
+        let then = |more: &[(u32, Step)]| holds(OneHolder::default(), &[&first, more].concat());
         assert!(!then(&[(1, acquires(1))]));
         assert!(then(&[(0, releases(1)), (1, acquires(1))]));
         assert!(then(&[(0, ABORTED), (1, acquires(1))]));

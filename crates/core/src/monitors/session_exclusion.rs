@@ -16,13 +16,6 @@ pub struct BottleExclusion {
     sessions: BTreeMap<ProcessId, ProcessSet>,
 }
 
-impl BottleExclusion {
-    /// Creates the monitor before the first session.
-    pub fn new() -> Self {
-        BottleExclusion::default()
-    }
-}
-
 impl Monitor<drinking::Command, drinking::Event> for BottleExclusion {
     fn property(&self) -> Property {
         Property::SessionExclusion
@@ -63,11 +56,6 @@ pub struct ForumExclusion {
 }
 
 impl ForumExclusion {
-    /// Creates the monitor before the first session.
-    pub fn new() -> Self {
-        ForumExclusion::default()
-    }
-
     /// Returns the number of processes inside.
     pub fn inside(&self) -> usize {
         self.sessions.len()
@@ -116,7 +104,7 @@ mod tests {
             let event = drinking::Event::Drinking { bottles };
             monitor.observe(ProcessId(at), Observation::Event(&event))
         };
-        let mut monitor = BottleExclusion::new();
+        let mut monitor = BottleExclusion::default();
         assert_eq!(drinks(&mut monitor, 0, &[1]), Ok(()));
         assert_eq!(drinks(&mut monitor, 1, &[2]), Ok(()), "P2 does not need the bottle of P1");
         let message = drinks(&mut monitor, 2, &[0, 1]).expect_err("P2 drinks from it").message;
@@ -132,7 +120,7 @@ mod tests {
             let event = forum::Event::Attending { forum };
             monitor.observe(ProcessId(at), Observation::Event(&event))
         };
-        let mut monitor = ForumExclusion::new();
+        let mut monitor = ForumExclusion::default();
         assert_eq!((attends(&mut monitor, 0, 7), attends(&mut monitor, 1, 7)), (Ok(()), Ok(())));
         assert_eq!(monitor.inside(), 2);
         let message = attends(&mut monitor, 2, 8).expect_err("another forum").message;

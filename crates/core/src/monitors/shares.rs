@@ -13,7 +13,8 @@ use crate::service::shares::{Command, Event, Share};
 /// limit that each holder states. A crash ends a hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShareExclusion {
-    /// Share of each holder, with the number of parts that may be held.
+    /// Share of each holder, with the limit that it states: the number of parts that may be held in
+    /// total.
     holders: BTreeMap<ProcessId, (Share, Option<u32>)>,
 }
 
@@ -24,13 +25,6 @@ pub struct ShareFencing {
     part: Option<Fence>,
     /// Highest fence of a holder of the whole lock.
     whole: Option<Fence>,
-}
-
-impl ShareExclusion {
-    /// Creates the monitor before the first request.
-    pub fn new() -> Self {
-        ShareExclusion::default()
-    }
 }
 
 impl Monitor<Command, Event> for ShareExclusion {
@@ -67,13 +61,6 @@ impl Monitor<Command, Event> for ShareExclusion {
             Observation::Command { .. } | Observation::Sent { .. } => {}
         }
         Ok(())
-    }
-}
-
-impl ShareFencing {
-    /// Creates the monitor before the first request.
-    pub fn new() -> Self {
-        ShareFencing::default()
     }
 }
 
@@ -123,13 +110,13 @@ mod tests {
     fn whole_lock_excludes_every_other_holder() {
         let (part, whole) = (locked(Share::Part, None, 1), locked(Share::Whole, None, 1));
         for (first, second) in [(part, whole), (whole, part), (whole, whole)] {
-            let mut monitor = ShareExclusion::new();
+            let mut monitor = ShareExclusion::default();
             assert_eq!(judge(&mut monitor, 0, &first), Ok(()));
             assert!(judge(&mut monitor.clone(), 1, &second).is_err());
             assert_eq!(judge(&mut monitor, 0, &Event::Unlocked), Ok(()));
             assert_eq!(judge(&mut monitor, 1, &second), Ok(()));
         }
-        let mut readers = ShareExclusion::new();
+        let mut readers = ShareExclusion::default();
         assert!((0..3).all(|at| judge(&mut readers, at, &part).is_ok()));
         let message = judge(&mut readers, 3, &whole).expect_err("readers hold it").message;
         assert_eq!(message, "P4 holds the whole lock while P1 holds a part");
@@ -138,7 +125,7 @@ mod tests {
     #[test]
     fn permits_are_limited_and_freed_by_crash() {
         let permit = locked(Share::Part, Some(2), 1);
-        let mut monitor = ShareExclusion::new();
+        let mut monitor = ShareExclusion::default();
         assert!((0..2).all(|at| judge(&mut monitor, at, &permit).is_ok()));
         let message = judge(&mut monitor.clone(), 2, &permit).expect_err("a third one").message;
         assert_eq!(message, "P3 holds a part: 3 are held, at most 2");
@@ -150,7 +137,7 @@ mod tests {
     fn fences_grow_between_holders_that_exclude_each_other() {
         use Share::{Part, Whole};
         let fences = |holds: &[(Share, u64)]| {
-            let mut monitor = ShareFencing::new();
+            let mut monitor = ShareFencing::default();
             let mut holds = holds.iter();
             holds
                 .all(|(share, fence)| judge(&mut monitor, 0, &locked(*share, None, *fence)).is_ok())

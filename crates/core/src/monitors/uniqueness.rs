@@ -14,13 +14,6 @@ pub struct Uniqueness {
     leaders: ProcessSet,
 }
 
-impl Uniqueness {
-    /// Creates the monitor before the first event.
-    pub fn new() -> Self {
-        Uniqueness::default()
-    }
-}
-
 impl Monitor<election::Command, election::Event> for Uniqueness {
     fn property(&self) -> Property {
         Property::Uniqueness

@@ -17,13 +17,6 @@ pub struct WaveTree {
     reached: BTreeMap<ProcessId, ProcessSet>,
 }
 
-impl WaveTree {
-    /// Creates the monitor before the first wave.
-    pub fn new() -> Self {
-        WaveTree::default()
-    }
-}
-
 impl Monitor<Command, Event> for WaveTree {
     fn property(&self) -> Property {
         Property::OneTree
@@ -148,7 +141,7 @@ mod tests {
             (&[root, reached(1, Some(0)), reached(1, Some(0))], false),
             (&[root, root], false),
         ] {
-            assert_eq!(holds(WaveTree::new(), events), is_tree, "{events:?}");
+            assert_eq!(holds(WaveTree::default(), events), is_tree, "{events:?}");
         }
     }
 

@@ -53,26 +53,26 @@ impl fmt::Display for Event {
 }
 
 /// A user of the service.
-pub type User = SessionUser<Thirsts>;
+pub type User = SessionUser<DrinkingRequests>;
 
-/// Requests that alternate between sessions with all bottles and sessions with that of the next
-/// process alone. Processes with an even index begin with all bottles.
+/// Requests that alternate between sessions with all bottles and sessions with only the bottle that
+/// is shared with the next process. Processes with an even index begin with all bottles.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Thirsts {
+pub struct DrinkingRequests {
     at: ProcessId,
     size: u32,
     /// True if the next session needs all bottles.
     needs_all: bool,
 }
 
-impl SessionRequests for Thirsts {
+impl SessionRequests for DrinkingRequests {
     type Command = Command;
     type Event = Event;
     const END: Command = Command::Quench;
 
     fn new(config: &UserConfig) -> Self {
         let UserConfig { at, size, .. } = *config;
-        Thirsts { at, size, needs_all: at.0.is_multiple_of(2) }
+        DrinkingRequests { at, size, needs_all: at.0.is_multiple_of(2) }
     }
 
     fn request(&self) -> Command {

@@ -1,4 +1,5 @@
-//! Group mutual exclusion: processes of one forum may be inside together, of different forums not.
+//! Group mutual exclusion: processes of one forum may be inside together, and processes of
+//! different forums may not.
 
 use core::fmt;
 
@@ -50,17 +51,17 @@ impl fmt::Display for Event {
 }
 
 /// A user of the service.
-pub type User = SessionUser<Visits>;
+pub type User = SessionUser<ForumRequests>;
 
 /// Requests for the forums 1 and 2 in turn. The first half of the processes begins with 1, the
 /// other half with 2.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Visits {
+pub struct ForumRequests {
     /// Forum of the next request.
     forum: u64,
 }
 
-impl SessionRequests for Visits {
+impl SessionRequests for ForumRequests {
     type Command = Command;
     type Event = Event;
     const END: Command = Command::Depart;
@@ -68,7 +69,7 @@ impl SessionRequests for Visits {
     fn new(config: &UserConfig) -> Self {
         let UserConfig { at, size, .. } = *config;
         let is_in_second_half = u64::from(at.0) * 2 >= u64::from(size);
-        Visits { forum: 1 + u64::from(is_in_second_half) }
+        ForumRequests { forum: 1 + u64::from(is_in_second_half) }
     }
 
     fn request(&self) -> Command {

@@ -86,24 +86,24 @@ impl fmt::Display for Event {
 }
 
 /// A user of the service.
-pub type User = SessionUser<Requests>;
+pub type User = SessionUser<ShareRequests>;
 
 /// Requests that alternate between a part and the whole lock. The last process begins with the
 /// whole lock, and all others with a part.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Requests {
+pub struct ShareRequests {
     /// Share of the next request.
     share: Share,
 }
 
-impl SessionRequests for Requests {
+impl SessionRequests for ShareRequests {
     type Command = Command;
     type Event = Event;
     const END: Command = Command::Unlock;
 
     fn new(config: &UserConfig) -> Self {
         let is_last = config.at.0 + 1 == config.size;
-        Requests { share: if is_last { Share::Whole } else { Share::Part } }
+        ShareRequests { share: if is_last { Share::Whole } else { Share::Part } }
     }
 
     fn request(&self) -> Command {

@@ -1,8 +1,8 @@
 //! Writes and reads key files.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use tenure_core::ProcessId;
@@ -77,25 +77,28 @@ pub(crate) fn keys(cluster: &Cluster, me: ProcessId) -> Result<Option<Keys>, Key
     let text = fs::read_to_string(public).map_err(|source| unreadable(public, source))?;
     let group = GroupKeys::parse(&text, cluster.addresses.len());
     let group = group.map_err(|source| invalid(public, source))?;
-    let (text, mode) = read_private(private).map_err(|source| unreadable(private, source))?;
-    if mode & 0o077 != 0 {
+    let (text, metadata) = read_private(private).map_err(|source| unreadable(private, source))?;
+    let mode = metadata.mode() & 0o7777;
+    if PrivateKey::is_exposed(mode, metadata.uid()) {
         return Err(KeyFileError::Exposed { path: private.clone(), mode });
     }
     let mine = PrivateKey::parse(&text).map_err(|source| invalid(private, source))?;
     Keys::new(me, mine, group).map(Some).map_err(|source| invalid(private, source))
 }
 
-/// Returns the contents and the permissions of a file with a private key.
-fn read_private(path: &Path) -> io::Result<(String, u32)> {
+/// Returns the contents and the metadata of a file with a private key.
+fn read_private(path: &Path) -> io::Result<(String, Metadata)> {
     let mut file = File::open(path)?;
-    let mode = file.metadata()?.permissions().mode() & 0o7777;
+    let metadata = file.metadata()?;
     let mut text = String::new();
     file.read_to_string(&mut text)?;
-    Ok((text, mode))
+    Ok((text, metadata))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use tenure_runtime::transport::Trust;
 
     use super::*;
@@ -136,7 +139,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         make_keys(place.path(), 2).unwrap();
         let path = private_key_file(place.path(), P2);
-        for mode in [0o640, 0o604, 0o660, 0o610] {
+        for mode in [0o604, 0o660, 0o610] {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
             let error = keys(&cluster(place.path(), 2), P2).unwrap_err();
             assert!(matches!(error, KeyFileError::Exposed { .. }), "{error}");

@@ -1,50 +1,35 @@
-// HTTP client of the page: JSON requests, with a one-sentence error message.
+// Requests of the page to its engine: JSON in, JSON out, with a one-sentence error message.
+//
+// There are two engines. `tenure lab` answers over HTTP. A page in one file contains the engine as
+// WebAssembly. Both take the same requests.
 
-const KEY = "tenure-lab-token";
+import { HttpEngine } from "./http.js";
+import { ModuleEngine } from "./module_engine.js";
 
-/** Returns the token of the URL and removes it from the address bar and the history. */
-function token() {
-  const address = new URL(location.href);
-  const given = address.searchParams.get("token");
-  if (given === null) return sessionStorage.getItem(KEY);
-  sessionStorage.setItem(KEY, given);
-  address.searchParams.delete("token");
-  history.replaceState(null, "", address);
-  return given;
-}
+const module = document.getElementById("engine-module");
 
-const TOKEN = token();
-
-async function request(path, { method = "GET", body } = {}) {
-  const headers = TOKEN === null ? {} : { Authorization: `Bearer ${TOKEN}` };
-  if (body !== undefined) headers["Content-Type"] = "application/json";
-  let response;
-  try {
-    response = await fetch(`/api/${path}`, { method, headers, body: JSON.stringify(body) });
-  } catch {
-    throw new Error("The lab does not respond: is tenure lab still running?");
-  }
-  if (response.ok) return response;
-  let message = null;
-  try {
-    message = (await response.json()).error;
-  } catch {
-    // A response that is not JSON has no message.
-  }
-  const problem = new Error(message ?? `The lab responded with status ${response.status}.`);
-  problem.status = response.status;
-  throw problem;
-}
+const engine = module === null ? new HttpEngine() : new ModuleEngine(module.textContent,
+  document.getElementById("engine-worker").textContent);
 
 export const api = {
+  /** True if the page contains its engine and thus needs no server. */
+  isAlone: module !== null,
   async get(path) {
-    return (await request(path)).json();
+    return (await engine.request({ method: "GET", path })).body;
   },
   async post(path, body) {
-    return (await request(path, { method: "POST", body })).json();
+    return (await engine.request({ method: "POST", path, body })).body;
   },
   /** Downloads a file. */
   async file(path) {
-    return (await request(path)).blob();
+    const { type, text } = await engine.request({ method: "GET", path, isFile: true });
+    return new Blob([text], { type });
+  },
+  /**
+   * Runs a command line of `tenure`, without the first word, and resolves to its exit status, its
+   * texts and its files. `progress` receives the progress of a search; `signal` ends the command.
+   */
+  command(line, { files = {}, progress = () => {}, signal } = {}) {
+    return engine.command({ line, files }, progress, signal);
   },
 };

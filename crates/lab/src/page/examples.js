@@ -1,10 +1,20 @@
 // Examples of experiments: each sets the options and suggests what to try.
 
+import { api } from "./api.js";
 import { byId, element } from "./element.js";
 
 export const FIRST = "ricart-agrawala -n 3 --entries 2 --latency 1..4";
 
 const EXAMPLES = [
+  {
+    name: "Maekawa 1985: why it deadlocks",
+    check: "maekawa -n 4 --variant original-1985 --quorums grid",
+    property: "starvation-freedom",
+    hint: "Each process has one vote, shown in its box, and needs the votes of its quorum. "
+      + "Step (→) six times, then run to the end. P3 has the vote of P1 and waits for P4. P2 has "
+      + "the vote of P4 and waits for P1: a cycle. P1 asks P3 to return its vote (inquire). P3 "
+      + "would, after a message failed. But in 1985 P4 sends none when P2 displaces P3.",
+  },
   {
     name: "Lose a reply and block all processes",
     words: FIRST,
@@ -29,16 +39,46 @@ const EXAMPLES = [
     hint: "Each process sends its rank around the ring, and only the largest returns to its "
       + "sender. Duplicate or delay a message and see whether the outcome changes.",
   },
+  {
+    name: "A token ring",
+    words: "token-ring -n 6",
+    hint: "The token is a gem. Only its holder may enter, and passes it on. Run it at 3/s. Then "
+      + "click on the token under way and lose it: no process enters any more.",
+  },
+  {
+    name: "Raymond's tree: a token on a heap",
+    words: "raymond -n 7 --tree heap --latency 1..4",
+    hint: "Each process knows in which direction the token is. Requests go towards the token, and "
+      + "the privilege comes back along the same edges.",
+  },
+  {
+    name: "Raft: a minority is cut off",
+    words: "raft -n 5 --partition 4,5@20..70 --until 100",
+    hint: "Rings are timers: an empty one fires. Each box shows the term and the vote. P5 leads. "
+      + "From time 20 to 70, P4 and P5 are cut off: the other side has a majority, and elects.",
+  },
+  {
+    name: "Bully in eight steps",
+    words: "bully -n 4 --initiators 2 --crash 4@0 --crash 1@0 --recover 1@30 --recover 4@60",
+    hint: "P1 and P4 are down. P2 starts an election, and P3 takes over. P1 recovers, and P3 still "
+      + "leads. P4 recovers and takes over again.",
+  },
 ];
 
-/** Lists the examples; `start` receives the options of the chosen one. */
-export function examples(start) {
-  byId("examples").replaceChildren(...EXAMPLES.map(({ name, words, hint }) => {
-    const choose = () => {
-      byId("hint").textContent = hint;
-      byId("hint").hidden = false;
-      start(words);
-    };
+/** Hint for the counterexample to a property in a check; undefined if it is not an example. */
+export function hintOf(line, property) {
+  return EXAMPLES.find((each) => each.check === line && each.property === property)?.hint;
+}
+
+/**
+ * Lists the examples. `act.run` receives the options and the hint of the chosen one, and `act.walk`
+ * the arguments of a check and the violated property.
+ */
+export function examples(act) {
+  const offered = EXAMPLES.filter(({ check }) => check === undefined || api.isAlone);
+  byId("examples").replaceChildren(...offered.map(({ name, words, check, property, hint }) => {
+    const choose = () => (check === undefined ? act.run(words, hint)
+      : act.walk(check, property));
     return element("li", {}, element("button", { type: "button", class: "link", onclick: choose },
       name));
   }));

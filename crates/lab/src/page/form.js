@@ -4,8 +4,8 @@
 import { byId, element } from "./element.js";
 import { algorithm, value, withAlgorithm, withValue } from "./words.js";
 
-/** Option, label, default value. */
-const OPTIONS = [
+/** Options of `tenure simulate`: option, label, default value. */
+export const SIMULATE = [
   ["-n", "Processes", "5"],
   ["--seed", "Seed", "1"],
   ["--latency", "Latency", "1"],
@@ -17,33 +17,56 @@ const OPTIONS = [
   ["--duplicate", "Doubled, 0 to 1", "0"],
   ["--crash", "Crash, 3@10", "none"],
   ["--recover", "Recover, 3@50", "none"],
+  ["--partition", "Cut, 1,2@10..50", "none"],
+  ["--quorums", "Quorums", "grid"],
+  ["--tree", "Tree", "star"],
+];
+
+/** Options of `tenure check`. */
+export const CHECK = [
+  ["-n", "Processes", "3"],
+  ["--entries", "Entries each", "1"],
+  ["--initiators", "Initiators", "all"],
+  ["--crash", "Crashes", "0"],
+  ["--recover", "Recoveries", "0"],
+  ["--lose", "Lost messages", "0"],
+  ["--duplicate", "Duplicates", "0"],
+  ["--channel", "Channel", "of the card"],
+  ["--topology", "Network, grid", "none"],
+  ["--quorums", "Quorums", "grid"],
+  ["--tree", "Tree", "star"],
+  ["--property", "Properties", "promised"],
 ];
 
 export class Form {
-  /** Creates the form; `start` receives the command line. */
-  constructor(start) {
+  /**
+   * Creates the form with these options; `start` receives the command line. The identifiers of its
+   * elements begin with `prefix`.
+   */
+  constructor(prefix, options, start) {
     this.algorithms = [];
-    this.line = byId("words");
-    this.fields = OPTIONS.map(([name, label, without]) => {
+    this.byId = (id) => byId(prefix + id);
+    this.line = this.byId("words");
+    this.fields = options.map(([name, label, without]) => {
       const field = element("input", {
         "data-option": name, placeholder: without, autocomplete: "off", spellcheck: "false",
         oninput: () => this.write(withValue(this.line.value, name, field.value.trim())),
       });
-      byId("options").append(element("label", {}, label, field));
+      this.byId("options").append(element("label", {}, label, field));
       return [name, field];
     });
-    byId("algorithm").addEventListener("input", () => {
+    this.byId("algorithm").addEventListener("input", () => {
       const without = withValue(this.line.value, "--variant", "");
-      this.write(withAlgorithm(without, byId("algorithm").value.trim()));
+      this.write(withAlgorithm(without, this.byId("algorithm").value.trim()));
       this.showDescription();
     });
     this.line.addEventListener("input", () => this.read());
     this.line.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.shiftKey) return;
       event.preventDefault();
-      byId("form").requestSubmit();
+      this.byId("form").requestSubmit();
     });
-    byId("form").addEventListener("submit", (event) => {
+    this.byId("form").addEventListener("submit", (event) => {
       event.preventDefault();
       start(this.line.value.trim());
     });
@@ -69,26 +92,30 @@ export class Form {
   read() {
     const line = this.line.value;
     for (const [name, field] of this.fields) field.value = value(line, name);
-    byId("algorithm").value = algorithm(line);
+    this.byId("algorithm").value = algorithm(line);
     this.showDescription();
   }
 
   /** Shows the description of the algorithm and its variants. */
   showDescription() {
-    const name = byId("algorithm").value.trim();
+    const name = this.byId("algorithm").value.trim();
     const known = this.algorithms.find((each) => each.name === name);
-    byId("algorithm-summary").textContent = known?.description ?? "";
+    this.byId("algorithm-summary").textContent = known?.description ?? "";
     const chosen = value(this.line.value, "--variant").split(",").filter(Boolean);
     const variants = known?.variants ?? [];
-    byId("variants").hidden = variants.length === 0;
-    byId("variants").replaceChildren(element("legend", {}, "Variants"), ...variants.map((each) =>
-      element("label", { class: "variant", title: each.description },
-        element("input", {
-          type: "checkbox", "data-variant": each.name, checked: chosen.includes(each.name),
-          onchange: (event) => this.vary(each.name, event.target.checked),
-        }),
-        element("span", {}, each.name, each.sound ? null : element("b", {}, " ✗ unsound"),
-          element("small", {}, each.description)))));
+    this.byId("variants").hidden = variants.length === 0;
+    const rows = variants.map((each) => this.variant(each, chosen.includes(each.name)));
+    this.byId("variants").replaceChildren(element("legend", {}, "Variants"), ...rows);
+  }
+
+  variant({ name, description, sound }, checked) {
+    return element("label", { class: "variant", title: description },
+      element("input", {
+        type: "checkbox", "data-variant": name, checked,
+        onchange: (event) => this.vary(name, event.target.checked),
+      }),
+      element("span", {}, name, sound ? null : element("b", {}, " ✗ unsound"),
+        element("small", {}, description)));
   }
 
   vary(name, on) {

@@ -1,22 +1,29 @@
 // Connects the parts of the page with user input.
 
 import { api } from "./api.js";
+import { Book } from "./book.js";
+import { Check } from "./check.js";
+import { openCommandsWith } from "./command.js";
 import { Diagram, Logs } from "./diagram.js";
 import { byId, element, updateChildren } from "./element.js";
-import { FIRST, examples } from "./examples.js";
+import { FIRST, examples, hintOf } from "./examples.js";
 import { showError, showingErrors } from "./errors.js";
 import { figures } from "./figures.js";
 import { enableExport, enableOpening } from "./files.js";
-import { Form } from "./form.js";
+import { Form, SIMULATE } from "./form.js";
 import { keys } from "./keys.js";
 import { Menu } from "./menu.js";
 import { messageRows, sentence } from "./messages.js";
+import { isCutOff, withPartition } from "./partition.js";
+import { linkTo, onPlaceChange, readPlace, writePlace } from "./place.js";
 import { condition, processRows } from "./processes.js";
+import { Questions } from "./questions.js";
 import { Session } from "./session.js";
 import { Picture } from "./picture.js";
 import { State } from "./state.js";
 import { Tree } from "./tree.js";
 import { verdicts } from "./verdicts.js";
+import { contained, Views } from "./views.js";
 
 /** Describes events; several receivers of the same message are listed together. */
 function describeEvents(happened) {
@@ -31,11 +38,12 @@ function describeEvents(happened) {
 
 class Lab {
   constructor() {
+    this.api = api;
     this.algorithms = [];
     this.chosen = 1;
     this.session = new Session((view, before) => this.show(view, before));
     this.session.onRunningChange = (isRunning) => this.showRunning(isRunning);
-    this.form = new Form((words) => this.begin({ words }, "form-error"));
+    this.form = new Form("", SIMULATE, (words) => this.begin(words));
     this.menu = new Menu();
     this.picture = new Picture({
       message: (message, button) => this.openMessage(message, button),
@@ -45,38 +53,157 @@ class Lab {
     this.tree = new Tree((moment) => this.go(moment, "tree-error"));
     this.diagram = new Diagram();
     this.logs = new Logs();
-    examples((words) => {
-      this.form.show(words);
-      this.begin({ words }, "form-error");
+    this.views = new Views(() => this.showView());
+    this.check = new Check({
+      walk: (trace, origin, path, steps) => this.walk(trace, origin, path, steps),
+      vary: (words) => this.simulate(words),
+      changed: () => this.writePlace(),
+    });
+    this.contents();
+    examples({
+      run: (words, hint) => this.simulate(words, hint),
+      walk: (line, property) => this.find(line, property, "@0"),
     });
     enableOpening(async (trace) => {
-      byId("hint").hidden = true;
+      this.tell(null);
       await this.session.begin({ trace });
     });
     enableExport(this.session);
     this.controls();
   }
 
-  /** Opens the session of the URL, that of the command line, or a default one. */
+  /** Shows the parts that only a page in one file contains. */
+  contents() {
+    const changed = () => this.writePlace();
+    const [questions, book] = [contained("questions-data"), contained("book-data")];
+    this.questions = questions && new Questions(questions, changed);
+    this.book = book && new Book(book, changed);
+    this.views.offer(["run", ...(api.isAlone ? ["check"] : []), ...(questions ? ["questions"] : []),
+      ...(book ? ["book"] : [])]);
+    openCommandsWith({
+      check: (line) => {
+        this.views.show("check");
+        this.check.start(line);
+      },
+      simulate: (words) => this.simulate(words),
+    });
+    onPlaceChange((place) => this.open(place));
+  }
+
+  /** Opens the place of the URL, the session of the command line, or a default one. */
   async first() {
     this.form.show(FIRST);
     await showingErrors("form-error", async () => {
       this.algorithms = await api.get("algorithms");
       this.form.setAlgorithms(this.algorithms);
+      this.check.setAlgorithms(this.algorithms);
     });
-    const requested = new URLSearchParams(location.hash.slice(1)).get("session");
-    if (requested !== null && await this.opened(requested)) return;
+    if (await this.open(readPlace())) return;
     const { first } = await api.get("sessions").catch(() => ({ first: null }));
     if (first !== null && await this.opened(first)) return;
-    await this.begin({ words: FIRST }, "form-error");
+    await this.begin(FIRST);
   }
 
-  opened(session) {
-    return this.session.open(session).then(() => true, () => false);
+  /** Opens a place of a link. Resolves to false if it names no run. */
+  async open(place) {
+    const { session, run, path, check, found, property, question, book, heading } = place;
+    if (place.embedded !== undefined) document.body.classList.add("embedded");
+    if (session !== undefined && await this.opened(session, run)) return true;
+    if (run !== undefined) {
+      this.views.show("run");
+      return this.begin(run, path);
+    }
+    if (found !== undefined) {
+      await this.find(found, property, path);
+      return true;
+    }
+    const view = check !== undefined ? "check" : question !== undefined ? "questions"
+      : book !== undefined ? "book" : "run";
+    this.views.show(view);
+    if (view === "check") this.check.start(check);
+    if (view === "questions") this.questions?.show(question);
+    if (view === "book") this.book?.show(book, heading ?? null);
+    return false;
   }
 
-  begin(what, place) {
-    return showingErrors(place, () => this.session.begin(what));
+  /** Opens an existing session, if it is one of this run. */
+  opened(session, run) {
+    return this.session.open(session, run).then(() => true, () => false);
+  }
+
+  /** Begins a run and goes along a path. */
+  begin(words, path) {
+    const options = { origin: { run: words }, path };
+    return showingErrors("form-error", () => this.session.begin({ words }, options));
+  }
+
+  /** Shows a run of the simulator. */
+  async simulate(words, hint = null) {
+    this.views.show("run");
+    this.form.show(words);
+    if (await this.begin(words)) this.tell(hint);
+  }
+
+  /** Finds a counterexample and shows it. */
+  async find(line, property, path) {
+    this.views.show("check");
+    this.check.form.show(line);
+    this.check.line = line;
+    await this.check.walk(line, property, null, path || "@0");
+  }
+
+  /** Shows a counterexample at its beginning, or along a path. */
+  async walk(trace, origin, path, steps) {
+    this.views.show("run");
+    await showingErrors("step-error", () => this.session.begin({ trace }, { origin, path }));
+    const { found: line, property } = origin;
+    this.tell(hintOf(line, property) ?? `Shortest counterexample to ${property}: ${steps} steps. `
+      + "Step (→) through it, or act differently at any moment.");
+  }
+
+  /** Shows a hint above the picture; none removes it. */
+  tell(hint) {
+    byId("hint").textContent = hint ?? "";
+    byId("hint").hidden = hint === null;
+  }
+
+  /** Shows the view that the user has chosen. */
+  showView() {
+    if (this.views.shown === "questions") this.questions.show();
+    if (this.views.shown === "book") this.book.show();
+    if (this.views.shown === "check" && this.check.line === "") {
+      this.check.form.show("ricart-agrawala -n 2");
+    }
+    if (this.views.shown === "run" && this.session.view) this.picture.show(this.session.view);
+    this.writePlace();
+  }
+
+  /** Place of the present view for a link; null if no link leads to it. */
+  place() {
+    const view = { check: this.check, questions: this.questions, book: this.book };
+    return (view[this.views.shown] ?? this.session).place();
+  }
+
+  writePlace() {
+    const place = this.place();
+    const { view } = this.session;
+    if (this.views.shown !== "run" || api.isAlone) writePlace(place ?? {});
+    else if (view) writePlace({ session: view.session, ...place });
+  }
+
+  /** Copies a link to the present moment. */
+  async share() {
+    const place = this.place();
+    const note = byId("share-note");
+    note.hidden = false;
+    if (place === null) {
+      note.textContent = "This run came from a file: export its trace instead of a link.";
+      return;
+    }
+    const link = linkTo(place);
+    const text = await navigator.clipboard?.writeText(link).then(() => "Link copied: ",
+      () => "Link to this moment: ") ?? "Link to this moment: ";
+    note.replaceChildren(text, element("a", { href: link }, decodeURIComponent(link)));
   }
 
   go(moment, place) {
@@ -100,6 +227,8 @@ class Lab {
     verdicts(view, (moment) => this.go(moment, "step-error"));
     figures(view);
     this.say(view);
+    byId("share-note").hidden = true;
+    if (this.views.shown === "run") this.writePlace();
     // A line break must not split an option at its hyphen.
     const none = "No command reproduces this history. Export it and use: tenure trace replay FILE";
     const words = (view.commands?.replay ?? none).split(" ");
@@ -109,13 +238,13 @@ class Lab {
 
   showNewSession(view) {
     this.chosen = 1;
+    this.tell(null);
     this.menu.close(false);
     if (view.words) this.form.show(view.words);
     for (const place of ["form-error", "step-error", "tree-error", "file-error"]) {
       showError(place, null);
     }
     document.title = `${view.algorithm} · Tenure lab`;
-    history.replaceState(null, "", `#session=${encodeURIComponent(view.session)}`);
   }
 
   say(view) {
@@ -136,7 +265,8 @@ class Lab {
 
   /** Updates the label of the run button. */
   showRunning(isRunning) {
-    byId("run").textContent = isRunning ? "⏸" : "▶";
+    this.picture.motion.setPace(isRunning ? 1000 / Number(byId("speed").value) : null);
+    byId("run").textContent = isRunning ? "❚❚" : "▶";
     byId("run").setAttribute("aria-label", isRunning ? "Pause" : "Run");
   }
 
@@ -159,19 +289,32 @@ class Lab {
     click("step", step);
     click("run", () => this.toggle());
     click("event", event);
+    click("share", () => this.share());
     click("end", () => this.move(() => session.until("end")));
     byId("speed").addEventListener("change", () => {
       if (!session.running) return;
       this.toggle();
       this.toggle();
     });
-    keys({ " ": () => this.toggle(), ArrowRight: step, ArrowLeft: back, e: event, E: event });
+    keys({ " ": () => this.toggle(), ArrowRight: step, ArrowLeft: back, e: event, E: event },
+      () => this.views.shown === "run");
   }
 
   choose(process) {
     this.chosen = process;
     this.picture.show(this.session.view, process);
     this.state.show(this.session.view, process);
+  }
+
+  /** Performs an action of a process. A partition is an option of the run, which begins again. */
+  async act(what) {
+    const words = withPartition(this.session.view, what);
+    if (words === null) return this.session.act(what);
+    const path = this.session.place()?.path;
+    if (path === undefined || this.session.origin.run === undefined) {
+      throw new Error("Only a run with options of its own can have a partition.");
+    }
+    return this.session.begin({ words }, { origin: { run: words }, path });
   }
 
   openMessage(number, button) {
@@ -188,7 +331,8 @@ class Lab {
     const { view } = this.session;
     const process = view.processes.find((each) => each.process === number);
     this.menu.open(button, `P${number}`, condition(process, view.service),
-      (act) => processRows(view, process, act), (what) => this.session.act(what));
+      (act) => processRows(view, process, isCutOff(view, number), act),
+      (what) => this.act(what));
   }
 }
 

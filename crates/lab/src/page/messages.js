@@ -2,6 +2,9 @@
 
 import { element } from "./element.js";
 
+/** Kinds of the messages that carry a token. They are drawn with a gem. */
+const TOKENS = /token|privilege/i;
+
 const short = (time) => Number(time.toFixed(3));
 
 /** Progress of a message, from 0 to 1. */
@@ -28,7 +31,8 @@ export function brief(kinds) {
  */
 export function messageButton(button, { message, count, at, next }, letters) {
   const spelt = letters === Infinity;
-  button.className = `message${next ? " next" : ""}${spelt ? "" : " brief"}`;
+  const carries = TOKENS.test(message.kind) ? " carries" : "";
+  button.className = `message${next ? " next" : ""}${spelt ? "" : " brief"}${carries}`;
   button.dataset.message = message.message;
   button.dataset.to = message.to;
   const whose = at === message.from ? "of" : "to";

@@ -2,8 +2,11 @@
 
 import { byId, element, updateChildren } from "./element.js";
 import { along, link, nodeWidth, places, reach, settle } from "./geometry.js";
-import { holdOf, processButton } from "./processes.js";
+import { isCutOff } from "./partition.js";
+import { hasToken, holdOf, processButton } from "./processes.js";
 import { brief, messageButton, progress, sentence } from "./messages.js";
+import { Motion } from "./motion.js";
+import { Timers } from "./timers.js";
 
 /** Maximum number of messages drawn with their full names. */
 const SPELT = 22;
@@ -59,6 +62,8 @@ export class Picture {
     this.within.append(this.links);
     this.processes = new Buttons(this.within);
     this.messages = new Buttons(this.within);
+    this.motion = new Motion(this.within);
+    this.timers = new Timers();
     this.view = null;
     new ResizeObserver(() => this.view && this.show(this.view)).observe(this.within);
   }
@@ -68,8 +73,13 @@ export class Picture {
     const wide = this.within.clientWidth;
     if (wide === 0) return;
     const node = { wide: nodeWidth(view.n, wide) };
+    this.timers.show(view);
     this.processes.show(view.processes, (each) => each.process, (button, process) => {
-      processButton(button, process, view.service, chosen === process.process);
+      processButton(button, process, view.service, {
+        chosen: chosen === process.process,
+        timers: this.timers.of(process),
+        isCut: isCutOff(view, process.process),
+      });
       button.classList.toggle("asked", quorumOf(view, chosen).includes(process.process));
       button.style.width = `${node.wide}px`;
       button.onclick = () => this.act.process(process.process, button);
@@ -125,6 +135,7 @@ export class Picture {
       Object.assign(button.style, { left: `${box.x}px`, top: `${box.y}px` });
     }
     this.lines(view, layout, node, boxes, wide);
+    this.motion.show(view, boxes, (box) => this.messages.kept.get(box.message.message));
     if (orphan) this.receiver(orphan);
   }
 
@@ -234,7 +245,10 @@ function legend(view, chosen) {
     ["waits", "waits", holds.has("waiting")],
     ["crash", "crashed", holds.has("down")],
     ["leads", "leads (crown)", view.processes.some((each) => each.leads)],
-    ["token", "has the token", view.processes.some((each) => each.token)],
+    ["token", "has the token", view.processes.some(hasToken)],
+    ["split", "cut off", view.processes.some((each) => isCutOff(view, each.process))],
+    ["timer", "a timer and its remaining time", view.processes.some((each) =>
+      each.up && each.timers?.length > 0)],
     ["asked", `the quorum of P${chosen}`, quorumOf(view, chosen).length > 0],
     ["soon", "comes next", view.next?.message !== undefined && view.next?.message !== null],
   ];

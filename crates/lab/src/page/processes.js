@@ -25,7 +25,7 @@ function ofLeader(process, service) {
 /** Describes the state of a process. */
 export function condition(process, service) {
   const parts = [...ofLock(process, service), ...ofLeader(process, service)];
-  if (process.token) parts.push("has the token");
+  if (hasToken(process)) parts.push("has the token");
   if (process.suspects?.length > 0) {
     parts.push(`suspects ${process.suspects.map((peer) => `P${peer}`).join(", ")}`);
   }
@@ -33,18 +33,81 @@ export function condition(process, service) {
   return parts.join(", ");
 }
 
-export function processButton(button, process, service, chosen) {
+/** Fields of a state that name the process that received the vote. */
+const VOTES = ["voted_for", "vote"];
+/** States of a process that has the token, where no field `token` says so. */
+const HOLDING = ["Here", "Holding", "Inside", "Using"];
+/** Fields of a state that number an election. */
+const TERMS = ["term", "epoch"];
+
+/** Value of the first of these fields in a state or one of its parts. */
+function fieldOf(state, names) {
+  if (state === null || typeof state !== "object" || Array.isArray(state)) return undefined;
+  const own = names.find((name) => typeof state[name] === "string"
+    || typeof state[name] === "number");
+  if (own !== undefined) return state[own];
+  for (const part of Object.values(state)) {
+    const found = fieldOf(part, names);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Process that has the vote of this one; undefined if there are no votes. */
+function voteOf(state) {
+  const vote = fieldOf(state, VOTES) ?? fieldOf(state?.voter?.lock, ["request"]);
+  return /P\d+/.exec(typeof vote === "string" ? vote : "")?.[0];
+}
+
+/** Term and votes of a process, if its algorithm has any. */
+function ofElection({ up, state }) {
+  if (!up) return [];
+  const [term, vote, votes] = [fieldOf(state, TERMS), voteOf(state), state?.role?.votes];
+  const parts = [];
+  if (typeof term === "number") parts.push(`term ${term}`);
+  if (vote !== undefined) parts.push(`vote ${vote}`);
+  const lines = parts.length > 0 ? [parts.join(", ")] : [];
+  if (Array.isArray(votes)) lines.push(votes.length === 1 ? "1 vote" : `${votes.length} votes`);
+  return lines;
+}
+
+/** True if a process has the token of its algorithm. */
+export function hasToken({ token, up, state }) {
+  const at = state?.privilege ?? (state?.type === "TokenRing" ? state.phase : undefined);
+  return token || (up && HOLDING.includes(typeof at === "string" ? at : at?.type));
+}
+
+/** Maximum number of timers drawn as rings. */
+const RINGS = 5;
+
+/** Rings of the timers of a process, each with the part of its time that is left. */
+function timerRings(parts) {
+  if (parts.length === 0) return null;
+  const rings = parts.slice(0, RINGS).map(({ name, left }) => element("i", {
+    class: "timer", title: `timer ${name}`, style: `--left:${left.toFixed(3)}`,
+  }));
+  return element("span", { class: "timers" }, ...rings,
+    parts.length > RINGS ? `+${parts.length - RINGS}` : "");
+}
+
+/**
+ * Updates the button of a process. `timers` are its timers, each with the part of its time that is
+ * left. `isCut` is true if the process is cut off.
+ */
+export function processButton(button, process, service, { chosen, timers: rings, isCut }) {
   const hold = holdOf(process);
-  button.className = `process ${hold}${chosen ? " chosen" : ""}`;
+  button.className = `process ${hold}${chosen ? " chosen" : ""}${isCut ? " cut" : ""}`;
   button.dataset.process = process.process;
-  button.setAttribute("aria-label", `P${process.process}: ${condition(process, service)}`);
+  const cut = isCut ? ", cut off" : "";
+  button.setAttribute("aria-label", `P${process.process}: ${condition(process, service)}${cut}`);
   button.setAttribute("aria-haspopup", "dialog");
   const signs = [
     process.leads ? element("i", { class: "crown", title: "leads" }) : null,
-    process.token ? element("i", { class: "gem", title: "has the token" }) : null,
+    hasToken(process) ? element("i", { class: "gem", title: "has the token" }) : null,
   ];
   const [first, ...more] = [...ofLock(process, service), ...ofLeader(process, service)];
-  if (process.timers?.length > 0) more.push(timers(process));
+  more.push(...ofElection(process));
+  if (isCut) more.push("cut off");
   if (process.suspects?.length > 0) {
     more.push(`? ${process.suspects.map((peer) => `P${peer}`).join(" ")}`);
   }
@@ -52,11 +115,12 @@ export function processButton(button, process, service, chosen) {
     element("span", { class: "name" }, `P${process.process}`, ...signs.filter(Boolean)),
     element("span", { class: "hold" }, `${hold === "down" ? "× " : ""}${first}`),
     ...more.map((line) => element("small", {}, line)),
+    ...[timerRings(rings)].filter(Boolean),
   );
 }
 
-/** Menu rows of a process; `act` performs an action. */
-export function processRows(view, process, act) {
+/** Menu rows of a process; `act` performs an action. With `isCut` it is cut off. */
+export function processRows(view, process, isCut, act) {
   const number = process.process;
   const others = view.processes.map((each) => each.process).filter((each) => each !== number);
   const rows = process.up ? [["Crash", { crash: number }]] : [["Recover", { recover: number }]];
@@ -66,6 +130,10 @@ export function processRows(view, process, act) {
   for (const { name, at } of process.timers ?? []) {
     const when = at === undefined || at === null ? "" : `, due at ${Number(at.toFixed(3))}`;
     rows.push([`Fire ${name} now${when}`, { fire: { process: number, timer: name } }]);
+  }
+  if (others.length > 0) {
+    rows.push(isCut ? ["Reconnect", { reconnect: number }]
+      : ["Cut off from all others", { cut: number }]);
   }
   const buttons = rows.map(([label, what]) => element("button", {
     type: "button", "data-act": Object.keys(what)[0], onclick: () => act(what),

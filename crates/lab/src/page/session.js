@@ -1,6 +1,7 @@
-// Client of one session on the server; its requests run one after another.
+// Client of one session of the engine; its requests run one after another.
 
 import { api } from "./api.js";
+import { pathOf, requestsOf } from "./path.js";
 
 export class Session {
   /** Creates the client; `onView` receives each new view and the previous one. */
@@ -10,17 +11,53 @@ export class Session {
     this.last = Promise.resolve();
     this.running = null;
     this.onRunningChange = () => {};
+    this.forget(null);
   }
 
-  /** Creates a session from options or a trace; the present one stays if that fails. */
-  begin(what) {
+  /** Forgets the actions of an earlier run. `origin` describes the new one in a link. */
+  forget(origin) {
+    this.origin = origin;
+    this.acts = new Map();
+    this.initial = null;
+  }
+
+  /**
+   * Creates a session from options or a trace, and goes along a path. The present session stays if
+   * that fails. `origin` describes the run in a link; without it, no link leads to the run.
+   */
+  begin(what, { origin = null, path = "" } = {}) {
     this.pause();
-    return this.enqueue(() => api.post("sessions", what));
+    return this.enqueue(async () => {
+      const first = await api.post("sessions", what);
+      const requests = requestsOf(path);
+      this.forget(origin);
+      this.initial = first.tree.length;
+      let view = first;
+      for (const [verb, request] of requests) {
+        view = await api.post(`sessions/${view.session}/${verb}`, request);
+        if (verb === "act") this.acts.set(view.moment, request);
+      }
+      return view;
+    });
   }
 
-  /** Opens an existing session. */
-  open(session) {
-    return this.enqueue(() => api.get(`sessions/${session}`));
+  /**
+   * Opens an existing session. Its earlier actions are unknown, so no other link leads to them.
+   * Fails if the session has other options than `run`, if given.
+   */
+  open(session, run) {
+    return this.enqueue(async () => {
+      const view = await api.get(`sessions/${session}`);
+      if (run !== undefined && view.words !== run) throw new Error("The session has another run.");
+      this.forget(null);
+      return view;
+    });
+  }
+
+  /** Place of the present moment for a link; null if the run came from a file. */
+  place() {
+    if (this.origin === null || this.view === null) return null;
+    return { ...this.origin, path: pathOf(this.view, this.initial, this.acts) };
   }
 
   step(steps = 1) {
@@ -32,7 +69,7 @@ export class Session {
   }
 
   act(what) {
-    return this.ask("act", what);
+    return this.ask("act", what, (view) => this.acts.set(view.moment, what));
   }
 
   go(moment) {
@@ -49,9 +86,13 @@ export class Session {
     return api.file(`sessions/${this.view.session}/${name}`);
   }
 
-  ask(verb, what) {
+  ask(verb, what, note = () => {}) {
     if (this.view === null) return Promise.resolve();
-    return this.enqueue(() => api.post(`sessions/${this.view.session}/${verb}`, what));
+    return this.enqueue(async () => {
+      const view = await api.post(`sessions/${this.view.session}/${verb}`, what);
+      note(view);
+      return view;
+    });
   }
 
   /** Sends a request after all earlier ones are complete. */

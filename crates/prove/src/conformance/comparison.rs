@@ -1,8 +1,8 @@
 //! Comparison of every reachable state and step of the code with a model.
 
-use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use tenure_check::{GlobalState, WalkObserver, WalkReport, WalkedStep};
@@ -90,8 +90,14 @@ pub struct Comparer<'m> {
     abstraction: Abstraction,
     matcher: Matcher<'m>,
     comparison: Comparison,
-    /// Results of steps by the states before and after, which many states of the code share.
-    known: HashMap<(Structure, Structure), Option<Match>>,
+    /// Distinct structures, which many states of the code share.
+    structures: Vec<Arc<Structure>>,
+    /// Number of each structure.
+    numbers: HashMap<Arc<Structure>, usize>,
+    /// Number of the structure of each state of the code.
+    states: Vec<usize>,
+    /// Results of steps by the structures before and after.
+    known: HashMap<(usize, usize), Option<Match>>,
 }
 
 impl<'m> Comparer<'m> {
@@ -102,6 +108,9 @@ impl<'m> Comparer<'m> {
             abstraction,
             matcher: Matcher::new(model),
             comparison: Comparison { size, ..Comparison::default() },
+            structures: Vec::new(),
+            numbers: HashMap::new(),
+            states: Vec::new(),
             known: HashMap::new(),
         }
     }
@@ -113,36 +122,44 @@ impl<'m> Comparer<'m> {
     }
 }
 
-impl WalkObserver for Comparer<'_> {
-    fn on_state(&mut self, state: &GlobalState) -> ControlFlow<()> {
+impl Comparer<'_> {
+    /// Maps a state of the code, which has the next number, to its structure. Returns the violated
+    /// conjunct or axiom, if any. Structures that an earlier state had are not evaluated again.
+    fn add_state(&mut self, state: &GlobalState) -> Option<Mismatch> {
         self.comparison.states += 1;
         let structure = (self.abstraction)(state);
+        if let Some(number) = self.numbers.get(&structure) {
+            self.states.push(*number);
+            return None;
+        }
         let evaluation = Evaluation::new(&structure);
         let conjuncts = self.model.invariant.iter().map(|it| (it.name, &it.formula));
         let axioms = self.model.axioms.iter().map(|it| (it.statement, &it.formula));
         let violated = axioms
             .chain(conjuncts)
             .find(|(_, formula)| !evaluation.holds(formula, &Assignment::new()));
-        if let Some((conjunct, _)) = violated {
+        let mismatch = violated.map(|(conjunct, _)| {
             let state = structure.facts(self.model.symbols());
-            self.comparison.mismatch = Some(Mismatch::State { conjunct, state });
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
+            Mismatch::State { conjunct, state }
+        });
+        let (structure, number) = (Arc::new(structure), self.structures.len());
+        self.states.push(number);
+        self.structures.push(Arc::clone(&structure));
+        self.numbers.insert(structure, number);
+        mismatch
     }
 
-    fn on_step(&mut self, step: WalkedStep<'_>) -> ControlFlow<()> {
+    /// Counts the actions of the model that explain a step. Returns a mismatch if none does.
+    fn compare_step(&mut self, step: WalkedStep<'_>) -> Option<Mismatch> {
         self.comparison.steps += 1;
-        let [before, after] = [step.before, step.after].map(self.abstraction);
-        let entry = match self.known.entry((before, after)) {
-            Entry::Occupied(entry) => entry,
-            Entry::Vacant(entry) => {
-                let (before, after) = entry.key();
-                let found = self.matcher.find(before, after);
-                entry.insert_entry(found)
-            }
-        };
-        match entry.get() {
+        let [before, after] = [step.before, step.after].map(|state| self.states[state]);
+        let [from, to] = [before, after].map(|number| &self.structures[number]);
+        let matcher = &mut self.matcher;
+        let found = self
+            .known
+            .entry((before, after))
+            .or_insert_with(|| matcher.find(from, to, step.process));
+        match found {
             Some(Match::Unchanged) => self.comparison.unchanged += 1,
             Some(Match::Actions(names)) => {
                 for name in names {
@@ -151,15 +168,33 @@ impl WalkObserver for Comparer<'_> {
             }
             None => {
                 let symbols = || self.model.state.iter().copied();
-                let (before, after) = entry.key();
-                let (before, after) = (before.facts(symbols()), after.facts(symbols()));
+                let (before, after) = (from.facts(symbols()), to.facts(symbols()));
                 let new = after.iter().filter(|fact| !before.contains(fact)).cloned().collect();
                 let gone = before.iter().filter(|fact| !after.contains(fact)).cloned().collect();
                 let process = step.process.map(|process| process + 1);
-                self.comparison.mismatch = Some(Mismatch::Step { before, new, gone, process });
-                return ControlFlow::Break(());
+                return Some(Mismatch::Step { before, new, gone, process });
             }
         }
-        ControlFlow::Continue(())
+        None
+    }
+
+    fn end_at(&mut self, mismatch: Option<Mismatch>) -> ControlFlow<()> {
+        let has_ended = mismatch.is_some();
+        self.comparison.mismatch = mismatch;
+        if has_ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl WalkObserver for Comparer<'_> {
+    fn on_initial_state(&mut self, state: &GlobalState) -> ControlFlow<()> {
+        let mismatch = self.add_state(state);
+        self.end_at(mismatch)
+    }
+
+    fn on_step(&mut self, step: WalkedStep<'_>) -> ControlFlow<()> {
+        // A step that is none of the model is the cause of a state that violates the invariant.
+        let violated = step.new.and_then(|state| self.add_state(state));
+        let mismatch = self.compare_step(step).or(violated);
+        self.end_at(mismatch)
     }
 }

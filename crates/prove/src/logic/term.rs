@@ -207,6 +207,7 @@ pub trait Operations: Into<Term> {
 
 impl Operations for Term {}
 impl Operations for Variable {}
+impl Operations for Symbol {}
 
 impl From<Variable> for Term {
     fn from(variable: Variable) -> Self {

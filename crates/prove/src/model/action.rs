@@ -14,6 +14,9 @@ pub struct Action {
     pub is_loss: bool,
     /// Variables with arbitrary values: the process that steps, the message that it receives.
     pub parameters: Vec<Variable>,
+    /// Functions with arbitrary values, as the parameters have: the advance of each clock. They are
+    /// no symbols of the state.
+    pub inputs: Vec<Symbol>,
     /// Condition for the step.
     pub guard: Term,
     /// New definitions of symbols, over the state before the step.
@@ -27,6 +30,7 @@ impl Action {
             name,
             is_loss: false,
             parameters: parameters.into_iter().collect(),
+            inputs: Vec::new(),
             guard: Term::truth(),
             updates: Updates::new(),
         }
@@ -39,6 +43,13 @@ impl Action {
 
     pub(crate) fn loss(mut self) -> Self {
         self.is_loss = true;
+        self
+    }
+
+    /// Adds a function with arbitrary values, which guard and updates may mention.
+    #[must_use]
+    pub fn with_input(mut self, function: Symbol) -> Self {
+        self.inputs.push(function);
         self
     }
 
@@ -122,7 +133,7 @@ impl Action {
     }
 
     /// Returns the value of a symbol after the updates so far.
-    fn value_of(&self, symbol: Symbol, parameters: &[Variable]) -> Term {
+    pub(crate) fn value_of(&self, symbol: Symbol, parameters: &[Variable]) -> Term {
         let places: Vec<Term> = parameters.iter().map(|place| (*place).into()).collect();
         match self.updates.get(&symbol) {
             Some(update) => {
@@ -135,7 +146,7 @@ impl Action {
 }
 
 /// Returns variables for the arguments of a symbol.
-fn places(symbol: Symbol) -> Vec<Variable> {
+pub(crate) fn places(symbol: Symbol) -> Vec<Variable> {
     let place = |(index, sort)| Variable::new("place", sort).renamed(index);
     (0u32..).zip(symbol.domain.iter().copied()).map(place).collect()
 }

@@ -1,11 +1,18 @@
 //! Models of algorithms: one file each, in the vocabulary of its paper.
 
+mod central;
 mod chang_roberts;
+mod clocks;
 mod lamport;
+pub(crate) mod lease;
 mod maekawa;
+mod majority;
 mod raft;
+pub(crate) mod raft_lease;
 mod ricart_agrawala;
 mod suzuki_kasami;
+mod token_ring;
+mod votes;
 
 use crate::conformance::comparison::Abstraction;
 use crate::model::Model;
@@ -51,16 +58,26 @@ impl ModelEntry {
 }
 
 /// All algorithms with a model.
-pub const CATALOGUE: [ModelEntry; 6] = [
+pub const CATALOGUE: [ModelEntry; 11] = [
     ricart_agrawala::ENTRY,
     lamport::ENTRY,
     suzuki_kasami::ENTRY,
     maekawa::ENTRY,
     chang_roberts::ENTRY,
     raft::ENTRY,
+    lease::ENTRY,
+    raft_lease::ENTRY,
+    central::ENTRY,
+    token_ring::ENTRY,
+    majority::ENTRY,
 ];
 
-/// Returns the entry of an algorithm. `None` if it has no model.
+/// Returns the entries of an algorithm, one for each proved property.
+pub fn entries(name: &str) -> impl Iterator<Item = &'static ModelEntry> {
+    CATALOGUE.iter().filter(move |entry| entry.name == name)
+}
+
+/// Returns the first entry of an algorithm. `None` if it has no model.
 pub fn find(name: &str) -> Option<&'static ModelEntry> {
     CATALOGUE.iter().find(|entry| entry.name == name)
 }

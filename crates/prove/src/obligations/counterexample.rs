@@ -22,44 +22,50 @@ use crate::solver::process::{Goal, Satisfiability, SolverProcess};
 use crate::solver::solver_model::{ModelValue, SolverModel};
 use crate::structure::evaluation::{Assignment, Evaluation};
 use crate::structure::table::Structure;
-use crate::structure::transition::{apply, tuples};
+use crate::structure::transition::{try_apply, tuples};
 use crate::structure::value::Value;
 
 /// Greatest number of processes of a counterexample.
-const MAX_PROCESSES: u32 = 4;
+pub(crate) const MAX_PROCESSES: u32 = 4;
 
 /// Greatest number of quorums of a counterexample.
 const MAX_QUORUMS: u32 = 2;
 
 /// Query for a step that violates a conjunct, or for a state in which a step is possible.
 #[derive(Clone)]
-pub(super) struct Induction<'m> {
+pub(crate) struct Induction<'m> {
     assumed: Vec<&'m Term>,
     action: Option<&'m Action>,
-    conjunct: Option<&'m Conjunct>,
+    conjuncts: Vec<&'m Conjunct>,
 }
 
 impl<'m> Induction<'m> {
     /// Begins in an initial state.
-    pub(super) fn initial(model: &'m Model) -> Self {
-        Induction { assumed: model.initial.iter().collect(), action: None, conjunct: None }
+    pub(crate) fn initial(model: &'m Model) -> Self {
+        Induction { assumed: model.initial.iter().collect(), action: None, conjuncts: Vec::new() }
     }
 
     /// Begins in a state that satisfies the invariant, and takes an action.
-    pub(super) fn of(model: &'m Model, action: &'m Action) -> Self {
+    pub(crate) fn of(model: &'m Model, action: &'m Action) -> Self {
         let assumed = model.invariant.iter().map(|conjunct| &conjunct.formula);
         let assumed = assumed.chain([&action.guard]).collect();
-        Induction { assumed, action: Some(action), conjunct: None }
+        Induction { assumed, action: Some(action), conjuncts: Vec::new() }
     }
 
     /// Demands that a conjunct is violated at the end.
     pub(super) fn against(mut self, conjunct: &'m Conjunct) -> Self {
-        self.conjunct = Some(conjunct);
+        self.conjuncts = vec![conjunct];
+        self
+    }
+
+    /// Demands that some conjunct of the invariant is violated at the end.
+    pub(crate) fn against_all(mut self, model: &'m Model) -> Self {
+        self.conjuncts = model.invariant.iter().collect();
         self
     }
 
     /// Starts a solver that knows the model, and assumes the state before the action.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         &self,
         model: &Model,
         solver: &Solver,
@@ -71,22 +77,27 @@ impl<'m> Induction<'m> {
         }
         model.symbols().for_each(|symbol| process.send(&declaration(symbol)));
         model.axioms.iter().for_each(|axiom| process.assert(&axiom.formula));
+        self.inputs().iter().for_each(|input| process.send(&declaration(*input)));
         self.parameters().iter().for_each(|parameter| process.send(&constant(*parameter)));
         self.assumed.iter().for_each(|formula| process.assert(formula));
         Ok(process)
     }
 
-    /// Returns the formula that the conjunct is violated; true without a conjunct.
+    /// Returns the formula that a conjunct is violated; true without conjuncts.
     pub(super) fn violation(&self) -> Term {
-        self.conjunct.map_or_else(Term::truth, |conjunct| !self.afterwards(&conjunct.formula))
+        let violated = |it: &&Conjunct| !self.afterwards(&it.formula);
+        match self.conjuncts.is_empty() {
+            true => Term::truth(),
+            false => any(self.conjuncts.iter().map(violated)),
+        }
     }
 
-    /// Returns true if the action changes nothing that the conjunct mentions.
+    /// Returns true if the action changes nothing that the conjuncts mention.
     pub(super) fn is_unaffected(&self) -> bool {
-        let formula = self.conjunct.map(|conjunct| &conjunct.formula);
         // An empty update renames bound variables as every update does.
-        let is_equal = |formula: &Term| self.afterwards(formula) == formula.after(&Updates::new());
-        self.action.is_some() && formula.is_some_and(is_equal)
+        let is_equal =
+            |it: &&Conjunct| self.afterwards(&it.formula) == it.formula.after(&Updates::new());
+        self.action.is_some() && self.conjuncts.iter().all(is_equal)
     }
 
     fn afterwards(&self, formula: &Term) -> Term {
@@ -95,6 +106,10 @@ impl<'m> Induction<'m> {
 
     fn parameters(&self) -> &'m [Variable] {
         self.action.map_or(&[], |action| &action.parameters)
+    }
+
+    fn inputs(&self) -> &'m [Symbol] {
+        self.action.map_or(&[], |action| &action.inputs)
     }
 }
 
@@ -118,15 +133,16 @@ pub struct Counterexample {
     symbols: Vec<Symbol>,
 }
 
-/// Searches groups of increasing size for a counterexample, or for a state in which an action is
-/// possible.
-pub(super) fn search(
+/// Searches groups of one to `largest` processes for a counterexample, or for a state in which an
+/// action is possible.
+pub(crate) fn search(
     model: &Model,
     induction: &Induction<'_>,
     solver: &Solver,
+    largest: u32,
 ) -> Result<Option<Counterexample>, ProveError> {
     let has_quorums = model.sorts().contains(&Sort::Quorum);
-    for processes in 1..=MAX_PROCESSES {
+    for processes in 1..=largest {
         for quorums in if has_quorums { 1..=MAX_QUORUMS } else { 0..=0 } {
             let sizes = [(Sort::Process, processes), (Sort::Quorum, quorums)];
             if let Some(found) = search_group(model, induction, solver, sizes)? {
@@ -171,7 +187,8 @@ fn element(sort: Sort, index: u32) -> Variable {
     Variable::new(if sort == Sort::Quorum { "quorum" } else { "process" }, sort).renamed(index + 1)
 }
 
-/// Translates the model of a solver into structures.
+/// Translates the model of a solver into structures. Returns `None` if numbers are too large for
+/// their types.
 fn decode(
     model: &Model,
     induction: &Induction<'_>,
@@ -197,17 +214,25 @@ fn decode(
     let numbers = decoder.numbers(&parameters);
     let ranges = before.clone();
     let evaluation = Evaluation::with_numbers(&ranges, &numbers);
-    for symbol in model.symbols() {
+    let symbols: Vec<Symbol> = model.symbols().chain(induction.inputs().iter().copied()).collect();
+    for symbol in symbols.iter().copied() {
         for arguments in tuples(&evaluation, symbol.domain) {
             let value = decoder.value(symbol, &arguments);
             before.set(symbol, arguments, value);
         }
     }
     let after = match induction.action {
-        Some(action) => apply(&before, action, &parameters),
-        None => before.clone(),
+        Some(action) if !induction.conjuncts.is_empty() => try_apply(&before, action, &parameters)?,
+        // An example of a state in which the action is possible.
+        Some(_) | None => before.clone(),
     };
-    let conjunct = induction.conjunct.unwrap_or_else(|| model.property());
+    let evaluation = Evaluation::new(&after);
+    let is_violated = |it: &&&Conjunct| !evaluation.holds(&it.formula, &Assignment::new());
+    let violated = induction.conjuncts.iter().find(is_violated).or(induction.conjuncts.first());
+    if evaluation.has_overflowed() {
+        return None;
+    }
+    let conjunct = violated.copied().unwrap_or_else(|| model.property());
     Some(Counterexample {
         action: induction.action.cloned(),
         parameters,
@@ -216,7 +241,7 @@ fn decode(
         after,
         conjunct: conjunct.name,
         statement: conjunct.statement,
-        symbols: model.symbols().collect(),
+        symbols,
     })
 }
 

@@ -1,14 +1,12 @@
 //! Proof of a model by induction.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::Instant;
 
 use crate::error::ProveError;
 use crate::model::Model;
 use crate::model::action::Action;
-use crate::obligations::counterexample::{self, Induction};
+use crate::obligations::counterexample::{self, Induction, MAX_PROCESSES};
+use crate::obligations::parallel::for_each_index;
 use crate::obligations::report::{Decision, Obligation, Outcome, ProofReport};
 use crate::solver::Solver;
 use crate::solver::process::{Goal, Satisfiability, SolverProcess};
@@ -24,42 +22,36 @@ use crate::solver::process::{Goal, Satisfiability, SolverProcess};
 pub fn prove(model: &Model, solver: &Solver) -> Result<ProofReport, ProveError> {
     let started = Instant::now();
     let actions = model.all_actions();
-    let next = AtomicUsize::new(0);
-    let results = Mutex::new(vec![None; actions.len() + 1]);
-    let work = || -> Result<(), ProveError> {
-        loop {
-            let job = next.fetch_add(1, Ordering::Relaxed);
-            // The first job is the one about the initial states.
-            let action = job.checked_sub(1).map(|index| actions.get(index));
-            if action == Some(None) {
-                return Ok(());
-            }
-            let decisions = decide(model, action.flatten(), solver)?;
-            results.lock().expect("no thread panics while it stores")[job] = Some(decisions);
-        }
-    };
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().try_for_each(|worker| worker.join().expect("a proof does not panic"))
+    // The first job is the one about the initial states.
+    let results = for_each_index(actions.len() + 1, |job| {
+        let action = job.checked_sub(1).map(|index| &actions[index]);
+        decide(model, action, solver, Extent::All)
     })?;
-    let results = results.into_inner().expect("no thread panicked");
     Ok(ProofReport {
         algorithm: model.name,
         property: model.property().name,
         solver: solver.name(),
         actions: actions.len(),
         conjuncts: model.invariant.len(),
-        decisions: results.into_iter().flatten().flatten().collect(),
+        decisions: results.into_iter().flatten().collect(),
         elapsed: started.elapsed(),
     })
 }
 
+/// Obligations to decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    All,
+    /// Those up to the first that is refuted or undecided.
+    UntilOpen,
+}
+
 /// Decides the obligations of an action, or of the initial states.
-fn decide(
+pub(crate) fn decide(
     model: &Model,
     action: Option<&Action>,
     solver: &Solver,
+    extent: Extent,
 ) -> Result<Vec<Decision>, ProveError> {
     let induction = match action {
         Some(action) => Induction::of(model, action),
@@ -72,7 +64,11 @@ fn decide(
     };
     let outcome = existence_outcome(&mut process, model, &induction, solver)?;
     let mut decisions = vec![Decision { obligation, outcome }];
+    let is_open = |it: &Decision| !matches!(it.outcome, Outcome::Proved);
     for conjunct in &model.invariant {
+        if extent == Extent::UntilOpen && decisions.last().is_some_and(is_open) {
+            break;
+        }
         let name = conjunct.name.to_owned();
         let obligation = match action {
             Some(action) => Obligation::Consecution { action: action.title(), conjunct: name },
@@ -97,7 +93,7 @@ fn existence_outcome(
     induction: &Induction<'_>,
     solver: &Solver,
 ) -> Result<Outcome, ProveError> {
-    if counterexample::search(model, induction, solver)?.is_some() {
+    if counterexample::search(model, induction, solver, MAX_PROCESSES)?.is_some() {
         return Ok(Outcome::Proved);
     }
     Ok(match process.check() {
@@ -118,7 +114,7 @@ fn induction_outcome(
     if result == Satisfiability::Unsatisfiable {
         return Ok(Outcome::Proved);
     }
-    let found = counterexample::search(model, induction, solver)?;
+    let found = counterexample::search(model, induction, solver, MAX_PROCESSES)?;
     Ok(match (result, found) {
         (_, Some(found)) => Outcome::Refuted(Some(Box::new(found))),
         (Satisfiability::Satisfiable, None) => Outcome::Refuted(None),

@@ -1,5 +1,6 @@
 //! Evaluation of terms in a structure.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -20,6 +21,7 @@ pub type Assignment = BTreeMap<Variable, Value>;
 pub struct Evaluation<'s> {
     structure: &'s Structure,
     ranges: BTreeMap<Sort, Vec<Value>>,
+    has_overflowed: Cell<bool>,
 }
 
 impl<'s> Evaluation<'s> {
@@ -44,7 +46,12 @@ impl<'s> Evaluation<'s> {
             ranges.insert(sort, numbers.into_iter().collect());
         }
         ranges.insert(Sort::Bool, vec![Value::Bool(false), Value::Bool(true)]);
-        Evaluation { structure, ranges }
+        Evaluation { structure, ranges, has_overflowed: Cell::new(false) }
+    }
+
+    /// Returns true if some number was too large for its type. Results are meaningless then.
+    pub fn has_overflowed(&self) -> bool {
+        self.has_overflowed.get()
     }
 
     /// Returns the values over which a quantifier of this sort ranges.
@@ -99,13 +106,13 @@ impl<'s> Evaluation<'s> {
                 Value::Bool(self.value(a, assignment) <= self.value(b, assignment))
             }
             Node::Plus(a, b) => {
-                arithmetic(self.value(a, assignment), self.value(b, assignment), '+')
+                self.arithmetic(self.value(a, assignment), self.value(b, assignment), '+')
             }
             Node::Minus(a, b) => {
-                arithmetic(self.value(a, assignment), self.value(b, assignment), '-')
+                self.arithmetic(self.value(a, assignment), self.value(b, assignment), '-')
             }
             Node::Times(a, b) => {
-                arithmetic(self.value(a, assignment), self.value(b, assignment), '*')
+                self.arithmetic(self.value(a, assignment), self.value(b, assignment), '*')
             }
             Node::If(condition, then, otherwise) => {
                 let holds = self.value(condition, assignment).is_true();
@@ -118,6 +125,18 @@ impl<'s> Evaluation<'s> {
                 Value::Bool(self.some(variables, body, true, assignment))
             }
         }
+    }
+
+    fn arithmetic(&self, left: Value, right: Value, operator: char) -> Value {
+        let result = match (left, right) {
+            (Value::Int(a), Value::Int(b)) => whole(a, b, operator).map(Value::Int),
+            (Value::Real(a), Value::Real(b)) => rational(a, b, operator).map(Value::Real),
+            _ => panic!("{left} and {right} are numbers of one sort"),
+        };
+        result.unwrap_or_else(|| {
+            self.has_overflowed.set(true);
+            Value::default_of(left.sort())
+        })
     }
 
     /// Returns true if the body has the truth value `wanted` for some values of the variables.
@@ -204,20 +223,25 @@ fn required(
     }
 }
 
-fn arithmetic(left: Value, right: Value, operator: char) -> Value {
-    match (left, right) {
-        (Value::Int(a), Value::Int(b)) => Value::Int(match operator {
-            '+' => a + b,
-            '-' => a - b,
-            _ => a * b,
-        }),
-        (Value::Real(a), Value::Real(b)) => Value::Real(match operator {
-            '+' => a + b,
-            '-' => a - b,
-            _ => a * b,
-        }),
-        _ => panic!("{left} and {right} are numbers of one sort"),
+/// Returns the result of an operation. `None` if it is too large for the type.
+fn whole(a: i64, b: i64, operator: char) -> Option<i64> {
+    match operator {
+        '+' => a.checked_add(b),
+        '-' => a.checked_sub(b),
+        _ => a.checked_mul(b),
     }
+}
+
+/// Returns the result of an operation. `None` if it is too large for the type.
+pub(crate) fn rational(a: Ratio<i128>, b: Ratio<i128>, operator: char) -> Option<Ratio<i128>> {
+    let left = a.numer().checked_mul(*b.denom())?;
+    let right = b.numer().checked_mul(*a.denom())?;
+    let numerator = match operator {
+        '+' => left.checked_add(right)?,
+        '-' => left.checked_sub(right)?,
+        _ => a.numer().checked_mul(*b.numer())?,
+    };
+    Some(Ratio::new(numerator, a.denom().checked_mul(*b.denom())?))
 }
 
 #[cfg(test)]
@@ -264,5 +288,17 @@ mod tests {
         let structure = structure();
         let value = Evaluation::new(&structure).value(&(CLOCK.at(P) + 1), &mut assignment);
         assert_eq!(value, Value::Int(8));
+    }
+
+    #[test]
+    fn notices_numbers_that_are_too_large() {
+        let structure = structure();
+        for (factor, overflows) in [(1i64 << 40, false), (1i64 << 50, true)] {
+            let fraction = Term::real(1, factor);
+            let power = fraction.clone() * fraction.clone() * fraction;
+            let evaluation = Evaluation::new(&structure);
+            evaluation.value(&power, &mut Assignment::new());
+            assert_eq!(evaluation.has_overflowed(), overflows);
+        }
     }
 }

@@ -6,7 +6,7 @@ use num_rational::Ratio;
 
 use crate::logic::sort::Sort;
 use crate::model::action::Action;
-use crate::structure::evaluation::{Assignment, Evaluation};
+use crate::structure::evaluation::{Assignment, Evaluation, rational};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
@@ -22,7 +22,9 @@ pub(crate) fn new_numbers(structure: &Structure, assignment: &Assignment) -> Vec
     numbers.extend(assignment.values().copied());
     let advanced = |value: Value, by: i64| match value {
         Value::Int(number) => Some(Value::Int(number + by)),
-        Value::Real(number) => Some(Value::Real(number + Ratio::from_integer(i128::from(by)))),
+        Value::Real(number) => {
+            rational(number, Ratio::from_integer(i128::from(by)), '+').map(Value::Real)
+        }
         Value::Bool(_) | Value::Element(..) => None,
     };
     let all = numbers.into_iter().flat_map(|value| (0..=MAX_ADVANCE).map(move |by| (value, by)));
@@ -31,7 +33,20 @@ pub(crate) fn new_numbers(structure: &Structure, assignment: &Assignment) -> Vec
 
 /// Returns the structure after an action with these values of its parameters. The guard is not
 /// evaluated.
+///
+/// # Panics
+///
+/// Panics if a number is too large for its type.
 pub fn apply(structure: &Structure, action: &Action, assignment: &Assignment) -> Structure {
+    try_apply(structure, action, assignment).expect("numbers are not too large")
+}
+
+/// Returns the structure after an action. `None` if a number is too large for its type.
+pub(crate) fn try_apply(
+    structure: &Structure,
+    action: &Action,
+    assignment: &Assignment,
+) -> Option<Structure> {
     let numbers = new_numbers(structure, assignment);
     let evaluation = Evaluation::with_numbers(structure, &numbers);
     let mut after = structure.clone();
@@ -45,7 +60,7 @@ pub fn apply(structure: &Structure, action: &Action, assignment: &Assignment) ->
         }
         after.replace(*symbol, entries);
     }
-    after
+    (!evaluation.has_overflowed()).then_some(after)
 }
 
 /// Returns all tuples of values of these sorts.

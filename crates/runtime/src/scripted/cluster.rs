@@ -16,13 +16,12 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::node::{Condition, MessageId, NodeAction, ScriptedNode};
 use crate::application::Passthrough;
-use crate::driver::Parts;
 use crate::executor::SentMessage;
 use crate::failure::StartError;
-use crate::injection::Injection;
+use crate::parts::Parts;
 use crate::recorder::Recorder;
 use crate::store::{OpenError, Owner, Store};
-use crate::transport::{Limits, Listen, MeshError, Settings, Trust};
+use crate::transport::{Listen, MeshError, Settings};
 
 /// Time limit for the arrival of a message on the loopback interface.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(20);
@@ -292,23 +291,20 @@ impl<P: Recorded> Cluster<P> {
         let (local, _) = Passthrough::<P>::new();
         let (_, requests) = mpsc::unbounded_channel();
         let member = ScriptedNode::start(Parts {
-            config: self.configs[at.index()].clone(),
-            transport: Settings {
-                cluster: "followed".into(),
-                me: at,
-                session,
-                listen: Listen::Address(self.addresses[at.index()]),
-                addresses: self.addresses.iter().map(SocketAddr::to_string).collect(),
-                names: Default::default(),
-                trust: Trust::LoopbackOnly,
-                limits: Limits::default(),
-            },
-            store,
-            application: local,
-            requests,
             recorder: Recorder::writing_to(writer, true),
-            injection: Injection::none(),
-            suspected: None,
+            ..Parts::new(
+                self.configs[at.index()].clone(),
+                Settings::on_loopback(
+                    "followed",
+                    at,
+                    session,
+                    self.addresses.iter().map(SocketAddr::to_string).collect(),
+                    Listen::Address(self.addresses[at.index()]),
+                ),
+                store,
+                local,
+                requests,
+            )
         })?;
         self.sessions[at.index()] = session;
         self.members[at.index()] = Some(member);

@@ -6,10 +6,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::application::Application;
-use crate::driver::{Driver, Parts, prepare};
+use crate::driver::{Driver, prepare};
 use crate::envelope::Envelope;
 use crate::executor::SentMessage;
 use crate::failure::{Failure, StartError};
+use crate::parts::Parts;
 use crate::transport::{Inbox, Incoming};
 
 /// Identity of a message: sender, session and number. A position in a queue would not suffice,

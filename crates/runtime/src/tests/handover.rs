@@ -13,11 +13,10 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
 use crate::application::Application;
-use crate::driver::{Parts, RunningNode, start};
-use crate::injection::Injection;
-use crate::recorder::Recorder;
+use crate::driver::{RunningNode, start};
+use crate::parts::Parts;
 use crate::store::{Owner, Store};
-use crate::transport::{Limits, Listen, Settings, Trust};
+use crate::transport::{Limits, Listen, Settings};
 
 const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -143,25 +142,22 @@ fn boot(
 ) -> (CommandSender, ObservationReceiver, RunningNode) {
     let (commands, receiver) = mpsc::unbounded_channel();
     let (observations, observed) = mpsc::unbounded_channel();
-    let running = start::<SimpleLeader, User>(Parts {
-        config: (),
-        transport: Settings {
-            cluster: "test".into(),
-            me,
-            session: store.session(),
-            listen: Listen::Listener(listener),
-            addresses: addresses.to_vec(),
-            names: Default::default(),
-            trust: Trust::LoopbackOnly,
+    let running = start::<SimpleLeader, User>(Parts::new(
+        (),
+        Settings {
             limits: Limits { round_trip: ROUND_TRIP, ..Limits::default() },
+            ..Settings::on_loopback(
+                "test",
+                me,
+                store.session(),
+                addresses.to_vec(),
+                Listen::Listener(listener),
+            )
         },
         store,
-        application: User { leader: None, observations },
-        requests: receiver,
-        recorder: Recorder::none(),
-        injection: Injection::none(),
-        suspected: None,
-    });
+        User { leader: None, observations },
+        receiver,
+    ));
     (commands, observed, running.expect("a node"))
 }
 

@@ -8,13 +8,12 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Delay, Effects, Fence, Group, ProcessId, Protocol, TimerRole};
 use tokio::time::timeout;
 
-use crate::driver::{Parts, start};
-use crate::injection::Injection;
+use crate::driver::start;
 use crate::lock::Lost;
 use crate::lock_application::LockApplication;
-use crate::recorder::Recorder;
+use crate::parts::Parts;
 use crate::store::{Owner, Store};
-use crate::transport::{Limits, Listen, Settings, Trust};
+use crate::transport::{Listen, Settings};
 
 const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -79,25 +78,19 @@ async fn lease_expires_while_disk_is_slow() {
     let is_stuck = store.is_stuck.clone();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let (application, lock, leadership, requests) = LockApplication::new();
-    let running = start::<ShortLease, LockApplication>(Parts {
-        config: (),
-        transport: Settings {
-            cluster: "test".into(),
-            me: ProcessId(0),
-            session: store.session(),
-            addresses: vec![listener.local_addr().expect("an address").to_string()],
-            names: Default::default(),
-            listen: Listen::Listener(listener),
-            trust: Trust::LoopbackOnly,
-            limits: Limits::default(),
-        },
+    let running = start::<ShortLease, LockApplication>(Parts::new(
+        (),
+        Settings::on_loopback(
+            "test",
+            ProcessId(0),
+            store.session(),
+            vec![listener.local_addr().expect("an address").to_string()],
+            Listen::Listener(listener),
+        ),
         store,
         application,
         requests,
-        recorder: Recorder::none(),
-        injection: Injection::none(),
-        suspected: None,
-    });
+    ));
     let running = running.expect("a node");
     let guard =
         timeout(EVENT_TIMEOUT, lock.enter()).await.expect("an event in time").expect("an entry");

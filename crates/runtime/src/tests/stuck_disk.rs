@@ -13,12 +13,11 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::application::Passthrough;
-use crate::driver::{Parts, RunningNode, start};
+use crate::driver::{RunningNode, start};
 use crate::executor::STUCK_DISK_TIMEOUT;
-use crate::injection::Injection;
-use crate::recorder::Recorder;
+use crate::parts::Parts;
 use crate::store::{Owner, Store};
-use crate::transport::{Limits, Listen, Settings, Trust};
+use crate::transport::{Listen, Settings};
 
 const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -131,25 +130,19 @@ fn boot(
 ) -> (mpsc::UnboundedSender<Command>, mpsc::UnboundedReceiver<Event>, RunningNode) {
     let (commands, requests) = mpsc::unbounded_channel();
     let (application, events) = Passthrough::new();
-    let running = start::<HeartbeatLeader, Passthrough<HeartbeatLeader>>(Parts {
-        config: (),
-        transport: Settings {
-            cluster: "test".into(),
+    let running = start::<HeartbeatLeader, Passthrough<HeartbeatLeader>>(Parts::new(
+        (),
+        Settings::on_loopback(
+            "test",
             me,
-            session: store.session(),
-            listen: Listen::Listener(listener),
-            addresses: addresses.to_vec(),
-            names: Default::default(),
-            trust: Trust::LoopbackOnly,
-            limits: Limits::default(),
-        },
+            store.session(),
+            addresses.to_vec(),
+            Listen::Listener(listener),
+        ),
         store,
         application,
         requests,
-        recorder: Recorder::none(),
-        injection: Injection::none(),
-        suspected: None,
-    });
+    ));
     (commands, events, running.expect("a node"))
 }
 

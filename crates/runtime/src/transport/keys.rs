@@ -112,6 +112,14 @@ impl PrivateKey {
         }
     }
 
+    /// Returns true if too many users can access a key in a file with this mode and this user ID of
+    /// its owner. Only the owner may access the file; if it belongs to root, its group may read it,
+    /// too. `libpq` of PostgreSQL has the same rule.
+    pub const fn is_exposed(mode: u32, owner: u32) -> bool {
+        let forbidden = if owner == 0 { 0o037 } else { 0o077 };
+        mode & forbidden != 0
+    }
+
     /// Returns the text of the key, for a file that only its owner can access.
     pub fn text(&self) -> String {
         hex::encode(self.0)
@@ -304,6 +312,19 @@ mod tests {
         let bob = "5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb";
         let public = "de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f";
         assert_eq!(PrivateKey::parse(bob).expect("a key").public().to_string(), public);
+    }
+
+    #[test]
+    fn group_may_read_key_of_root_only() {
+        for mode in [0o600, 0o400, 0o700] {
+            assert!(!PrivateKey::is_exposed(mode, 0) && !PrivateKey::is_exposed(mode, 1000));
+        }
+        for mode in [0o640, 0o440] {
+            assert!(!PrivateKey::is_exposed(mode, 0) && PrivateKey::is_exposed(mode, 1000));
+        }
+        for mode in [0o604, 0o660, 0o610, 0o650, 0o644] {
+            assert!(PrivateKey::is_exposed(mode, 0) && PrivateKey::is_exposed(mode, 1000));
+        }
     }
 
     #[test]

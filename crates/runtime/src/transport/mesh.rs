@@ -219,17 +219,17 @@ impl Mesh {
     ///
     /// If it returns false, a consumer should accept no new requests from its users. It must
     /// continue to receive messages, because full queues on both sides would otherwise cause a
-    /// deadlock. A peer whose queue stays half full for longer than [`Limits::stall_timeout`] is
+    /// deadlock. A peer whose queue stays half full longer than [`Limits::half_full_timeout`] is
     /// ignored.
     pub fn has_room(&self) -> bool {
-        let stall_timeout = self.context.limits.stall_timeout;
+        let half_full_timeout = self.context.limits.half_full_timeout;
         let mut peers = self.context.peers.iter().flatten();
-        peers.all(|peer| !peer.is_connected() || peer.outbox.has_room(stall_timeout))
+        peers.all(|peer| !peer.is_connected() || peer.outbox.has_room(half_full_timeout))
     }
 
     /// Waits until [`Mesh::has_room`] returns true. Dropping the future loses nothing.
     pub async fn wait_for_room(&self) {
-        let stall_timeout = self.context.limits.stall_timeout;
+        let half_full_timeout = self.context.limits.half_full_timeout;
         loop {
             let notified = self.context.room.notified();
             tokio::pin!(notified);
@@ -238,7 +238,7 @@ impl Mesh {
                 return;
             }
             // The timeout can pass without a notification.
-            let _ = timeout(stall_timeout, notified).await;
+            let _ = timeout(half_full_timeout, notified).await;
         }
     }
 

@@ -156,13 +156,13 @@ impl Outbox {
     }
 
     /// Returns true if less than half of the capacity is in use. Also returns true if more has been
-    /// in use for longer than `stall_timeout`, because a stalled peer must not block other peers
+    /// in use longer than `half_full_timeout`, because a stalled peer must not block other peers
     /// forever.
-    pub(crate) fn has_room(&self, stall_timeout: Duration) -> bool {
+    pub(crate) fn has_room(&self, half_full_timeout: Duration) -> bool {
         if !self.is_half_full.load(Ordering::Relaxed) {
             return true;
         }
-        self.lock().half_full_since.is_none_or(|since| since.elapsed() >= stall_timeout)
+        self.lock().half_full_since.is_none_or(|since| since.elapsed() >= half_full_timeout)
     }
 
     /// Returns true if the link has taken all messages.
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn half_full_outbox_has_room_after_stall_timeout() {
+    fn half_full_outbox_has_room_after_timeout() {
         let outbox = outbox();
         (0..3).for_each(|_| outbox.push(message(1)).expect("room for three"));
         assert!(!outbox.has_room(Duration::from_secs(3600)));

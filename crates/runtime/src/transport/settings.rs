@@ -37,6 +37,29 @@ pub struct Settings {
     pub limits: Limits,
 }
 
+impl Settings {
+    /// Returns the settings of a process whose peers are all on this machine: without
+    /// authentication, with the default limits, and without names in the log.
+    pub fn on_loopback(
+        cluster: impl Into<String>,
+        me: ProcessId,
+        session: u64,
+        addresses: Vec<String>,
+        listen: Listen,
+    ) -> Settings {
+        Settings {
+            cluster: cluster.into(),
+            me,
+            session,
+            listen,
+            addresses,
+            names: ProcessNames::default(),
+            trust: Trust::LoopbackOnly,
+            limits: Limits::default(),
+        }
+    }
+}
+
 /// Authentication of peers. It must be the same on all nodes of a cluster.
 #[derive(Clone, Debug)]
 pub enum Trust {
@@ -89,7 +112,7 @@ pub struct Limits {
     pub acknowledge_delay: Duration,
     /// Maximum time for which a peer whose queue is half full can block local requests. Default: 1
     /// s.
-    pub stall_timeout: Duration,
+    pub half_full_timeout: Duration,
     /// Pause before the first new connection attempt. The pause doubles after each attempt.
     /// Default: 10 ms.
     pub redial_min: Duration,
@@ -110,7 +133,7 @@ impl Default for Limits {
             round_trip: Duration::MAX,
             silence_timeout: Duration::from_secs(1),
             acknowledge_delay: Duration::from_millis(20),
-            stall_timeout: Duration::from_secs(1),
+            half_full_timeout: Duration::from_secs(1),
             redial_min: Duration::from_millis(10),
             redial_max: Duration::from_millis(200),
         }

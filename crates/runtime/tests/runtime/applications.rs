@@ -17,14 +17,15 @@ use tenure_algorithms::election::{Bully, bully};
 use tenure_core::service::{clock, commit, election, led as service, replication, tree};
 use tenure_core::{Delay, Group, ProcessId, Rank, TICKS_PER_UNIT, Term};
 use tenure_runtime::store::Owner;
-use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
-use tenure_runtime::{Injection, Parts, Passthrough, Recorder, RunningNode, Store, follow, start};
+use tenure_runtime::{Parts, Passthrough, RunningNode, Store, follow, start};
 use tenure_trace::{
     ApplicationEvent, Header, Kind, Record, Schedule, Service, ServiceCommand, ServiceEvent,
     Source, Subject, merge_files,
 };
 use tokio::sync::mpsc;
 use tokio::time::timeout;
+
+use crate::{listeners, transport_settings};
 
 /// Time limit for an event. Events take almost no time on the loopback interface.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -70,25 +71,13 @@ where
         };
         let election = election(addresses.len());
         let inner = led::Config { application: config.clone(), election };
-        let running = start::<Real<A>, Passthrough<Real<A>>>(Parts {
-            config: detected::Config { detector, inner },
-            transport: Settings {
-                cluster: "test".into(),
-                me: ProcessId::at(me),
-                session: store.session(),
-                listen: Listen::Listener(listener),
-                addresses: addresses.to_vec(),
-                names: Default::default(),
-                trust: Trust::LoopbackOnly,
-                limits: Limits::default(),
-            },
+        let running = start::<Real<A>, Passthrough<Real<A>>>(Parts::new(
+            detected::Config { detector, inner },
+            transport_settings(me, store.session(), listener, addresses),
             store,
-            application: local,
-            requests: receiver,
-            recorder: Recorder::none(),
-            injection: Injection::none(),
-            suspected: None,
-        })
+            local,
+            receiver,
+        ))
         .unwrap();
         Node { commands, events, running }
     }
@@ -137,10 +126,7 @@ where
 {
     fn boot(size: usize, config: A::Config) -> Self {
         let directory = TempDir::new().unwrap();
-        let listeners: Vec<_> =
-            (0..size).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-        let addresses: Vec<_> =
-            listeners.iter().map(|it| it.local_addr().unwrap().to_string()).collect();
+        let (listeners, addresses) = listeners(size);
         let boot = |(me, listener)| Node::boot(&config, directory.path(), me, listener, &addresses);
         let nodes = listeners.into_iter().enumerate().map(boot).collect();
         Cluster { directory, addresses, config, nodes }

@@ -16,27 +16,74 @@ mod unreachable;
 
 use std::net::TcpListener;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use tenure_core::{ProcessId, Protocol};
+use tenure_algorithms::detector::heartbeat;
+use tenure_core::{Delay, Fence, ProcessId, Protocol, TICKS_PER_UNIT};
 use tenure_runtime::store::Owner;
-use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
-use tenure_runtime::{Injection, Parts, Passthrough, Recorder, RunningNode, Store, start};
+use tenure_runtime::transport::{Listen, Settings};
+use tenure_runtime::{Lock, Parts, Passthrough, Recorder, RunningNode, Store, start};
 use tenure_trace::Recorded;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Returns transport settings of a node that is alone in its group.
 fn alone(session: u64) -> Settings {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    Settings {
-        cluster: "test".into(),
-        me: ProcessId(0),
+    Settings::on_loopback(
+        "test",
+        ProcessId(0),
         session,
-        addresses: vec![listener.local_addr().unwrap().to_string()],
-        names: Default::default(),
-        listen: Listen::Listener(listener),
-        trust: Trust::LoopbackOnly,
-        limits: Limits::default(),
+        vec![listener.local_addr().unwrap().to_string()],
+        Listen::Listener(listener),
+    )
+}
+
+/// Returns listeners on free ports, and their addresses.
+fn listeners(count: usize) -> (Vec<TcpListener>, Vec<String>) {
+    let listeners: Vec<_> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    let addresses = listeners.iter().map(|l| l.local_addr().unwrap().to_string()).collect();
+    (listeners, addresses)
+}
+
+/// Returns transport settings of process `me` in a group with these addresses.
+fn transport_settings(
+    me: usize,
+    session: u64,
+    listener: TcpListener,
+    addresses: &[String],
+) -> Settings {
+    Settings::on_loopback(
+        "test",
+        ProcessId::at(me),
+        session,
+        addresses.to_vec(),
+        Listen::Listener(listener),
+    )
+}
+
+/// Returns the configuration of a failure detector for tests.
+fn detector() -> heartbeat::Config {
+    heartbeat::Config {
+        period: Delay::units(20),
+        timeout: 400 * TICKS_PER_UNIT,
+        increment: 100 * TICKS_PER_UNIT,
+        longest: 2_000 * TICKS_PER_UNIT,
     }
+}
+
+/// Enters a lock this many times, and returns the fences. Fails if another task is inside.
+async fn enter_alone(lock: Lock, inside: Arc<AtomicU32>, times: u32) -> Vec<Fence> {
+    let mut fences = Vec::new();
+    for _ in 0..times {
+        let guard = lock.enter().await.unwrap();
+        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "another task holds the lock");
+        tokio::task::yield_now().await;
+        assert_eq!(inside.fetch_sub(1, Ordering::SeqCst), 1);
+        fences.push(guard.fence());
+    }
+    assert!(fences.is_sorted(), "the fences of one user grow");
+    fences
 }
 
 /// Opens the store of a node that is alone in its group.
@@ -57,14 +104,8 @@ where
     let (local, events) = Passthrough::<P>::new();
     let (commands, receiver) = unbounded_channel();
     let running = start::<P, Passthrough<P>>(Parts {
-        config: (),
-        transport: alone(store.session()),
-        store,
-        application: local,
-        requests: receiver,
         recorder,
-        injection: Injection::none(),
-        suspected: None,
+        ..Parts::new((), alone(store.session()), store, local, receiver)
     });
     (commands, events, running.unwrap())
 }

@@ -3,23 +3,23 @@
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use tempfile::TempDir;
 use tenure_algorithms::compose::{Detected, Named, coordinated, detected};
-use tenure_algorithms::detector::{Heartbeat, heartbeat};
+use tenure_algorithms::detector::Heartbeat;
 use tenure_algorithms::election::{Raft, raft};
 use tenure_algorithms::mutex::EntryTimes;
-use tenure_core::{Delay, LockName, ProcessId, TICKS_PER_UNIT};
+use tenure_core::{LockName, ProcessId, TICKS_PER_UNIT};
 use tenure_runtime::store::Owner;
-use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
 use tenure_runtime::{
-    Guard, Injection, Leadership, Lock, LockApplication, Lost, Parts, Recorder, RunningNode, Store,
-    start,
+    Guard, Leadership, Lock, LockApplication, Lost, Parts, RunningNode, Store, start,
 };
 use tokio::sync::Barrier;
 use tokio::time::timeout;
+
+use crate::{detector, enter_alone, listeners, transport_settings};
 
 /// Maximum latency of a message, in milliseconds, as the nodes assume it.
 const DELAY: u64 = 30;
@@ -37,36 +37,18 @@ impl Node {
         let group_size = u32::try_from(addresses.len()).unwrap();
         let owner = Owner { cluster: "test".into(), process: ProcessId::at(me), group_size };
         let store = Store::open(directory.join(me.to_string()), &owner, "test").unwrap();
-        let detector = heartbeat::Config {
-            period: Delay::units(20),
-            timeout: 400 * TICKS_PER_UNIT,
-            increment: 100 * TICKS_PER_UNIT,
-            longest: 2_000 * TICKS_PER_UNIT,
-        };
         let inner = coordinated::Config {
             election: raft::Config::plain(group_size, DELAY * TICKS_PER_UNIT),
             times: Some(EntryTimes::plain(DELAY * TICKS_PER_UNIT)),
         };
         let (application, lock, leadership, requests) = LockApplication::new();
-        let running = start::<Locks, LockApplication>(Parts {
-            config: detected::Config { detector, inner },
-            transport: Settings {
-                cluster: "test".into(),
-                me: ProcessId::at(me),
-                session: store.session(),
-                listen: Listen::Listener(listener),
-                addresses: addresses.to_vec(),
-                names: Default::default(),
-                trust: Trust::LoopbackOnly,
-                limits: Limits::default(),
-            },
+        let running = start::<Locks, LockApplication>(Parts::new(
+            detected::Config { detector: detector(), inner },
+            transport_settings(me, store.session(), listener, addresses),
             store,
             application,
             requests,
-            recorder: Recorder::none(),
-            injection: Injection::none(),
-            suspected: None,
-        })
+        ))
         .unwrap();
         Node { lock, leadership, running }
     }
@@ -83,9 +65,7 @@ impl Node {
 }
 
 fn cluster(directory: &Path, size: usize) -> (Vec<Node>, Vec<String>) {
-    let listeners: Vec<_> = (0..size).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-    let addresses: Vec<_> =
-        listeners.iter().map(|it| it.local_addr().unwrap().to_string()).collect();
+    let (listeners, addresses) = listeners(size);
     let boot = |(me, listener)| Node::boot(directory, me, listener, &addresses);
     let nodes = listeners.into_iter().enumerate().map(boot).collect();
     (nodes, addresses)
@@ -126,22 +106,7 @@ async fn contended_names_have_independent_growing_fences() {
     for node in &nodes {
         for (place, name) in NAMES.iter().enumerate() {
             let (lock, inside) = (node.lock(name), inside[place].clone());
-            tasks.push(tokio::spawn(async move {
-                let mut fences = Vec::new();
-                for _ in 0..30 {
-                    let guard = lock.enter().await.unwrap();
-                    assert_eq!(
-                        inside.fetch_add(1, Ordering::SeqCst),
-                        0,
-                        "another task holds the lock"
-                    );
-                    tokio::task::yield_now().await;
-                    assert_eq!(inside.fetch_sub(1, Ordering::SeqCst), 1);
-                    fences.push(guard.fence());
-                }
-                assert!(fences.is_sorted(), "the fences of one user grow");
-                (place, fences)
-            }));
+            tasks.push(tokio::spawn(async move { (place, enter_alone(lock, inside, 30).await) }));
         }
     }
     let mut fences: [Vec<_>; 3] = Default::default();

@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -11,43 +11,26 @@ use tenure_algorithms::compose::keyed::LockName;
 use tenure_algorithms::compose::{
     Coordinated, Detected, InTurn, Keyed, coordinated, detected, in_turn,
 };
-use tenure_algorithms::detector::{Heartbeat, heartbeat};
+use tenure_algorithms::detector::Heartbeat;
 use tenure_algorithms::election::{Bully, Raft, bully, raft};
 use tenure_algorithms::mutex::{Central, Lease, RicartAgrawala, central, lease, ricart_agrawala};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Delay, Election, Mutex, Office, ProcessId, TICKS_PER_UNIT, Tagged, Term};
+use tenure_core::{Election, Mutex, Office, ProcessId, TICKS_PER_UNIT, Tagged, Term};
 use tenure_runtime::store::Owner;
-use tenure_runtime::transport::{Incoming, Limits, Listen, Mesh, Settings, Trust};
+use tenure_runtime::transport::{Incoming, Mesh};
 use tenure_runtime::{
-    Failure, Injection, Leadership, Lock, LockApplication, Lost, Parts, Passthrough, Recorder,
-    RunningNode, StartError, Store, start,
+    Failure, Leadership, Lock, LockApplication, Lost, Parts, Passthrough, Recorder, RunningNode,
+    StartError, Store, start,
 };
 use tenure_trace::{Header, Service, Source, Writer, merge_files};
 use tokio::sync::mpsc;
+
+use crate::{detector, enter_alone, listeners, transport_settings};
 
 struct Node {
     lock: Lock,
     leadership: Leadership,
     running: RunningNode,
-}
-
-fn listeners(count: usize) -> (Vec<TcpListener>, Vec<String>) {
-    let listeners: Vec<_> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-    let addresses = listeners.iter().map(|l| l.local_addr().unwrap().to_string()).collect();
-    (listeners, addresses)
-}
-
-fn transport(me: usize, session: u64, listener: TcpListener, addresses: &[String]) -> Settings {
-    Settings {
-        cluster: "test".into(),
-        me: ProcessId::at(me),
-        session,
-        listen: Listen::Listener(listener),
-        addresses: addresses.to_vec(),
-        names: Default::default(),
-        trust: Trust::LoopbackOnly,
-        limits: Limits::default(),
-    }
 }
 
 fn store(directory: &Path, me: usize) -> Store {
@@ -69,14 +52,14 @@ fn locks<P: Mutex>(
     let boot = |(me, (listener, recorder))| {
         let (application, lock, leadership, requests) = LockApplication::new();
         let running = start::<P, LockApplication>(Parts {
-            config: config.clone(),
-            transport: transport(me, 1, listener, &addresses),
-            store: store(directory, me),
-            application,
-            requests,
             recorder,
-            injection: Injection::none(),
-            suspected: None,
+            ..Parts::new(
+                config.clone(),
+                transport_settings(me, 1, listener, &addresses),
+                store(directory, me),
+                application,
+                requests,
+            )
         })
         .unwrap();
         Node { lock, leadership, running }
@@ -95,13 +78,7 @@ fn office_of<E: Election>(
     listener: TcpListener,
     addresses: &[String],
 ) -> Node {
-    let detector = heartbeat::Config {
-        period: Delay::units(20),
-        timeout: 400 * TICKS_PER_UNIT,
-        increment: 100 * TICKS_PER_UNIT,
-        longest: 2_000 * TICKS_PER_UNIT,
-    };
-    let config = detected::Config { detector, inner: inner.into() };
+    let config = detected::Config { detector: detector(), inner: inner.into() };
     boot::<Detected<Heartbeat, Coordinated<E>>>(config, directory, me, listener, addresses)
 }
 
@@ -118,16 +95,13 @@ fn boot<P: Office>(
 ) -> Node {
     let (application, lock, leadership, requests) = LockApplication::new();
     let store = store(directory, me);
-    let running = start::<P, LockApplication>(Parts {
+    let running = start::<P, LockApplication>(Parts::new(
         config,
-        transport: transport(me, store.session(), listener, addresses),
+        transport_settings(me, store.session(), listener, addresses),
         store,
         application,
         requests,
-        recorder: Recorder::none(),
-        injection: Injection::none(),
-        suspected: None,
-    })
+    ))
     .unwrap();
     Node { lock, leadership, running }
 }
@@ -163,22 +137,7 @@ async fn never_inside_together(nodes: Vec<Node>) {
     let mut tasks = Vec::new();
     for node in nodes.iter().chain(&nodes) {
         let (lock, inside) = (node.lock.clone(), inside.clone());
-        tasks.push(tokio::spawn(async move {
-            let mut fences = Vec::new();
-            for _ in 0..100 {
-                let guard = lock.enter().await.unwrap();
-                assert_eq!(
-                    inside.fetch_add(1, Ordering::SeqCst),
-                    0,
-                    "another task holds the locks"
-                );
-                tokio::task::yield_now().await;
-                assert_eq!(inside.fetch_sub(1, Ordering::SeqCst), 1);
-                fences.push(guard.fence());
-            }
-            assert!(fences.is_sorted(), "the fences of one user grow");
-            fences
-        }));
+        tasks.push(tokio::spawn(enter_alone(lock, inside, 100)));
     }
     let mut fences = Vec::new();
     for task in tasks {
@@ -204,16 +163,13 @@ impl Named {
         let (local, events) = Passthrough::new();
         let (requests, receiver) = mpsc::unbounded_channel();
         let running =
-            start::<Keyed<LockName, Central>, Passthrough<Keyed<LockName, Central>>>(Parts {
-                config: central::Config::default(),
-                transport: transport(me, 1, listener, addresses),
-                store: store(directory, me),
-                application: local,
-                requests: receiver,
-                recorder: Recorder::none(),
-                injection: Injection::none(),
-                suspected: None,
-            })
+            start::<Keyed<LockName, Central>, Passthrough<Keyed<LockName, Central>>>(Parts::new(
+                central::Config::default(),
+                transport_settings(me, 1, listener, addresses),
+                store(directory, me),
+                local,
+                receiver,
+            ))
             .unwrap();
         Named { requests, events, running }
     }
@@ -354,7 +310,7 @@ async fn superseded_node_loses_everything_at_once() {
     let guard = lock.enter().await.unwrap();
     assert!(!guard.is_lost());
     let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (_mesh, _inbox) = Mesh::start(transport(1, 99, elsewhere, &addresses)).unwrap();
+    let (_mesh, _inbox) = Mesh::start(transport_settings(1, 99, elsewhere, &addresses)).unwrap();
     assert!(matches!(guard.lost().await, Lost::Superseded(_)));
     let failure = running.task.await.unwrap().unwrap_err();
     assert!(matches!(failure, Failure::Evicted(_)), "{failure}");
@@ -388,7 +344,7 @@ async fn node_stops_without_sending_if_save_fails() {
     let (second, first) = (listeners.pop().unwrap(), listeners.pop().unwrap());
     let config = bully(&addresses).into();
     let node = boot::<Coordinated<Bully>>(config, directory.path(), 0, first, &addresses);
-    let (mesh, mut inbox) = Mesh::start(transport(1, 1, second, &addresses)).unwrap();
+    let (mesh, mut inbox) = Mesh::start(transport_settings(1, 1, second, &addresses)).unwrap();
     while !matches!(inbox.receive().await, Some(Incoming::PeerUp { .. })) {}
     std::fs::rename(directory.path().join("0"), directory.path().join("gone")).unwrap();
     // An election begins with a number that must be saved. It may already have begun by itself and
@@ -413,7 +369,7 @@ async fn undecodable_messages_have_no_effect() {
     let (mut listeners, addresses) = listeners(2);
     let (second, first) = (listeners.pop().unwrap(), listeners.pop().unwrap());
     let mut node = office(directory.path(), 0, first, &addresses);
-    let (mesh, mut inbox) = Mesh::start(transport(1, 1, second, &addresses)).unwrap();
+    let (mesh, mut inbox) = Mesh::start(transport_settings(1, 1, second, &addresses)).unwrap();
     while !matches!(inbox.receive().await, Some(Incoming::PeerUp { .. })) {}
     for length in 0..64_u8 {
         mesh.send(ProcessId(0), vec![length ^ 0xA5; usize::from(length)]).unwrap();
@@ -437,7 +393,7 @@ async fn assert_impossible_numbers_are_rejected<E: Election>(
         |me, listener| office_of::<E>(config.clone(), directory.path(), me, listener, &addresses);
     let mut sockets = sockets.into_iter();
     let first = office(0, sockets.next().unwrap());
-    let settings = transport(1, 1, sockets.next().unwrap(), &addresses);
+    let settings = transport_settings(1, 1, sockets.next().unwrap(), &addresses);
     let (liar, mut received) = Mesh::start(settings).unwrap();
     let third = office(2, sockets.next().unwrap());
     for _ in 0..2 {
@@ -503,16 +459,13 @@ fn rejects_impossible_saved_state_without_changes() {
     store(directory.path(), 0).save(&poisoned).unwrap();
     let (mut listeners, addresses) = listeners(1);
     let (application, _lock, _leadership, requests) = LockApplication::new();
-    let refused = start::<Coordinated<Bully>, LockApplication>(Parts {
-        config: bully(&addresses).into(),
-        transport: transport(0, 2, listeners.remove(0), &addresses),
-        store: store(directory.path(), 0),
+    let refused = start::<Coordinated<Bully>, LockApplication>(Parts::new(
+        bully(&addresses).into(),
+        transport_settings(0, 2, listeners.remove(0), &addresses),
+        store(directory.path(), 0),
         application,
         requests,
-        recorder: Recorder::none(),
-        injection: Injection::none(),
-        suspected: None,
-    });
+    ));
     let refusal = refused.unwrap_err();
     assert!(matches!(refusal, StartError::InvalidState { .. }), "{refusal}");
     assert!(refusal.to_string().contains("docs/wire.md"), "{refusal}");

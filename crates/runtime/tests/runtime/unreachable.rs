@@ -9,8 +9,10 @@ use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
 use tenure_runtime::store::Owner;
-use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
-use tenure_runtime::{Injection, LockApplication, Parts, Recorder, RunningNode, Store, start};
+use tenure_runtime::transport::{Limits, Settings};
+use tenure_runtime::{LockApplication, Parts, RunningNode, Store, start};
+
+use crate::{listeners, transport_settings};
 
 type Office = Detected<Heartbeat, Coordinated<Bully>>;
 
@@ -27,36 +29,24 @@ fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]
     // The handles keep the node running.
     std::mem::forget((lock, leadership));
     let settings = Settings {
-        cluster: "test".into(),
-        me: ProcessId::at(me),
-        session: 1,
-        listen: Listen::Listener(listener),
-        addresses: addresses.to_vec(),
-        names: Default::default(),
-        trust: Trust::LoopbackOnly,
         limits: Limits { queue_frames: 64, ..Limits::default() },
+        ..transport_settings(me, 1, listener, addresses)
     };
     let owner = Owner { cluster: "test".into(), process: ProcessId::at(me), group_size: 3 };
-    start::<Office, LockApplication>(Parts {
-        config: detected::Config { detector, inner },
-        transport: settings,
-        store: Store::open(directory.join(me.to_string()), &owner, "test").unwrap(),
+    start::<Office, LockApplication>(Parts::new(
+        detected::Config { detector, inner },
+        settings,
+        Store::open(directory.join(me.to_string()), &owner, "test").unwrap(),
         application,
         requests,
-        recorder: Recorder::none(),
-        injection: Injection::none(),
-        suspected: None,
-    })
+    ))
     .unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn heartbeats_do_not_queue_for_unreachable_peer() {
     let directory = tempfile::tempdir().unwrap();
-    let listener = |_| TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut listeners: Vec<TcpListener> = (0..3).map(listener).collect();
-    let address = |it: &TcpListener| it.local_addr().unwrap().to_string();
-    let addresses: Vec<String> = listeners.iter().map(address).collect();
+    let (mut listeners, addresses) = listeners(3);
     // The third node never starts.
     drop(listeners.pop());
     let nodes: Vec<RunningNode> = listeners

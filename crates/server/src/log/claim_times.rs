@@ -85,8 +85,8 @@ impl ClaimTimes {
         }
     }
 
-    /// Forgets claims that are not in the store of a snapshot. The times of other new claims are
-    /// unknown.
+    /// Replaces the claims by those in the store of a snapshot. The times of claims that were not
+    /// known before stay unknown.
     pub(crate) fn replace(&mut self, store: &Store) {
         let exists =
             |key: &Bytes, fence| store.get(key).is_some_and(|kv| kv.create_revision == fence);

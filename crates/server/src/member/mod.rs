@@ -10,9 +10,7 @@ use tenure_core::{ProcessId, ProcessSet};
 use tenure_etcd::etcdserverpb::ResponseHeader;
 use tenure_runtime::store::{OpenError, Owner, Registry, SaveCounts, SaveError, SaveMetrics};
 use tenure_runtime::transport::{Listen, MeshView, Settings};
-use tenure_runtime::{
-    Failure, Histogram, Injection, Parts, ProcessNames, Recorder, StartError, Store, start,
-};
+use tenure_runtime::{Failure, Histogram, Parts, ProcessNames, StartError, Store, start};
 use tenure_store::{Command, LeaseId, Outcome, Principal};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -179,16 +177,13 @@ impl Member {
             limits: transport_limits(),
         };
         let (requests, received) = mpsc::unbounded_channel();
-        let running = start::<RelayedLog, LogApplication>(Parts {
-            config: log_config(config, me, size, members).with_incarnation(session),
+        let running = start::<RelayedLog, LogApplication>(Parts::new(
+            log_config(config, me, size, members).with_incarnation(session),
             transport,
             store,
             application,
-            requests: received,
-            recorder: Recorder::none(),
-            injection: Injection::none(),
-            suspected: None,
-        })?;
+            received,
+        ))?;
         let election_timeout = Duration::from_millis(2 * config.election_timeout);
         let (renewals, pending_renewals) = RenewalQueue::new();
         let leader_monitor =

@@ -141,7 +141,7 @@ fn write_links(member: &Member, all: &mut Exposition) {
     let help = "Whether a connection with the member carries messages: 1 or 0.";
     let mut links = all.family("gauge", "tenure_link_up", help);
     let members = member.with_state(|state| state.members.all());
-    // A process that is not a member now need not be there.
+    // A process that is not a member at present need not run, so its link is no finding.
     let peers = member.peers.peers().into_iter().filter(|link| members.contains(link.peer));
     for link in peers {
         let peer = &member.plan.members[link.peer.index()].name;

@@ -1,5 +1,6 @@
 //! Transport between members: how they authenticate each other, and the limits of messages.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,11 +18,12 @@ const MAX_MEAN_ENTRY_BYTES: usize = (3 << 20) / 2 + 1024;
 /// queue to a member is full, the log does not wait for it: it sends missing entries again later.
 pub(crate) fn transport_limits() -> Limits {
     let max_body_bytes = MAX_BATCH_ENTRIES as usize * MAX_MEAN_ENTRY_BYTES;
-    let (queue_bytes, stall_timeout) = (2 * max_body_bytes, Duration::ZERO);
-    Limits { max_body_bytes, queue_bytes, stall_timeout, ..Limits::default() }
+    let (queue_bytes, half_full_timeout) = (2 * max_body_bytes, Duration::ZERO);
+    Limits { max_body_bytes, queue_bytes, half_full_timeout, ..Limits::default() }
 }
 
-/// Returns the keys by which members authenticate each other.
+/// Returns the keys by which members authenticate each other. The file of the private key must be
+/// as in [`PrivateKey::is_exposed`].
 pub(crate) fn peer_trust(config: &Config, me: ProcessId, size: u32) -> Result<Trust, ConfigError> {
     let (Some(private), Some(public)) = (&config.peer_private_key, &config.peer_public_keys) else {
         return Ok(if config.insecure { Trust::Unauthenticated } else { Trust::LoopbackOnly });
@@ -32,6 +34,15 @@ pub(crate) fn peer_trust(config: &Config, me: ProcessId, size: u32) -> Result<Tr
     };
     let read =
         |path: &PathBuf| std::fs::read_to_string(path).map_err(|it| failed(path, it.to_string()));
+    let metadata = std::fs::metadata(private).map_err(|it| failed(private, it.to_string()))?;
+    let mode = metadata.mode() & 0o7777;
+    if PrivateKey::is_exposed(mode, metadata.uid()) {
+        let reason = format!(
+            "other users can access this private key (mode {mode:04o}): run `chmod 600 {}`",
+            private.display()
+        );
+        return Err(failed(private, reason));
+    }
     let key = PrivateKey::parse(read(private)?.trim());
     let key = key.map_err(|why| failed(private, why.to_string()))?;
     let group = GroupKeys::parse(&read(public)?, size as usize);

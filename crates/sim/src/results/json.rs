@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct};
 use serde::{Serialize, Serializer};
-use tenure_core::{ProcessId, Reporting};
+use tenure_core::{ProcessId, ReportCondition};
 
 use crate::results::load::Load;
 use crate::results::metrics::Metrics;
@@ -183,7 +183,7 @@ impl Serialize for Verdicts<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let listed = self.0.findings.iter().filter(|finding| {
             finding.judgement == Judgement::Violated
-                || finding.property.reporting() > Reporting::OnViolation
+                || finding.property.report_condition() > ReportCondition::OnViolation
         });
         to.collect_map(listed.map(|finding| (finding.property, finding.judgement.name())))
     }

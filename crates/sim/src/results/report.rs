@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
 use tenure_core::service::mutex;
-use tenure_core::{CostBound, Layer, Per, ProcessId, Property, Rank, Reporting, TICKS_PER_UNIT};
+use tenure_core::{
+    CostBound, Layer, Per, ProcessId, Property, Rank, ReportCondition, TICKS_PER_UNIT,
+};
 
 use crate::engine::agreement_users::AgreementUsers;
 use crate::engine::core::Core;
@@ -206,7 +208,7 @@ impl Report {
         match (&self.counted, property) {
             (_, Property::Custom(_)) => true,
             (Some(counted), _) => counted.iter().any(|promise| promise.implies(property)),
-            (None, _) => property.reporting() == Reporting::Expected,
+            (None, _) => property.report_condition() == ReportCondition::Expected,
         }
     }
 }
@@ -266,7 +268,8 @@ fn findings(core: &mut Core, decided: bool, blocked: &[ProcessId]) -> Vec<Findin
         let requested = core.settings.instrumentation.properties.as_deref().unwrap_or_default();
         let mut found = election.findings();
         found.retain(|it| {
-            it.property.reporting() > Reporting::OnRequest || requested.contains(&it.property)
+            it.property.report_condition() > ReportCondition::OnRequest
+                || requested.contains(&it.property)
         });
         found.insert(2, progress);
         findings.append(&mut found);

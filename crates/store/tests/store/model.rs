@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tenure_session::Access;
 use tenure_store::{
     Bytes, Command, CommandResult, Delete, DeleteResult, Enqueue, Error, EventKind, KeyValue,
     LeaseChange, LeaseCheckpoint, LeaseExpiry, LockMode, LogPosition, Operation, OperationResult,
@@ -456,8 +457,9 @@ impl Model {
         queue.sort_by_key(|kv| (kv.create_revision, kv.key.clone()));
         let mut holders: Vec<&KeyValue> = Vec::new();
         for kv in queue {
-            let kind = holders.first().map(|first| mode_of(&first.key, name));
-            if mode_of(&kv.key, name).can_join(holders.len() as u64, kind) {
+            // The rule of clients, which look back from their own claim.
+            let earlier = holders.iter().rev().map(|kv| ((), mode_of(&kv.key, name).into()));
+            if Access::from(mode_of(&kv.key, name)).blockers(earlier).is_empty() {
                 holders.push(kv);
             } else if !self.has(Mistake::ReadersOvertake) {
                 break;

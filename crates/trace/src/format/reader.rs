@@ -1,11 +1,11 @@
 //! Reader of traces, one line at a time.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::files::{self, File};
 use crate::format::event::Record;
 use crate::format::header::{Header, VERSION};
 use crate::format::limits::ReadLimits;
@@ -45,7 +45,7 @@ impl Reader {
     /// Returns [`ReadError`] and closes the file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
         let path = path.as_ref();
-        let file = File::open(path).map_err(|error| ReadError::Io { path: path.into(), error })?;
+        let file = files::open(path).map_err(|error| ReadError::Io { path: path.into(), error })?;
         Reader::new(BufReader::with_capacity(256 * 1024, file), path)
     }
 }

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use tenure_core::{Finding, Judgement, Property, Reporting};
+use tenure_core::{Finding, Judgement, Property, ReportCondition};
 
 use super::elections::MeasuredElection;
 use super::verification::Violated;
@@ -122,7 +122,8 @@ impl Findings {
     }
 
     fn counts(&self, property: Property) -> bool {
-        self.header.promises.is_empty() && property.reporting() > Reporting::OnViolation
+        let condition = property.report_condition();
+        self.header.promises.is_empty() && condition > ReportCondition::OnViolation
             || self.is_named(property)
             // The resource ensures these, not the algorithm.
             || matches!(property, Property::Counter | Property::FencedAccess)

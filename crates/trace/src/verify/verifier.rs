@@ -87,7 +87,7 @@ impl TraceVerifier {
             locks: MutexMonitorSet::new(&config),
             elects: ElectionMonitorSet::new(&config),
             awaiting: (0..header.n).map(ProcessId).collect(),
-            no_loss: MonitorRun::new(NoLoss::new()),
+            no_loss: MonitorRun::new(NoLoss::default()),
             spending: header.most_messages.map(|most| spending(header.service, most)),
             neighbours: header.links().map(MonitorRun::new),
             applications: Applications::new(),

@@ -1,4 +1,4 @@
-//! Kinds of locks that clients make of the queues of a lock service, and the mutex as one of them.
+//! Kinds of locks that clients build on the queues of a lock service. The mutex is one of them.
 
 use core::fmt::Debug;
 use core::hash::Hash;

@@ -16,6 +16,8 @@ use tenure_core::{Card, Property, Requirement, Service, TICKS_PER_UNIT, Timing, 
 use tenure_trace::{EdgeList, Header};
 
 use self::perform::{check_config, progress_line};
+use super::capture::print_error;
+use super::embedded::progress_observer;
 use super::failure::{Failure, Status};
 use super::output::{Format, print, print_json, warn_no_effect, width, wrap_lines};
 use super::own_property::shell_word;
@@ -42,7 +44,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         warn_no_effect(option, &options.algorithm);
     }
     if options.trace.is_some() && report.shortest().is_none() {
-        eprintln!("no violation found: no trace was written");
+        print_error("no violation found: no trace was written");
     }
     match options.format {
         Format::Text => {
@@ -70,7 +72,7 @@ fn run_own_model(options: Options) -> Result<Status, Failure> {
     let options = options.limited();
     let report = perform(&options)?;
     if options.trace.is_some() && report.shortest().is_none() {
-        eprintln!("no violation found: no trace was written");
+        print_error("no violation found: no trace was written");
     }
     match options.format {
         Format::Text => {
@@ -150,7 +152,8 @@ impl<'a> Plan<'a> {
         config.own = options.own.parse_for(card, &*algorithm, parameters.size)?;
         config.fairness = options.fairness.into();
         config.search.swarm = options.swarm.config(&properties)?;
-        config.search.on_progress = shows_progress.then(progress_line).flatten();
+        let on_terminal = || shows_progress.then(progress_line).flatten();
+        config.search.on_progress = progress_observer().or_else(on_terminal);
         let checked = algorithm.check(&config, &properties, &parameters.ranks);
         checked.map_err(search_failure)
     }
@@ -164,7 +167,7 @@ impl<'a> Plan<'a> {
         header.fenced = card.fenced();
         header.ranks = Some(parameters.ranks.to_vec());
         header.graph = network.map(EdgeList::from);
-        header.replay = Some(replay_command(std::env::args().skip(1)));
+        header.replay = Some(replay_command(program::arguments().into_iter()));
         Ok(())
     }
 

@@ -145,7 +145,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "K", requires = "from")]
     #[arg(help_heading = "Workload")]
     pub(crate) states: Option<u8>,
-    /// Merge states that differ only by a symmetry of the processes
+    /// Explore fewer states with the same verdicts: merge states that differ only by a symmetry,
+    /// and for locks of 5 processes or more explore commuting deliveries in one order only
     #[arg(long, value_enum, default_value_t)]
     #[arg(help_heading = "Search")]
     pub(crate) reduce: Reduce,
@@ -318,10 +319,10 @@ fn time_limit(text: &str) -> Result<TimeLimit, String> {
     }
 }
 
-/// Symmetry reduction.
+/// Reduction of the state space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Reduce {
-    /// If the algorithm is symmetric
+    /// If its conditions hold
     #[default]
     Auto,
     /// Never

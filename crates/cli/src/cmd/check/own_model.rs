@@ -6,6 +6,7 @@ use tenure_check::Report;
 use super::options::Options;
 use super::{byzantine, replay_command, shared_memory};
 use crate::cmd::failure::Failure;
+use crate::cmd::program;
 use tenure_core::Property;
 
 /// Returns true if the options name such an algorithm.
@@ -79,6 +80,6 @@ fn save_counterexample(options: &Options, report: &Report) -> Result<(), Failure
         Property::Bypass(most) => most,
         _ => None,
     };
-    header.replay = Some(replay_command(std::env::args().skip(1)));
+    header.replay = Some(replay_command(program::arguments().into_iter()));
     found.save(path).map_err(Failure::environment)
 }

@@ -5,17 +5,21 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use tenure_check::{
     CheckConfig, FaultConfig, Limits, ModelConfig, OnProgress, Progress, SearchConfig,
 };
-use tenure_core::{Card, Detection, Timing, Topology};
+use tenure_core::{Card, Detection, Service, Timing, Topology};
 
 use super::options::{Options, Reduce, WhenFull};
+use crate::cmd::progress_bar::{ProgressBar, ProgressStyle};
 use crate::cmd::{interrupt, machine};
 
 /// Default bound on terms.
 const DEFAULT_TERM_MAX: u64 = 2;
+
+/// Smallest group for which a check of a lock takes commuting deliveries alone. The plain search of
+/// a smaller one takes seconds.
+const LEAST_COMMUTING_SIZE: u32 = 5;
 
 /// Builds the configuration of the checker. The card determines the options that are not given.
 pub(super) fn check_config(options: &Options, card: &Card, size: u32) -> CheckConfig {
@@ -59,6 +63,7 @@ pub(super) fn check_config(options: &Options, card: &Card, size: u32) -> CheckCo
     config.search = SearchConfig {
         shifts_timestamps: is_reduced,
         ample: is_reduced && card.topology == Topology::UnidirectionalRing,
+        commuting: is_reduced && card.service == Service::Mutex && size >= LEAST_COMMUTING_SIZE,
         exact: options.exact,
         swarm: None,
         threads: options.threads,

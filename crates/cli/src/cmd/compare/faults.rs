@@ -3,7 +3,6 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_check::{Counterexample, Judgement, Report};
@@ -14,6 +13,7 @@ use crate::cmd::check;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::interrupt;
 use crate::cmd::output::width;
+use crate::cmd::progress_bar::{ProgressBar, ProgressStyle};
 
 /// Upper bound on the states of a search. Undecided properties are reported as such.
 const MAX_STATES: u64 = 400_000;

@@ -13,6 +13,7 @@ use serde_json::Value;
 use tenure_algorithms::catalogue::{Parameters, compositions};
 use tenure_core::Service;
 
+use super::capture::print_error;
 use super::failure::{Failure, Status};
 use super::group::Ids;
 use super::interrupt;
@@ -223,7 +224,7 @@ fn measure_all(options: &Options) -> Result<(Data, Status), Failure> {
     if let Some(path) = &options.plot {
         match sweep::sweep(options.service, &rows, &options.run, runs, &interrupt) {
             Err(failure) if failure.status == Status::Incomplete => {
-                eprintln!("{}: {failure}", program::name());
+                print_error(&format!("{}: {failure}", program::name()));
                 worst = worst.and(Status::Incomplete);
             }
             pictures => {

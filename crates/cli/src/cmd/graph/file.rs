@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use tenure_trace::files;
+
 use super::builder::{GraphBuilder, LineError, NamedGraph};
 use super::{dot, edge_list, graphml};
 
@@ -29,12 +31,21 @@ pub(super) fn is_path(text: &str) -> bool {
 
 /// Reads a text file of limited size.
 pub(super) fn read_text(path: &Path) -> Result<String, String> {
+    if files::are_in_memory() {
+        return in_memory(path);
+    }
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
     let length = fs::metadata(path).map_err(failed)?.len();
     if length > MAX_BYTES {
         return Err(format!("{} has {length} bytes: at most {MAX_BYTES}", path.display()));
     }
     fs::read_to_string(path).map_err(failed)
+}
+
+/// Reads a text file that is kept in memory.
+fn in_memory(path: &Path) -> Result<String, String> {
+    let read = files::open(path).and_then(std::io::read_to_string);
+    read.map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
 /// Parses the text of a file.

@@ -3,6 +3,7 @@
 mod calls;
 pub(crate) mod question;
 pub(crate) mod scenario;
+mod scratch;
 mod table;
 
 use clap::Parser;
@@ -62,11 +63,11 @@ fn run_line(line: &str, drawn: bool) -> Result<ActionResult, Failure> {
     if !drawn {
         return json_output(&words).map(ActionResult::from);
     }
-    let folder = tempfile::tempdir().map_err(Failure::environment)?;
-    let file = folder.path().join("trace.ndjson");
+    let folder = scratch::Folder::new().map_err(Failure::environment)?;
+    let file = folder.file("trace.ndjson");
     words.extend(["--trace".to_owned(), file.to_string_lossy().into_owned()]);
     let data = json_output(&words)?;
-    let picture = if file.exists() {
+    let picture = if folder.has(&file) {
         let layout = lay_out_files(&[file], View::default()).map_err(Failure::environment)?;
         Some(layout.to_text_within(Direction::Down, Margin::Place, width()))
     } else {

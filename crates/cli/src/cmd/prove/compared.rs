@@ -9,8 +9,9 @@ use crate::cmd::failure::Failure;
 /// Largest number of compared states of a group.
 const MAX_STATES: u64 = 5_000_000;
 
-/// Compares all groups from two processes to `largest`. Each process requests once. Returns no
-/// comparison if the model has no mapping from states of the code.
+/// Compares all groups from two processes to `largest`. Each process requests once. Terms are at
+/// most 2 in groups of two, and at most 1 in larger groups. Returns no comparison if the model has
+/// no mapping from states of the code.
 pub(super) fn groups(
     entry: &ModelEntry,
     model: &Model,
@@ -21,13 +22,14 @@ pub(super) fn groups(
     let mut compared = Vec::new();
     for size in 2..=largest {
         let variants = variant.into_iter().map(str::to_owned).collect();
-        let parameters = Parameters { variants, ..Parameters::plain(size) };
+        let parameters = Parameters { variants, rounds: 1, ..Parameters::plain(size) };
         let algorithm = tenure_instances::algorithm(entry.name, &parameters);
         let algorithm = algorithm.map_err(Failure::usage)?;
         let card = tenure_instances::card(entry.name, &parameters).map_err(Failure::usage)?;
         let mut config = CheckConfig::new(entry.name, card.service, size);
         config.model.order = card.order;
         config.model.entries = Entries::AtMost(1).into();
+        config.bounds.term_max = Some(if size <= 2 { 2 } else { 1 });
         let mut comparer = Comparer::new(model, abstraction, size);
         let walk = algorithm.walk(&config, MAX_STATES, &mut comparer).map_err(Failure::usage)?;
         compared.push(comparer.finish(walk));

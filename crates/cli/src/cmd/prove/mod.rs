@@ -1,6 +1,9 @@
 //! `tenure prove`: decides a property for every number of processes.
 
 mod compared;
+mod conjuncts;
+mod mutants;
+mod proof;
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -8,11 +11,10 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
-use tenure_prove::{
-    CATALOGUE, Comparison, Mismatch, Model, ModelEntry, ProofReport, ProveError, Solver, find,
-    prove,
-};
+use tenure_algorithms::catalogue::Parameters;
+use tenure_prove::{CATALOGUE, Model, ModelEntry, ProveError, Solver, entries};
 
+use self::proof::Proof;
 use super::duration;
 use super::failure::{Failure, Status};
 use super::output::{Format, print, print_json};
@@ -27,12 +29,29 @@ use crate::nearest::nearest;
 ///
 /// Needs z3 or cvc5 on the path (`apt install z3`, `pip install z3-solver`).
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tenure prove ricart-agrawala
+  tenure prove ricart-agrawala --without granted-seen
+  tenure prove ricart-agrawala --redundant
+  tenure prove --mutants 60 --seed 1")]
 pub(crate) struct Options {
     /// Algorithm; without one, all algorithms with a model are listed
     algorithm: Option<String>,
     /// Rule of the algorithm to change, as in `tenure list NAME`
     #[arg(long)]
     variant: Option<String>,
+    /// Prove without this conjunct of the invariant, to see its purpose
+    #[arg(long, value_name = "CONJUNCT", requires = "algorithm")]
+    without: Option<String>,
+    /// List the conjuncts that the proof needs, and the redundant ones
+    #[arg(long = "redundant", conflicts_with_all = ["variant", "without", "mutants"])]
+    is_redundancy_listed: bool,
+    /// Change one rule of the model at random, this number of times, and judge each mutant
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["variant", "without"])]
+    mutants: Option<usize>,
+    /// Seed of the mutants
+    #[arg(long, value_name = "S", default_value_t = 1, requires = "mutants")]
+    seed: u64,
     /// Solver program: z3 or cvc5
     #[arg(long, value_name = "PROGRAM")]
     solver: Option<PathBuf>,
@@ -48,23 +67,50 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
+    if options.mutants.is_some() || options.is_redundancy_listed {
+        return examine(options);
+    }
     let Some(name) = &options.algorithm else { return list(options.format) };
-    let entry = entry(name)?;
-    let model = model(entry, options.variant.as_deref())?;
+    let models = models(options, &entries_of(name)?)?;
     let solver = solver(options)?;
-    let proof = prove(&model, &solver).map_err(failure)?;
-    let compared = match proof.is_proved() {
-        true => compared::groups(entry, &model, options.variant.as_deref(), options.nodes)?,
-        false => Vec::new(),
+    let mut proofs = Vec::new();
+    for (entry, model) in &models {
+        proofs.push(Proof::of(entry, model, options, &solver)?);
+    }
+    match options.format {
+        Format::Text => print(&proofs.iter().map(Proof::text).collect::<String>())?,
+        Format::Json => print_json(&proofs.iter().map(Proof::to_json).collect::<Vec<_>>())?,
+    }
+    let statuses: Vec<Status> = proofs.iter().map(Proof::status).collect();
+    let has = |status: &Status| statuses.contains(status);
+    let worst = [Status::Violated, Status::Incomplete].into_iter().find(has);
+    Ok(worst.unwrap_or(Status::Success))
+}
+
+/// Examines the proofs themselves: mutants, or redundant conjuncts, of one algorithm or of all.
+fn examine(options: &Options) -> Result<Status, Failure> {
+    let entries = match &options.algorithm {
+        Some(name) => entries_of(name)?,
+        None => CATALOGUE.iter().collect(),
+    };
+    let solver = solver(options)?;
+    let (text, json, status) = match options.mutants {
+        Some(count) => {
+            let judged = mutants::judged(&entries, count, options.seed, &solver)?;
+            let json = mutants::report(&judged, options.seed);
+            (mutants::text(&judged), json, mutants::status(&judged))
+        }
+        None => {
+            let decided = conjuncts::decided(&entries, &solver)?;
+            let json = conjuncts::report(&decided);
+            (conjuncts::text(&decided), json, conjuncts::status(&decided))
+        }
     };
     match options.format {
-        Format::Text => print(&text(entry, &proof, &compared))?,
-        Format::Json => {
-            let compared: Vec<_> = compared.iter().map(Comparison::to_json).collect();
-            print_json(&json!({ "proof": proof.to_json(), "code": compared }))?;
-        }
+        Format::Text => print(&text)?,
+        Format::Json => print_json(&json)?,
     }
-    Ok(status(&proof, &compared))
+    Ok(status)
 }
 
 /// Prints the algorithms with a model.
@@ -94,28 +140,73 @@ fn list(format: Format) -> Result<Status, Failure> {
     Ok(Status::Success)
 }
 
-fn entry(name: &str) -> Result<&'static ModelEntry, Failure> {
-    find(name).ok_or_else(|| {
-        let names = CATALOGUE.map(|entry| entry.name);
-        let nearest = nearest(name, names).first().map(|it| format!("; nearest: {it}"));
-        Failure::usage(format!(
-            "invalid value '{name}' for ALGORITHM: expected one with a model: {}{}",
-            names.join(", "),
-            nearest.unwrap_or_default()
-        ))
-    })
+/// Returns the entries of an algorithm, one for each proved property.
+fn entries_of(name: &str) -> Result<Vec<&'static ModelEntry>, Failure> {
+    let found: Vec<_> = entries(name).collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let mut names: Vec<&str> = CATALOGUE.iter().map(|entry| entry.name).collect();
+    names.dedup();
+    let nearest = nearest(name, names.iter().copied()).first().map(|it| format!("; nearest: {it}"));
+    Err(Failure::usage(format!(
+        "invalid value '{name}' for ALGORITHM: expected one with a model: {}{}",
+        names.join(", "),
+        nearest.unwrap_or_default()
+    )))
 }
 
-fn model(entry: &ModelEntry, variant: Option<&str>) -> Result<Model, Failure> {
-    let Some(variant) = variant else { return Ok(entry.model()) };
-    entry.with_variant(variant).ok_or_else(|| {
-        let names: Vec<&str> = entry.variants.iter().map(|variant| variant.name).collect();
-        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        Failure::usage(format!(
-            "invalid value '{variant}' for --variant: the model of {} has: {names}",
-            entry.name
-        ))
-    })
+/// Returns the models to prove: those that describe the variant, and have the conjunct that is left
+/// out.
+fn models(
+    options: &Options,
+    entries: &[&'static ModelEntry],
+) -> Result<Vec<(&'static ModelEntry, Model)>, Failure> {
+    let mut models: Vec<_> = match &options.variant {
+        None => entries.iter().map(|entry| (*entry, entry.model())).collect(),
+        Some(variant) => {
+            let model = |entry: &&'static ModelEntry| Some((*entry, entry.with_variant(variant)?));
+            entries.iter().filter_map(model).collect()
+        }
+    };
+    if models.is_empty() {
+        let variant = options.variant.as_deref().unwrap_or_default();
+        models = compared_variant(entries, variant)?;
+    }
+    if let Some(conjunct) = &options.without {
+        let is_known = |model: &Model| model.without(conjunct).is_some();
+        let owner = models.iter().position(|(_, model)| is_known(model)).unwrap_or(0);
+        let (entry, model) = models.swap_remove(owner);
+        models = vec![(entry, conjuncts::without(&model, conjunct)?)];
+    }
+    Ok(models)
+}
+
+/// Returns the unchanged models, for a variant that only the code describes. The comparison with
+/// the code judges it.
+fn compared_variant(
+    entries: &[&'static ModelEntry],
+    variant: &str,
+) -> Result<Vec<(&'static ModelEntry, Model)>, Failure> {
+    let unknown = || unknown_variant(variant, entries);
+    let name = entries.first().ok_or_else(unknown)?.name;
+    let card = tenure_instances::card(name, &Parameters::plain(2)).map_err(Failure::usage)?;
+    let compared = entries.iter().filter(|entry| entry.abstraction.is_some());
+    let models: Vec<_> = compared.map(|entry| (*entry, entry.model())).collect();
+    match card.variants.iter().any(|it| it.name == variant) && !models.is_empty() {
+        true => Ok(models),
+        false => Err(unknown()),
+    }
+}
+
+fn unknown_variant(variant: &str, entries: &[&'static ModelEntry]) -> Failure {
+    let variants = entries.iter().flat_map(|entry| entry.variants);
+    let names: Vec<&str> = variants.map(|variant| variant.name).collect();
+    let algorithm = entries.first().map_or("the algorithm", |entry| entry.name);
+    let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    Failure::usage(format!(
+        "invalid value '{variant}' for --variant: the model of {algorithm} has: {names}"
+    ))
 }
 
 fn solver(options: &Options) -> Result<Solver, Failure> {
@@ -128,77 +219,4 @@ fn solver(options: &Options) -> Result<Solver, Failure> {
 
 fn failure(error: ProveError) -> Failure {
     Failure::environment(error)
-}
-
-fn status(proof: &ProofReport, compared: &[Comparison]) -> Status {
-    if proof.is_refuted() || compared.iter().any(|it| !it.agrees()) {
-        Status::Violated
-    } else if proof.is_proved() && compared.iter().all(|it| it.is_complete) {
-        Status::Success
-    } else {
-        Status::Incomplete
-    }
-}
-
-fn text(entry: &ModelEntry, proof: &ProofReport, compared: &[Comparison]) -> String {
-    let mut text = format!("{}: {}\n", entry.name, entry.property);
-    let verdict = if proof.is_proved() {
-        "holds for every number of processes"
-    } else if proof.is_refuted() {
-        "not proved: the invariant is not inductive"
-    } else {
-        "not decided"
-    };
-    let _ = writeln!(
-        text,
-        "  model  {verdict}: {} of {} obligations proved by {} in {:.1} s\n         \
-         {} actions, {} conjuncts; {}",
-        proof.proved(),
-        proof.decisions.len(),
-        proof.solver,
-        proof.elapsed.as_secs_f64(),
-        proof.actions,
-        proof.conjuncts,
-        entry.paper,
-    );
-    for decision in proof.open() {
-        let _ = writeln!(text, "         {}: {}", decision.outcome.name(), decision.obligation);
-    }
-    if let Some(found) = proof.counterexample() {
-        text.push_str(
-            "\ncounterexample to induction (not a run: the first state need not occur)\n",
-        );
-        text.push_str(&found.to_text());
-    }
-    if compared.is_empty() && proof.is_proved() {
-        text.push_str("  code   not compared with the model\n");
-    }
-    for comparison in compared {
-        let _ = writeln!(text, "  code   {}", comparison_text(comparison));
-    }
-    text
-}
-
-fn comparison_text(comparison: &Comparison) -> String {
-    let Comparison { size, states, steps, .. } = comparison;
-    let scope = if comparison.is_complete { "all" } else { "the first" };
-    match &comparison.mismatch {
-        None => {
-            format!("n = {size}: agrees with the model in {scope} {states} states, {steps} steps")
-        }
-        Some(Mismatch::State { conjunct, state }) => {
-            format!("n = {size}: a reachable state violates {conjunct}: {}", state.join(", "))
-        }
-        Some(Mismatch::Step { before, new, gone, process }) => {
-            let process = process.map_or("the network".to_owned(), |number| format!("P{number}"));
-            format!(
-                "n = {size}: a step of {process} is no step of the model\n         \
-                 before {}\n         \
-                 new    {}\n         gone   {}",
-                before.join(", "),
-                new.join(", "),
-                gone.join(", ")
-            )
-        }
-    }
 }

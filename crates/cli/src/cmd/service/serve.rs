@@ -1,9 +1,9 @@
 //! `tenure serve`: a member of a lock service.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::{Args, FromArgMatches};
+use clap::{Args, FromArgMatches, ValueEnum};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use tenure_server::{ClusterState, Config, LeaderStatus, ServeError, Server};
 use tokio::signal::unix::SignalKind;
@@ -157,10 +157,12 @@ impl Options {
         });
         let environment = etcd_flags::environment(variables);
         let mut variables = environment.unknown;
-        let base = match self.config.as_deref() {
+        let base = match self.config.take() {
             Some(file) => {
                 variables.extend(environment.arguments);
-                Config::read(file).map_err(Failure::usage)?
+                let config = Config::read(&file).map_err(Failure::usage)?;
+                self.apply_log_options(&file, &config)?;
+                config
             }
             None => {
                 let environment = options_from(environment.arguments)?;
@@ -176,6 +178,24 @@ impl Options {
         let is_safe = config.is_single_member() || config.peer_private_key.is_some();
         let ignored = etcd.check(is_safe)?;
         Ok(Settings { config, log_level, log_format, ignored, variables })
+    }
+
+    /// Uses the options of the log in a configuration file, unless arguments set them.
+    fn apply_log_options(&mut self, file: &Path, config: &Config) -> Result<(), Failure> {
+        let invalid = |option: &str, value: &str, reason: String| {
+            let file = file.display();
+            Failure::usage(format!("{file}: invalid value '{value}' for '{option}': {reason}"))
+        };
+        if let Some(value) = &config.log_level {
+            let level = log_level(value).map_err(|reason| invalid("log-level", value, reason))?;
+            self.log_level = self.log_level.or(Some(level));
+        }
+        if let Some(value) = &config.log_format {
+            let format = LogFormat::from_str(value, false)
+                .map_err(|_| invalid("log-format", value, "expected text or json".into()))?;
+            self.log_format = self.log_format.or(Some(format));
+        }
+        Ok(())
     }
 
     /// Returns `base` with these options applied to it.
@@ -215,6 +235,8 @@ impl Options {
                 .experimental_watch_progress_notify_interval
                 .unwrap_or(base.watch_progress_notify_interval),
             insecure: self.insecure || base.insecure,
+            log_level: None,
+            log_format: None,
         }
     }
 }

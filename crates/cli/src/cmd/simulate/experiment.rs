@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use tenure_core::Property;
 use tenure_sim::{
     Controls, EndReason, Finding, Judgement, Moments, Report, Settings, Summary, inexpressible,
@@ -17,6 +16,7 @@ use super::plan::{Plan, TraceTo};
 use super::theory::{self, CostDeviation};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt;
+use crate::cmd::progress_bar::{ProgressBar, ProgressStyle};
 
 /// The result of the runs of one algorithm.
 pub(crate) struct Outcome {

@@ -16,6 +16,7 @@ use data::Data;
 use experiment::{Interrupt, Outcome};
 use plan::{Plan, TraceTo};
 
+use super::capture::print_error;
 use super::failure::{Failure, Status};
 use super::machine::watch_memory_use;
 use super::output::{print, print_json, warn_no_effect};
@@ -41,7 +42,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         warn_no_effect(option, &plan.card.name);
     }
     if let Some(message) = plan.estimate(options.run.runs(1)) {
-        eprintln!("{}: {message}", program::name());
+        print_error(&format!("{}: {message}", program::name()));
     }
     watch_memory_use();
     let completed = perform(options)?;

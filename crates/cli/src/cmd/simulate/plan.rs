@@ -1,6 +1,5 @@
 //! Validates the options, converts them into settings, and performs runs.
 
-use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,6 +14,7 @@ use tenure_sim::{
     InterventionError, Latency, Locking, Pattern, Processes, Random, Report, RunError, Settings,
     SettingsError, Tracking, Workload, group_options, replay_command, steering_options,
 };
+use tenure_trace::files;
 
 use super::options::RunOptions;
 use crate::cmd::failure::Failure;
@@ -37,7 +37,7 @@ pub(crate) struct Plan {
     own_options: String,
     /// Names of the vertices in a file; empty if they are numbers.
     vertex_names: Vec<String>,
-    /// The same with the content of files, for headers of traces.
+    /// The same options with the content of files, for headers of traces.
     header_options: String,
     /// Properties that the user selected.
     named: Vec<Property>,
@@ -102,8 +102,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Sets the network: the edges that the algorithm itself uses, or those below its links. The
-    /// timeouts follow from the delay of the longest route.
+    /// Sets the network: the graph whose edges the algorithm itself uses, or the graph that carries
+    /// its links. The timeouts follow from the delay of the longest route.
     fn set_network(&mut self) -> Result<(), Failure> {
         let Some(graph) = &self.parameters.graph else { return Ok(()) };
         let graph = Arc::clone(graph);
@@ -310,7 +310,7 @@ impl Plan {
     ) -> Result<Report, Failure> {
         let path = to.map_or(Path::new("a trace"), |to| to.path);
         let trace = to.map(|TraceTo { path, states }| {
-            let file = File::create(path).map_err(|error| write_failure(path, &error))?;
+            let file = files::create(path).map_err(|error| write_failure(path, &error))?;
             Ok(TraceOutput {
                 writer: Box::new(BufWriter::new(file)),
                 has_states: states,

@@ -7,8 +7,7 @@ const OTHERS: [&str; 5] = ["--shard", "--threads", "--format", "--plot", "--raw"
 
 /// Returns the command line of this process without the options that do not change the results.
 pub(super) fn command_line() -> String {
-    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-    normalized(words)
+    normalized(program::arguments().into_iter())
 }
 
 fn normalized(words: impl Iterator<Item = String>) -> String {

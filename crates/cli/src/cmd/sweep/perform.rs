@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use tenure_sim::{Controls, EndReason, run_parallel};
 
 use super::experiment::Experiment;
@@ -12,6 +11,7 @@ use super::raw::RawFile;
 use super::results::{Cell, Results};
 use super::shard::Shard;
 use crate::cmd::failure::Failure;
+use crate::cmd::progress_bar::{ProgressBar, ProgressStyle};
 use crate::cmd::simulate::experiment::Interrupt;
 use crate::cmd::simulate::plan::Plan;
 

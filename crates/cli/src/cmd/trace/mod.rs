@@ -21,6 +21,7 @@ use tenure_trace::{
     verify, verify_files,
 };
 
+use super::capture::print_error;
 use super::failure::{Failure, Status};
 use super::output::{Format, print, print_json};
 use super::own_monitors;
@@ -206,7 +207,7 @@ pub(crate) fn warn_torn(torn: &[PathBuf], empty: &[PathBuf]) {
     let empty = empty.iter().map(|path| (path, "the header is incomplete"));
     for (path, description) in left_out.chain(empty) {
         let path = path.display().to_string();
-        eprintln!("{name}: {}: {description} and was left out", plain(&path));
+        print_error(&format!("{name}: {}: {description} and was left out", plain(&path)));
     }
 }
 
@@ -252,7 +253,7 @@ fn check_kind(kind: &str, merged: &Merged) -> Result<(), Failure> {
 
 /// Warns of a filter that matches no event.
 fn warn_no_events(filter: &str) {
-    eprintln!("{}: this trace has no events of {filter}", program::name());
+    print_error(&format!("{}: this trace has no events of {filter}", program::name()));
 }
 
 fn parse_process(text: &str) -> Result<Subject, String> {

@@ -1,6 +1,5 @@
 //! `tenure trace replay`: replays a recorded run.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,8 +9,13 @@ use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Property;
 use tenure_trace::property::{Form, OwnProperty, PropertyJudge, Vocabulary};
 use tenure_trace::{
-    ActionError, ClockUnit, FollowError, Header, Kind, Merged, Record, Schedule, Subject, Trace,
-    TraceVerifier, Verification, merge, merge_files, plain, verify, verify_files,
+    ClockUnit, Header, Kind, Merged, Record, Schedule, Subject, Trace, TraceVerifier, Verification,
+    merge, plain, verify, verify_files,
+};
+#[cfg(not(target_family = "wasm"))]
+use {
+    tenure_instances::AnyAlgorithm,
+    tenure_trace::{ActionError, FollowError, MergeError, merge_files},
 };
 
 use super::{input_failure, warn_torn};
@@ -22,6 +26,7 @@ use crate::cmd::output::{Format, print, print_json};
 use crate::cmd::own_model_card;
 use crate::cmd::own_monitors;
 use crate::cmd::property::parser as property_parser;
+use crate::cmd::shared_buffer::SharedBuffer;
 
 /// Upper bound on steps after the recorded ones, so that no process waits only for time to pass.
 const FURTHER_STEPS: u32 = 200;
@@ -53,6 +58,7 @@ enum ReplayEngine {
     /// Checker
     Checker,
     /// Real nodes on this machine, over TCP
+    #[cfg(not(target_family = "wasm"))]
     Tcp,
 }
 
@@ -89,8 +95,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     };
     reject_own_model(&trace.header)?;
     let parameters = parameters(&trace.header)?;
-    let directory = tempfile::tempdir().map_err(Failure::environment)?;
-    let (mut merged, schedule) = replay(options.engine, &trace, &parameters, directory.path())?;
+    let (mut merged, schedule) = replay(options.engine, &trace, &parameters)?;
     // The checks are those of the time when the run was saved.
     merged.header = Header {
         // The run ends when no event is left, so that its end decides liveness without a delay.
@@ -118,6 +123,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
             engine: match options.engine {
                 ReplayEngine::Simulator => "simulator",
                 ReplayEngine::Checker => "checker",
+                #[cfg(not(target_family = "wasm"))]
                 ReplayEngine::Tcp => "tcp",
             },
             steps: schedule.steps(),
@@ -280,7 +286,6 @@ fn replay(
     engine: ReplayEngine,
     trace: &Trace,
     parameters: &Parameters,
-    directory: &Path,
 ) -> Result<(Merged, Schedule), Failure> {
     let algorithm = tenure_instances::algorithm(&trace.header.algorithm, parameters);
     let algorithm = algorithm.map_err(Failure::usage)?;
@@ -295,27 +300,36 @@ fn replay(
     }
     let merged = match engine {
         ReplayEngine::Simulator => {
-            let path = directory.join("run.ndjson");
-            let file = File::create(&path).map_err(Failure::environment)?;
-            let followed = algorithm.follow(&schedule, parameters.ranks.clone(), Box::new(file));
+            let run = SharedBuffer::default();
+            let writer = Box::new(run.clone());
+            let followed = algorithm.follow(&schedule, parameters.ranks.clone(), writer);
             followed.map_err(Failure::usage)?;
-            merge_files(&[path])
+            let followed = run.read("run").map_err(|error| input_failure(error.into()))?;
+            merge(vec![followed])
         }
         ReplayEngine::Checker => {
             let followed = algorithm.follow_in_checker(&schedule).map_err(Failure::usage)?;
             merge(vec![followed])
         }
-        ReplayEngine::Tcp => {
-            let followed = algorithm.follow_over_tcp(&schedule, directory);
-            let files = followed.map_err(|error| match error {
-                FollowError::Engine(_)
-                | FollowError::Impossible { why: ActionError::Broken(_), .. } => {
-                    Failure::environment(error)
-                }
-                error => Failure::usage(error),
-            })?;
-            merge_files(&files)
-        }
+        #[cfg(not(target_family = "wasm"))]
+        ReplayEngine::Tcp => replay_over_tcp(&*algorithm, &schedule)?,
     };
     Ok((merged.map_err(input_failure)?, schedule))
+}
+
+/// Replays the run on real nodes, whose traces are in a folder that is removed afterwards.
+#[cfg(not(target_family = "wasm"))]
+fn replay_over_tcp(
+    algorithm: &dyn AnyAlgorithm,
+    schedule: &Schedule,
+) -> Result<Result<Merged, MergeError>, Failure> {
+    let directory = tempfile::tempdir().map_err(Failure::environment)?;
+    let followed = algorithm.follow_over_tcp(schedule, directory.path());
+    let files = followed.map_err(|error| match error {
+        FollowError::Engine(_) | FollowError::Impossible { why: ActionError::Broken(_), .. } => {
+            Failure::environment(error)
+        }
+        error => Failure::usage(error),
+    })?;
+    Ok(merge_files(&files))
 }

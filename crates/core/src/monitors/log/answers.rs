@@ -10,13 +10,6 @@ use crate::service::log::{Command, Content, Event, Payload};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct AnsweredOnce(BTreeSet<(ProcessId, u64)>);
 
-impl AnsweredOnce {
-    /// Creates the monitor before the first command.
-    pub fn new() -> Self {
-        AnsweredOnce::default()
-    }
-}
-
 impl Monitor<Command, Event> for AnsweredOnce {
     fn property(&self) -> Property {
         Property::Integrity
@@ -53,13 +46,6 @@ pub struct CommittedWasAppended {
     /// Snapshots that users provided: the index of the last entry that a snapshot covers, and the
     /// state of the state machine after that entry.
     states: BTreeSet<(u64, Payload)>,
-}
-
-impl CommittedWasAppended {
-    /// Creates the monitor before the first append.
-    pub fn new() -> Self {
-        CommittedWasAppended::default()
-    }
 }
 
 impl Monitor<Command, Event> for CommittedWasAppended {
@@ -111,7 +97,7 @@ mod tests {
     fn detects_second_answer_and_answer_after_crash() {
         let answer = Event::Answered { ticket: 1, index: 0 };
         let command = Command::Read { ticket: 1 };
-        let mut monitor = AnsweredOnce::new();
+        let mut monitor = AnsweredOnce::default();
         let issued = Observation::Command { command: &command, clock: None };
         assert_eq!(monitor.observe(ONE, issued), Ok(()));
         let mut crashed = monitor.clone();
@@ -126,7 +112,7 @@ mod tests {
         let payload = Payload::from(7);
         let entry = Entry { term: 1, content: Content::Payload(payload.clone()) };
         let committed = Event::Committed { index: 1, entry };
-        let mut monitor = CommittedWasAppended::new();
+        let mut monitor = CommittedWasAppended::default();
         assert!(monitor.clone().observe(ONE, Observation::Event(&committed)).is_err());
         let command = Command::Append { ticket: 1, payload };
         let issued = Observation::Command { command: &command, clock: None };
@@ -140,7 +126,7 @@ mod tests {
         let members = alloc::boxed::Box::default();
         let restored = Event::Restored { index: 2, term: 1, members, state: state.clone() };
         for (index, holds) in [(2, true), (1, false)] {
-            let mut monitor = CommittedWasAppended::new();
+            let mut monitor = CommittedWasAppended::default();
             let command = Command::Compact { ticket: 1, index, state: state.clone() };
             let issued = Observation::Command { command: &command, clock: None };
             assert_eq!(monitor.observe(ONE, issued), Ok(()));

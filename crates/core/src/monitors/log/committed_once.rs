@@ -25,11 +25,6 @@ struct PayloadState {
 }
 
 impl CommittedOnce {
-    /// Creates the monitor before the first append.
-    pub fn new() -> Self {
-        CommittedOnce::default()
-    }
-
     fn judge(&self, at: ProcessId, payload: &Payload) -> Result<(), Violation> {
         let Some(known) = self.known.get(payload) else { return Ok(()) };
         if known.at.len() <= known.appended as usize {
@@ -113,7 +108,7 @@ mod tests {
 
     #[test]
     fn detects_second_commit_of_payload() {
-        let mut monitor = CommittedOnce::new();
+        let mut monitor = CommittedOnce::default();
         assert!(appends(&mut monitor, 1) && receives(&mut monitor, &committed(1)));
         assert!(receives(&mut monitor, &committed(1)));
         assert!(!receives(&mut monitor.clone(), &committed(2)));
@@ -122,13 +117,13 @@ mod tests {
 
     #[test]
     fn detects_commit_of_declined_entry() {
-        let mut monitor = CommittedOnce::new();
+        let mut monitor = CommittedOnce::default();
         assert!(appends(&mut monitor, 1));
         let mut early = monitor.clone();
         assert!(receives(&mut monitor, &declined(1)) && !receives(&mut monitor, &committed(1)));
         assert!(receives(&mut early, &committed(1)) && !receives(&mut early, &declined(1)));
         let unknown = Event::Unknown { ticket: 2 };
-        let mut monitor = CommittedOnce::new();
+        let mut monitor = CommittedOnce::default();
         assert!(appends(&mut monitor, 2) && receives(&mut monitor, &unknown));
         assert!(receives(&mut monitor, &committed(1)));
     }

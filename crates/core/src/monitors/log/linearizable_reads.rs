@@ -20,11 +20,6 @@ pub struct LinearizableReads {
 }
 
 impl LinearizableReads {
-    /// Creates the monitor before the first command.
-    pub fn new() -> Self {
-        LinearizableReads::default()
-    }
-
     fn answer(&mut self, at: ProcessId, ticket: u64, index: u64) -> Result<(), Violation> {
         let least = self.pending.remove(&(at, ticket)).unwrap_or(0);
         let applied = self.applied.get(&at).copied().unwrap_or(0);
@@ -93,7 +88,7 @@ mod tests {
         let read = Command::Read { ticket: 1 };
         let issued = || Observation::Command { command: &read, clock: None };
         let answer = |index| Event::Answered { ticket: 1, index };
-        let mut monitor = LinearizableReads::new();
+        let mut monitor = LinearizableReads::default();
         let mut early = monitor.clone();
         for (at, event) in [(ONE, &committed), (ONE, &acknowledged)] {
             assert_eq!(monitor.observe(at, Observation::Event(event)), Ok(()));

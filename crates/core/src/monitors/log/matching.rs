@@ -11,13 +11,6 @@ use crate::service::log::{Command, Event};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ElectionSafety(BTreeMap<u64, ProcessId>);
 
-impl ElectionSafety {
-    /// Creates the monitor before the first election.
-    pub fn new() -> Self {
-        ElectionSafety::default()
-    }
-}
-
 impl Monitor<Command, Event> for ElectionSafety {
     fn property(&self) -> Property {
         Property::OneLeaderPerTerm
@@ -42,13 +35,6 @@ impl Monitor<Command, Event> for ElectionSafety {
 /// is stored at an occupied index: a process that replaces an entry first reports that it drops it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LogMatching(KnownLogs);
-
-impl LogMatching {
-    /// Creates the monitor with empty logs.
-    pub fn new() -> Self {
-        LogMatching::default()
-    }
-}
 
 impl Monitor<Command, Event> for LogMatching {
     fn property(&self) -> Property {
@@ -104,7 +90,7 @@ mod tests {
 
     #[test]
     fn detects_logs_that_match_after_difference() {
-        let mut monitor = LogMatching::new();
+        let mut monitor = LogMatching::default();
         assert!(store(&mut monitor, ONE, 1, 1));
         assert!(store(&mut monitor, ONE, 2, 3));
         assert!(store(&mut monitor, TWO, 1, 2), "other terms may stand at one index");
@@ -117,7 +103,7 @@ mod tests {
 
     #[test]
     fn detects_second_leader_of_term() {
-        let mut monitor = ElectionSafety::new();
+        let mut monitor = ElectionSafety::default();
         for (at, term, holds) in [(ONE, 1, true), (TWO, 2, true), (ONE, 1, true), (TWO, 1, false)] {
             let judged = monitor.observe(at, Observation::Event(&Event::Leading { term }));
             assert_eq!(judged.is_ok(), holds, "{at} in {term}");

@@ -21,11 +21,6 @@ pub struct StateMachineSafety {
 }
 
 impl StateMachineSafety {
-    /// Creates the monitor before the first commit.
-    pub fn new() -> Self {
-        StateMachineSafety::default()
-    }
-
     fn apply(&mut self, at: ProcessId, index: u64, entry: &Entry) -> Result<(), Violation> {
         let applied = self.applied.entry(at).or_default();
         if index != *applied + 1 {
@@ -116,7 +111,7 @@ mod tests {
 
     #[test]
     fn detects_conflicts_gaps_and_repetitions() {
-        let mut monitor = StateMachineSafety::new();
+        let mut monitor = StateMachineSafety::default();
         assert!(commit(&mut monitor, 0, 1, 1) && commit(&mut monitor, 0, 2, 1));
         assert!(commit(&mut monitor, 1, 1, 1));
         assert!(!commit(&mut monitor.clone(), 1, 2, 2), "another entry");
@@ -137,7 +132,7 @@ mod tests {
             let issued = Observation::Command { command: &compact(state), clock: None };
             monitor.observe(ProcessId(at), issued).is_ok()
         };
-        let mut monitor = StateMachineSafety::new();
+        let mut monitor = StateMachineSafety::default();
         assert!(commit(&mut monitor, 0, 1, 1) && commit(&mut monitor, 0, 2, 1));
         assert!(ask(&mut monitor, 0, 7));
         assert!(!ask(&mut monitor.clone(), 1, 8), "another state");

@@ -17,8 +17,7 @@ use tenure_runtime::transport::{
     GroupKeys, Keys, Limits, Listen, MeshView, PrivateKey, Settings, Trust,
 };
 use tenure_runtime::{
-    Failure, Injection, Leadership, Lock, LockApplication, Parts, Recorder, RunningNode, Store,
-    start,
+    Failure, Leadership, Lock, LockApplication, Parts, RunningNode, Store, start,
 };
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, sleep, timeout};
@@ -98,16 +97,13 @@ impl ClusterFiles {
             limits: Limits::default(),
         };
         let (application, lock, leadership, requests) = LockApplication::new();
-        let running = start::<P, LockApplication>(Parts {
+        let running = start::<P, LockApplication>(Parts::new(
             config,
             transport,
             store,
             application,
             requests,
-            recorder: Recorder::none(),
-            injection: Injection::none(),
-            suspected: None,
-        })
+        ))
         .unwrap();
         let user = tokio::spawn(user(lock.clone(), leadership.clone(), running.view.clone(), me));
         Node { lock, leadership, running, user }

@@ -16,7 +16,7 @@ use self::world::{Due, Service, SplitMix64, World};
 
 const SIZE: u32 = 3;
 
-/// Algorithms without a message that is invalid: their messages carry no values, or any values.
+/// Algorithms of which every message is valid: messages carry no values, or any value is allowed.
 const ANY_IS_VALID: [&str; 3] = ["dining-philosophers", "drinking-philosophers", "floodset"];
 
 /// Returns the names of all algorithms in the catalogue, and some of them with the adapter for

@@ -47,7 +47,7 @@ impl<P: Agreement> ProcessUser<P> for User {
     }
 }
 
-/// Function that creates the user of a process in a group of a size.
+/// Function that creates the user of a process. Its arguments are the process and the group size.
 type NewUser<P> = fn(ProcessId, u32) -> Box<dyn ProcessUser<P>>;
 
 /// Number of sessions that such a user requests.
@@ -59,7 +59,8 @@ pub(crate) struct Service<P: Protocol> {
     /// Creates the user of a process. `None` if all users issue `ask`.
     user: Option<NewUser<P>>,
     pub(crate) ask: P::Command,
-    /// Command with which a user ends what `ask` began. `None` if the service needs none.
+    /// Command that ends the session that the command `ask` began. `None` if the service needs
+    /// none.
     pub(crate) leave: Option<P::Command>,
     pub(crate) serves: fn(&P::Event) -> bool,
 }

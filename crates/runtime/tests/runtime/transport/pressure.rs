@@ -34,7 +34,7 @@ async fn unacknowledged_messages_block_until_acknowledged() {
     let mut ports = Ports::of(3);
     let mut settings = ports.settings(P1, 1);
     settings.limits.queue_frames = 10;
-    settings.limits.stall_timeout = Duration::from_secs(3600);
+    settings.limits.half_full_timeout = Duration::from_secs(3600);
     let (mesh, mut inbox) = Mesh::start(settings).expect("a mesh");
     let mut slow = RawPeer::join(ports.addresses[0], hello(P3, P1, 3)).await;
     assert_eq!(receive_peer_up(&mut inbox, P3).await, 1);
@@ -58,7 +58,7 @@ async fn stalled_peer_blocks_for_limited_time() {
     let mut ports = Ports::of(2);
     let mut settings = ports.settings(P1, 1);
     settings.limits.queue_frames = 10;
-    settings.limits.stall_timeout = Duration::from_millis(10);
+    settings.limits.half_full_timeout = Duration::from_millis(10);
     let (mesh, mut inbox) = Mesh::start(settings).expect("a mesh");
     let _mute = RawPeer::join(ports.addresses[0], hello(P2, P1, 2)).await;
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 1);
@@ -72,7 +72,7 @@ async fn lost_peer_delays_no_sender() {
     let mut ports = Ports::of(2);
     let mut settings = ports.settings(P1, 1);
     settings.limits.queue_frames = 10;
-    settings.limits.stall_timeout = Duration::from_secs(3600);
+    settings.limits.half_full_timeout = Duration::from_secs(3600);
     let (mesh, mut inbox) = Mesh::start(settings).expect("a mesh");
     let mute = RawPeer::join(ports.addresses[0], hello(P2, P1, 2)).await;
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 1);
@@ -92,7 +92,7 @@ async fn slow_consumer_delays_its_peer_without_loss() {
     let (_first, mut inbox) = Mesh::start(settings).expect("a mesh");
     let mut settings = ports.settings(P2, 1);
     settings.limits.queue_frames = 100;
-    settings.limits.stall_timeout = Duration::from_secs(3600);
+    settings.limits.half_full_timeout = Duration::from_secs(3600);
     let (second, mut other) = Mesh::start(settings).expect("a mesh");
     assert_eq!(receive_peer_up(&mut other, P1).await, 1);
     let mut sent = 0_u32;

@@ -7,7 +7,7 @@ use tenure_core::ProcessId;
 use tenure_runtime::transport::frame::{Boot, Decoder, Frame, Hello, HelloContent, Introduction};
 use tenure_runtime::transport::{
     GroupKeys, Inbox, Incoming, Keyring, Keys, Limits, Listen, Mesh, MeshView, PrivateKey, Refusal,
-    Settings, Trust,
+    Settings,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -42,14 +42,14 @@ impl Ports {
             None => Listen::Address(self.addresses[me.index()]),
         };
         Settings {
-            cluster: "test".into(),
-            me,
-            session,
-            listen,
-            addresses: self.addresses.iter().map(ToString::to_string).collect(),
-            names: Default::default(),
-            trust: Trust::LoopbackOnly,
             limits: limits(),
+            ..Settings::on_loopback(
+                "test",
+                me,
+                session,
+                self.addresses.iter().map(ToString::to_string).collect(),
+                listen,
+            )
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::{Deserialize, Serialize};
 use tenure_core::ProcessId;
 use tenure_runtime::transport::PeerStatus;
-use tenure_store::{Bytes, Claim, LockMode, Queue, Span};
+use tenure_store::{Bytes, Claim, Queue, Span};
 
 use super::blocking::{WaitsFor, cycles};
 use crate::auth::caller::Caller;
@@ -234,11 +234,7 @@ fn claim_state(state: &State, claim: &Claim, now: Instant) -> ClaimState {
         lease: format!("{:x}", claim.lease),
         client: state.store.get(&claim.key).and_then(|kv| client(&kv.value)),
         fence: claim.fence,
-        mode: match claim.mode {
-            LockMode::Exclusive => "exclusive".into(),
-            LockMode::Shared => "shared".into(),
-            LockMode::Slots(slots) => format!("slots-{slots}"),
-        },
+        mode: claim.mode.to_string(),
         for_ms: since.map(|since| millis(now.saturating_duration_since(since))),
         left_ms: state.leases.time_left(claim.lease, now).map(millis),
     }

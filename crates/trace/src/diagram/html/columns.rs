@@ -98,17 +98,14 @@ impl Records {
             };
             while let Some((place, found)) = steps.next_if(|(_, step)| step.record <= *number) {
                 step = place as i64;
-                if let (Some(at), true) = (found.at, found.is_own() && !is_note(&found.mark)) {
+                let counts = found.is_own() && !matches!(found.mark, Mark::Note(_));
+                if let (Some(at), true) = (found.at, counts) {
                     last[at.index()] = step;
                 }
             }
             self.step.push(step);
         }
     }
-}
-
-fn is_note(mark: &Mark) -> bool {
-    matches!(mark, Mark::Note(_))
 }
 
 /// Steps of the diagram in trace order, one array per field.

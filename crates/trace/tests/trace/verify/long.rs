@@ -52,13 +52,13 @@ fn verifier_memory_is_bounded() {
         TraceVerifier::new(&Header::new("hand-made", Service::Mutex, 2, Source::Simulator));
     verify_entries(&mut verifier, 0..1_000);
     assert!(verifier.held() > 4_000, "{} are held: what grows is counted", verifier.held());
-    verify_entries(&mut verifier, 1_000..3 * LIMIT as u64);
+    verify_entries(&mut verifier, 1_000..2 * LIMIT as u64);
     let held = verifier.held();
-    verify_entries(&mut verifier, 3 * LIMIT as u64..6 * LIMIT as u64);
+    verify_entries(&mut verifier, 2 * LIMIT as u64..3 * LIMIT as u64);
     assert!(held <= 6 * LIMIT, "{held} are held");
     assert!(verifier.held() <= 6 * LIMIT, "{held} were held, and then {}", verifier.held());
     let verified = verifier.clone().finish();
-    assert_eq!((verified.entries, verified.overlaps), (6 * LIMIT as u64, 6 * LIMIT as u64 - 1));
+    assert_eq!((verified.entries, verified.overlaps), (3 * LIMIT as u64, 3 * LIMIT as u64 - 1));
     assert_eq!(verified.verdict, Judgement::Holds, "{verified}");
 
     // A stale access is found however late it is.

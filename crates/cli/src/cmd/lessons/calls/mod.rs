@@ -6,6 +6,7 @@ mod chatter;
 mod couriers;
 mod detector;
 mod generals;
+#[cfg(not(target_family = "wasm"))]
 mod late;
 mod perfect_detector;
 mod preset_clocks;
@@ -29,7 +30,10 @@ pub(super) fn call(name: &str, arguments: &Value) -> Result<ActionResult, String
         "couriers" => parse_and_call(arguments, couriers::chain),
         "detector" => parse_and_call(arguments, detector::count_mistakes),
         "generals" => parse_and_call(arguments, generals::attacks),
+        #[cfg(not(target_family = "wasm"))]
         "late-write" => parse_and_call(arguments, late::write),
+        #[cfg(target_family = "wasm")]
+        "late-write" => Err("this experiment needs sockets: run it in a terminal".to_owned()),
         "perfect-detector" => parse_and_call(arguments, perfect_detector::check),
         "primary-backup" => parse_and_call(arguments, applications::primary_backup),
         "race" => parse_and_call(arguments, race::race),

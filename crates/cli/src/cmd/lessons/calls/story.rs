@@ -1,13 +1,9 @@
 //! Scripted stories, performed with the real protocols.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex, PoisonError};
-
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tenure_algorithms::agreement::{
-    CongenialPhilosophers, DrinkingPhilosophers, RaftLog, congenial_philosophers,
-    drinking_philosophers, raft_log,
+    CongenialPhilosophers, DrinkingPhilosophers, RaftLog, drinking_philosophers, raft_log,
 };
 use tenure_algorithms::application::{Led, ThreePhaseCommit, led, three_phase_commit};
 use tenure_algorithms::catalogue::{Configured, Parameters};
@@ -23,12 +19,11 @@ use tenure_algorithms::{Switch, UnknownVariant, Variants};
 use tenure_core::{Graph, Group, ProcessId, Rank, Service, TICKS_PER_UNIT};
 use tenure_sim::{Settings, Simulation};
 use tenure_trace::diagram::{Direction, LogPicture, Margin, Moment, View, lay_out};
-use tenure_trace::{
-    Header, Logs, Reader, Record, Recorded, Schedule, Script, perform as performed,
-};
+use tenure_trace::{Logs, Recorded, Schedule, Script, Trace, perform as performed};
 
 use super::preset_clocks::PresetClocks;
 use crate::cmd::output::width;
+use crate::cmd::shared_buffer::SharedBuffer;
 use crate::lessons::ActionResult;
 
 macro_rules! stories {
@@ -112,8 +107,9 @@ pub(super) fn perform(with: Story) -> Result<ActionResult, String> {
             let variants = variants(&with)?;
             story.perform_uniform::<ChangRoberts>(chang_roberts::Config::of(ranks(), variants))
         }
-        "congenial-philosophers" => story
-            .perform_uniform::<CongenialPhilosophers>(congenial_philosophers::Config::default()),
+        "congenial-philosophers" => {
+            story.perform_uniform::<CongenialPhilosophers>(Variants::none())
+        }
         "drinking-philosophers" => story.perform_with::<DrinkingPhilosophers>(on_ring),
         "hirschberg-sinclair" => {
             let config = hirschberg_sinclair::Config::of(ranks());
@@ -301,7 +297,7 @@ impl StoryRunner<'_> {
         let sends =
             |lines: &Vec<&str>| lines.iter().filter(|it| it.starts_with("  sends ")).count();
         let sent: Vec<usize> = transcript.iter().map(sends).collect();
-        let (header, records) = page.read()?;
+        let Trace { header, records, .. } = page.read("story").map_err(to_message)?;
         let behind =
             Schedule::records_after_blocks::<P>(script, &config, &records).map_err(to_message)?;
         let moments: Vec<Moment> = behind.into_iter().map(Moment::Behind).collect();
@@ -345,30 +341,6 @@ fn to_message(error: impl ToString) -> String {
 /// Swaps two processes in a script.
 fn swapped(script: &str, one: &str, other: &str) -> String {
     script.replace(one, "\u{0}").replace(other, one).replace('\u{0}', other)
-}
-
-/// A buffer in memory that outlives its writer.
-#[derive(Clone, Default)]
-struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
-
-impl Write for SharedBuffer {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl SharedBuffer {
-    fn read(&self) -> Result<(Header, Vec<Record>), String> {
-        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut reader = Reader::new(bytes.as_slice(), "story").map_err(to_message)?;
-        let header = reader.header().clone();
-        let records: Result<Vec<Record>, _> = reader.by_ref().collect();
-        Ok((header, records.map_err(to_message)?))
-    }
 }
 
 #[cfg(test)]

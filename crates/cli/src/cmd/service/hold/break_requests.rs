@@ -17,7 +17,8 @@ pub(super) struct BreakRequests {
 
 impl BreakRequests {
     /// Watches the keys of the claims. `own` is the value that this process stores there itself;
-    /// any other new value is a request. A leader's value stays the same, so each write is one.
+    /// any other new value is a request. A request to a leader repeats the leader's value, so each
+    /// write of its key is a request.
     pub(super) fn watch(client: &Client, held: &Held, own: Option<&[u8]>) -> BreakRequests {
         let mut watches = JoinSet::new();
         for (key, fence) in held.claims() {

@@ -105,7 +105,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         grace,
         within: options.timeout,
         identity: None,
-        // A delayed copy of the request for an empty value would look like one.
+        // With an empty value, a delayed copy of the campaign's own request would look like a
+        // request to give up the leadership.
         can_be_asked: !value.is_empty(),
         on_lost: options.on_lost.as_deref(),
     };

@@ -36,8 +36,8 @@ const USUAL_KILL_TIME: Duration = Duration::from_secs(1);
 /// Time in which processes usually end after they have received the same signal as the command.
 const SIGNALLED_EXIT_TIME: Duration = Duration::from_millis(100);
 
-/// Upper bound on the orders that are read after the end of a stage, so that a stream of signals to
-/// pass on delays it little, whatever the limits of the runtime.
+/// Upper bound on the orders that are read after the time of a stage is over. So a stream of
+/// signals delays the end of the stage only a little, whatever the limits of the runtime.
 const MAX_LATE_ORDERS: u32 = 64;
 
 /// Run a command for a wrapper and end its process tree before the lock expires
@@ -78,7 +78,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 
 #[cfg(target_os = "linux")]
 fn become_guardian() -> io::Result<()> {
-    // Another name, so that `killall tenure` leaves this process to end the command.
+    // A name of its own, so that `killall tenure` does not end the process that must end the
+    // command.
     let _ = rustix::thread::set_name(c"tenure-guard");
     // If this process is stopped when the wrapper ends, the kernel continues it.
     rustix::process::set_parent_process_death_signal(Some(Signal::CONT))?;
@@ -113,8 +114,8 @@ struct Guardian {
     /// Exit status of the command; `None` while it runs.
     status: Option<WaitStatus>,
     stage: Stage,
-    /// Time at which the stage ends, whether or not the lease is renewed. `None`: it has no such
-    /// end.
+    /// Time at which the stage ends, whether or not the lease is renewed. `None`: the stage has no
+    /// time limit.
     stage_ends: Option<Duration>,
     deadline: Duration,
     margin: Duration,
@@ -130,8 +131,8 @@ impl Guardian {
     fn start(options: &Options, socket: StdStream, input: Stdio) -> io::Result<Guardian> {
         socket.set_nonblocking(true)?;
         let (orders, reports) = UnixStream::from_std(socket)?.into_split();
-        // Caught, as systemd and others send signals to all processes of a service and this one
-        // must stay. The wrapper passes the signals on.
+        // Catches signals: systemd and others send them to all processes of a service, but this one
+        // must continue. The wrapper passes them on.
         let signals = Signals::of_guardian()?;
         let children = unix::signal(SignalKind::child())?;
         let mut starting = this_program()?;

@@ -1,7 +1,7 @@
 //! Explanations of the waits in the queue of a lock.
 
 use serde::Serialize;
-use tenure_store::LockMode;
+use tenure_session::Access;
 
 use super::queue::{Claim, Lock};
 
@@ -25,15 +25,15 @@ pub(super) fn waits(lock: &Lock) -> Vec<Wait> {
 
 fn wait(lock: &Lock, position: usize, claim: &Claim) -> Wait {
     let last = lock.queue[..position].last().filter(|before| !before.inside);
-    let first = lock.queue.first().map(|first| first.kind);
-    let (blockers, reason) = match (last, claim.kind, first) {
+    let first = lock.queue.first().map(|first| first.access);
+    let (blockers, reason) = match (last, claim.access, first) {
         (Some(before), ..) => (vec![before], "the claim ahead of it waits as well"),
-        (None, LockMode::Slots(_), Some(LockMode::Slots(_))) => {
-            (lock.holders().collect(), "all slots are in use")
+        (None, Access::Permits { weight, .. }, Some(Access::Permits { .. })) => {
+            let are_full = weight <= 1;
+            let reason = if are_full { "all slots are in use" } else { "too few slots are free" };
+            (lock.holders().collect(), reason)
         }
-        (None, LockMode::Exclusive, _) => {
-            (lock.holders().collect(), "it requests exclusive access")
-        }
+        (None, Access::Exclusive, _) => (lock.holders().collect(), "it requests exclusive access"),
         _ => (lock.holders().collect(), "the holder does not share the lock"),
     };
     let blocked_by = blockers.into_iter().map(Claim::label).collect();

@@ -4,6 +4,7 @@ mod break_lock;
 mod explain;
 mod queue;
 mod read;
+mod recipe;
 mod text;
 mod wait_chain;
 
@@ -22,7 +23,9 @@ use crate::cmd::output::{Format, print, print_json};
 /// A lock consists of the keys NAME/LEASE below its name, as clients of etcd create them, in the
 /// order of their creation. The first key belongs to the holder, and its revision is the fencing
 /// token. Commands of Tenure store the user, host, process ID and program in the key; of other
-/// clients the value of the key is shown, and they are unknown without a value.
+/// clients the value of the key is shown, and they are unknown without a value. The keys
+/// NAME/read/LEASE and NAME/write/LEASE of a read/write lock are one queue, and NAME/permits/LEASE
+/// is a claim on a semaphore. For these, NAME is the name of the lock.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tenure locks ls

@@ -2,9 +2,11 @@
 
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
-use tenure_store::{KeyValue, LockMode, claim_of};
+use tenure_session::{Access, Holders};
+use tenure_store::{KeyValue, claim_of};
 use tenure_trace::plain;
 
+use super::recipe::Recipe;
 use crate::cmd::service::identity::ClaimOwner;
 
 /// A claim on a lock. It is a key below the name of the lock.
@@ -14,7 +16,7 @@ pub(super) struct Claim {
     /// ID of the lease that the key is attached to, in hexadecimal.
     pub(super) lease: Option<String>,
     pub(super) fence: u64,
-    /// `alone`, `shared` or `slots-N`.
+    /// Access, such as `exclusive`, `shared` or `slots-3`.
     pub(super) share: String,
     pub(super) inside: bool,
     /// Remaining time of the lease, in seconds; `None` if the lease has expired.
@@ -28,7 +30,7 @@ pub(super) struct Claim {
     #[serde(skip)]
     pub(super) value: Vec<u8>,
     #[serde(skip)]
-    pub(super) kind: LockMode,
+    pub(super) access: Access,
     /// ID of the lease; 0 if the key has none.
     #[serde(skip)]
     pub(super) id: u64,
@@ -38,6 +40,7 @@ pub(super) struct Claim {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Lock {
     pub(super) name: String,
+    pub(super) recipe: Recipe,
     pub(super) queue: Vec<Claim>,
     /// Number of keys that belong to other locks, whose names begin with this name and a slash.
     pub(super) nested: usize,
@@ -48,6 +51,10 @@ pub(super) struct Lock {
 
 fn owner<S: Serializer>(owner: &ClaimOwner, serializer: S) -> Result<S::Ok, S::Error> {
     owner.to_json().serialize(serializer)
+}
+
+fn text(bytes: &[u8]) -> String {
+    plain(&String::from_utf8_lossy(bytes)).into_owned()
 }
 
 /// Returns true if a key belongs to a lock whose name is longer. `rest` is the key without the name
@@ -62,26 +69,38 @@ impl Lock {
     pub(super) fn from_keys(name: &[u8], below: &[KeyValue]) -> Lock {
         let (nested, below): (Vec<&KeyValue>, Vec<&KeyValue>) =
             below.iter().partition(|kv| kv.key.get(name.len() + 1..).is_some_and(is_nested));
-        let mut below = below;
-        below.sort_by(|one, other| {
-            (one.create_revision, &one.key).cmp(&(other.create_revision, &other.key))
-        });
-        let mut queue: Vec<Claim> = Vec::new();
-        let mut inside = Some(0);
-        for kv in below {
+        let claims = below.into_iter().map(|kv| {
             let claim = claim_of(kv).filter(|claim| claim.name[..] == *name);
-            let kind = claim.map_or(LockMode::Exclusive, |claim| claim.mode);
-            let first = queue.first().map(|claim| claim.kind);
-            // A claim cannot be granted before an earlier one that waits.
-            inside = inside.filter(|inside| kind.can_join(*inside, first)).map(|inside| inside + 1);
-            queue.push(Claim::new(kv, kind, inside.is_some()));
-        }
-        let text = |bytes: &[u8]| plain(&String::from_utf8_lossy(bytes)).into_owned();
+            (kv.clone(), claim.map_or(Access::Exclusive, |claim| claim.mode.into()))
+        });
+        let claims = claims.collect();
         let example = nested.first().map(|kv| match claim_of(kv) {
             Some(claim) => text(&claim.name),
             None => text(&kv.key),
         });
-        Lock { name: text(name), queue, nested: nested.len(), example }
+        Lock { nested: nested.len(), example, ..Lock::from_claims(name, Recipe::Lock, claims) }
+    }
+
+    /// Builds a lock from its claims.
+    pub(super) fn from_claims(
+        name: &[u8],
+        recipe: Recipe,
+        mut claims: Vec<(KeyValue, Access)>,
+    ) -> Lock {
+        claims.sort_by(|(one, _), (other, _)| {
+            (one.create_revision, &one.key).cmp(&(other.create_revision, &other.key))
+        });
+        let mut queue = Vec::new();
+        let (mut holders, mut is_head) = (Holders::NONE, true);
+        for (kv, access) in claims {
+            // A claim cannot be granted before an earlier one that waits.
+            is_head = is_head && holders.can_admit(access);
+            if is_head {
+                holders.add(access);
+            }
+            queue.push(Claim::new(&kv, access, is_head));
+        }
+        Lock { name: text(name), recipe, queue, nested: 0, example: None }
     }
 
     /// Returns a warning if the names of other locks begin with this name and a slash.
@@ -106,29 +125,26 @@ impl Lock {
         let holders: Vec<&Claim> = self.holders().collect();
         let waiting = self.waiting().count();
         json!({
-            "name": self.name, "holders": holders, "waiting": waiting, "nested": self.nested,
+            "name": self.name, "recipe": self.recipe, "holders": holders, "waiting": waiting,
+            "nested": self.nested,
         })
     }
 }
 
 impl Claim {
-    fn new(kv: &KeyValue, kind: LockMode, inside: bool) -> Claim {
+    fn new(kv: &KeyValue, access: Access, inside: bool) -> Claim {
         Claim {
-            key: plain(&String::from_utf8_lossy(&kv.key)).into_owned(),
+            key: text(&kv.key),
             lease: (kv.lease != 0).then(|| format!("{:x}", kv.lease)),
             fence: kv.create_revision,
-            share: match kind {
-                LockMode::Exclusive => "alone".into(),
-                LockMode::Shared => "shared".into(),
-                LockMode::Slots(slots) => format!("slots-{slots}"),
-            },
+            share: access.to_string(),
             inside,
             seconds_left: None,
             seconds: None,
             owner: ClaimOwner::Unknown,
             raw_key: kv.key.to_vec(),
             value: Vec::new(),
-            kind,
+            access,
             id: kv.lease,
         }
     }

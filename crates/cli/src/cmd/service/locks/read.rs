@@ -7,6 +7,7 @@ use tenure_client::{ClientError, Code, Page, Query};
 use tenure_store::{Bytes, KeyValue, claim_of};
 
 use super::queue::{Claim, Lock};
+use super::recipe::{self, Recipe};
 use crate::cmd::failure::Failure;
 use crate::cmd::service::endpoint::{Service, request_failure};
 use crate::cmd::service::identity::ClaimOwner;
@@ -17,13 +18,34 @@ const PAGE_SIZE: i64 = 1000;
 /// Upper bound on the number of keys that are read.
 const MAX_KEYS: usize = 1 << 20;
 
-/// Reads the lock with this name, with the values and leases of all its claims.
+/// Reads the lock with this name, with the values and leases of all its claims. If the name has no
+/// claims of its own, or is that of a folder of a recipe, returns the lock of the recipe.
 pub(super) fn lock(service: &Service, name: &[u8]) -> Result<Lock, Failure> {
     let below = keys(service, &[name, b"/"].concat())?;
     let mut lock = Lock::from_keys(name, &below);
-    fetch_values(service, lock.queue.iter_mut())?;
+    if let Some((base, _)) = recipe::base_of(name) {
+        let all = keys(service, &[base, b"/"].concat())?;
+        lock = recipe_lock(service, base, &all)?.unwrap_or(lock);
+    } else if lock.queue.is_empty() {
+        lock = recipe_lock(service, name, &below)?.unwrap_or(lock);
+    }
+    if lock.recipe == Recipe::Lock {
+        fetch_values(service, lock.queue.iter_mut())?;
+    }
     fetch_leases(service, &mut lock)?;
     Ok(lock)
+}
+
+/// Returns the read/write lock or the semaphore with this name, if these keys contain its claims.
+fn recipe_lock(service: &Service, name: &[u8], all: &[KeyValue]) -> Result<Option<Lock>, Failure> {
+    for ((base, recipe), keys) in recipe::groups(all) {
+        if base[..] == *name
+            && let Some(lock) = recipe::lock(service, &base, recipe, &keys)?
+        {
+            return Ok(Some(lock));
+        }
+    }
+    Ok(None)
 }
 
 /// Numbers of the claims on all locks.
@@ -40,7 +62,7 @@ pub(in crate::cmd::service) struct LockTotals {
 /// Counts the claims on all locks.
 pub(in crate::cmd::service) fn totals(service: &Service) -> Result<LockTotals, Failure> {
     let mut totals = LockTotals::default();
-    for lock in queues(&keys(service, b"")?) {
+    for lock in queues(service, &keys(service, b"")?, b"")? {
         totals.locks += 1;
         totals.held += lock.holders().count();
         totals.waiting += lock.waiting().count();
@@ -48,23 +70,40 @@ pub(in crate::cmd::service) fn totals(service: &Service) -> Result<LockTotals, F
     Ok(totals)
 }
 
-/// Returns the locks that these keys belong to, without values and the times of their leases.
-fn queues(all: &[KeyValue]) -> impl Iterator<Item = Lock> {
-    let names: BTreeSet<Bytes> = all.iter().filter_map(claim_of).map(|claim| claim.name).collect();
-    names.into_iter().map(|name| {
+/// Returns the locks that these keys belong to, without values and the times of their leases. The
+/// keys begin with `prefix`.
+fn queues(service: &Service, all: &[KeyValue], prefix: &[u8]) -> Result<Vec<Lock>, Failure> {
+    let (mut recipes, mut of_recipes) = (Vec::new(), BTreeSet::new());
+    for ((name, recipe), keys) in recipe::groups(all) {
+        if !name.starts_with(prefix) {
+            continue;
+        }
+        if let Some(lock) = recipe::lock(service, &name, recipe, &keys)? {
+            recipes.extend(Some(lock).filter(|lock| !lock.queue.is_empty()));
+            of_recipes.extend(keys.into_iter().map(|kv| kv.key));
+        }
+    }
+    let others = all.iter().filter(|kv| !of_recipes.contains(&kv.key));
+    let names: BTreeSet<Bytes> = others.filter_map(claim_of).map(|claim| claim.name).collect();
+    let plain = names.into_iter().map(|name| {
         let begin = [&name[..], b"/"].concat();
         let first = all.partition_point(|kv| kv.key[..] < begin[..]);
         let below = all[first..].partition_point(|kv| kv.key.starts_with(&begin));
         Lock::from_keys(&name, &all[first..first + below])
-    })
+    });
+    let mut locks: Vec<Lock> = plain.chain(recipes).collect();
+    locks.sort_by(|one, other| (&one.name, one.recipe).cmp(&(&other.name, other.recipe)));
+    Ok(locks)
 }
 
 /// Reads all locks whose names begin with a prefix, with the values of their holders.
 pub(super) fn locks(service: &Service, prefix: &str) -> Result<Vec<Lock>, Failure> {
     let all = keys(service, prefix.as_bytes())?;
     let mut locks = Vec::new();
-    for mut lock in queues(&all) {
-        fetch_values(service, lock.queue.iter_mut().filter(|claim| claim.inside))?;
+    for mut lock in queues(service, &all, prefix.as_bytes())? {
+        if lock.recipe == Recipe::Lock {
+            fetch_values(service, lock.queue.iter_mut().filter(|claim| claim.inside))?;
+        }
         fetch_leases(service, &mut lock)?;
         locks.push(lock);
     }

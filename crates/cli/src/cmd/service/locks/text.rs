@@ -16,7 +16,8 @@ pub(super) fn summary(lock: &Lock) -> String {
     let waiting = lock.waiting().count();
     let holders = lock.holders().map(|it| format!("  {}\n", it.description()));
     let holders = holders.collect::<String>();
-    format!("{}: {waiting} waiting, held by\n{holders}{note}", lock.name)
+    let recipe = lock.recipe.suffix();
+    format!("{}{recipe}: {waiting} waiting, held by\n{holders}{note}", lock.name)
 }
 
 /// Returns a table of locks, a line per holder.
@@ -30,7 +31,7 @@ pub(super) fn list(locks: &[Lock]) -> String {
         let waiting = lock.waiting().count().to_string();
         for (position, holder) in lock.holders().enumerate() {
             let [name, waiting] = match position {
-                0 => [lock.name.clone(), waiting.clone()],
+                0 => [lock.name.clone() + lock.recipe.suffix(), waiting.clone()],
                 _ => [String::new(), String::new()],
             };
             let fence = holder.fence.to_string();

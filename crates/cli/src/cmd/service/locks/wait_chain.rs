@@ -63,7 +63,9 @@ pub(super) fn of_holders(service: &Service, lock: &Lock) -> Result<Chain, Failur
                     continue;
                 }
                 let other = read::lock(service, &name)?;
-                if !other.waiting().any(|claim| claim.id == holder.id) {
+                // The name of a folder is not that of its lock.
+                let shown = other.name.clone();
+                if shown == lock.name || !other.waiting().any(|claim| claim.id == holder.id) {
                     continue;
                 }
                 let closes_cycle = !seen.insert(shown.clone());

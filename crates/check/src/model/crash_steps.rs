@@ -1,0 +1,60 @@
+//! Crashes, muteness and recoveries of the processes of a protocol.
+
+use tenure_core::Group;
+use tenure_trace::MuteState;
+
+use crate::model::handler_run::HandlerRun;
+use crate::model::monitors::OwnedObservation;
+use crate::model::processes::Processes;
+use crate::users::user::{Checkable, User};
+use crate::world::local::{Lifecycle, LocalState};
+
+impl<P: Checkable> Processes<P> {
+    pub(super) fn crash(&self, local: &LocalState<P>) -> Vec<HandlerRun<P>> {
+        let saved = match &local.lifecycle {
+            Lifecycle::Up(process)
+            | Lifecycle::Mute { process, .. }
+            | Lifecycle::Postponed { process, .. } => vec![process.stable()],
+            Lifecycle::SaveBehind { process, saved } => vec![saved.clone(), process.stable()],
+            Lifecycle::Down(_) => panic!("{} is down already", local.at),
+        };
+        let crashed = |stable| {
+            let mut crashed = local.clone();
+            crashed.lifecycle = Lifecycle::Down(stable);
+            crashed.timers.clear();
+            crashed.steps.clear();
+            crashed.user.on_crash();
+            crashed.suspected = 0;
+            HandlerRun {
+                seen: vec![OwnedObservation::Crashed],
+                ..HandlerRun::without_effects(crashed)
+            }
+        };
+        saved.into_iter().map(crashed).collect()
+    }
+
+    pub(super) fn mute(&self, local: &LocalState<P>) -> HandlerRun<P> {
+        let process = local.lifecycle.process().cloned();
+        let process = process.unwrap_or_else(|| panic!("{} is down", local.at));
+        let mut mute = local.clone();
+        mute.lifecycle = Lifecycle::Mute { process, since: MuteState::Nothing };
+        mute.steps.clear();
+        HandlerRun::without_effects(mute)
+    }
+
+    pub(super) fn recover(&self, local: &LocalState<P>) -> Vec<HandlerRun<P>> {
+        let Lifecycle::Down(stable) = &local.lifecycle else {
+            panic!("{} is up already", local.at)
+        };
+        let mut back = local.clone();
+        back.user.on_recovery();
+        self.for_each_choice(|batch| {
+            let group = Group::new(local.at, self.config.size);
+            let process =
+                P::boot(group, &self.protocol, Some(stable.clone()), &mut batch.effects());
+            let mut back = back.clone();
+            back.lifecycle = Lifecycle::Up(process);
+            self.apply_effects(back, vec![OwnedObservation::Recovered], batch)
+        })
+    }
+}

@@ -1,0 +1,69 @@
+//! Events that a user receives later than its process emits them, and clocks that are forgotten.
+//!
+//! Both apply only to a search that takes commuting deliveries alone. A process that enters on the
+//! last of several replies would make each of them visible, because each can be the last. So the
+//! user learns of its entry in a step of its own. A plain run is the special case in which this
+//! step follows at once.
+
+use std::sync::atomic::Ordering;
+
+use crate::model::handler_run::HandlerRun;
+use crate::model::monitors::OwnedObservation;
+use crate::model::processes::Processes;
+use crate::users::entries::Entries;
+use crate::users::user::{Checkable, Service, User, Workload};
+use crate::world::local::{Lifecycle, LocalState};
+
+impl Workload {
+    /// Returns true if each user makes at most one request.
+    pub(crate) fn has_single_requests(&self) -> bool {
+        let is_single = |entries: &Entries| matches!(entries, Entries::AtMost(0 | 1));
+        self.entries.iter().all(is_single)
+    }
+}
+
+impl<P: Checkable> Processes<P> {
+    /// Postpones an event of a process. Returns false if the user receives it now.
+    pub(super) fn postpone(&self, local: &mut LocalState<P>, event: &P::Event) -> bool {
+        if !self.is_reducing.load(Ordering::Relaxed) {
+            return false;
+        }
+        match &mut local.lifecycle {
+            Lifecycle::Postponed { events, .. } => {
+                events.push(event.clone());
+                true
+            }
+            Lifecycle::Up(process) if P::Command::may_postpone(event) => {
+                let (process, events) = (process.clone(), vec![event.clone()]);
+                local.lifecycle = Lifecycle::Postponed { process, events };
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Hands the postponed events of a process to its user.
+    pub(super) fn notify(&self, local: &LocalState<P>) -> HandlerRun<P> {
+        let mut local = local.clone();
+        let Lifecycle::Postponed { process, events } = local.lifecycle else {
+            panic!("{} has postponed no event", local.at)
+        };
+        local.lifecycle = Lifecycle::Up(process);
+        for event in &events {
+            local.user.on_event(event);
+        }
+        let seen = events.iter().cloned().map(OwnedObservation::Event).collect();
+        HandlerRun { seen, events, ..HandlerRun::without_effects(local) }
+    }
+
+    /// Forgets the clock of a process whose user makes no further request, if every user makes at
+    /// most one request.
+    pub(super) fn forget_clock(&self, local: &mut LocalState<P>) {
+        let Some(forget) = self.hooks.forget_clock else { return };
+        let is_reducing = self.is_reducing.load(Ordering::Relaxed);
+        let is_read = !self.workload.has_single_requests() || !local.user.has_finished();
+        if let Some(process) = local.lifecycle.process_mut().filter(|_| is_reducing && !is_read) {
+            forget(process);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Checks that take commuting deliveries alone, repeated until their certificate is sound.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tenure_core::{Property, Requirement};
+
+use crate::check::{Check, CheckKind};
+use crate::clock::Instant;
+use crate::explain::findings::FinishedSearch;
+use crate::explore::successors::Worker;
+use crate::explore::{Search, SearchEnd};
+use crate::limits::Watchdog;
+use crate::liveness::fairness::{Condition, lasting, unserved};
+use crate::liveness::graph::{Graph, OUT_OF_BOUNDS};
+use crate::model::processes::Processes;
+use crate::reduce::certificate::{Certified, certify};
+use crate::reduce::deliveries::Delivery;
+use crate::reduce::id_hash::IdSet;
+use crate::report::Report;
+use crate::users::entries::Entries;
+use crate::users::user::Checkable;
+use crate::world::Layout;
+use crate::world::rules::Rules;
+
+/// Most searches before the check gives up the reduction.
+const MAX_ATTEMPTS: usize = 100;
+
+/// Result of one search with the reduction.
+enum Attempt {
+    /// The search is equivalent to a plain one. Its report has no violation.
+    Report(Box<Report>),
+    /// These deliveries do not commute with all later steps. The next search must not choose them.
+    Wrong(Vec<Delivery>),
+    /// The plain search must decide.
+    Failed,
+}
+
+impl<P: Checkable> Check<P> {
+    /// Runs the check with commuting deliveries alone. Returns `None` if the reduction does not
+    /// apply, or if the search finds a violation. The plain search then finds a shortest run.
+    pub(crate) fn with_commuting_deliveries(
+        &mut self,
+        processes: &Processes<P>,
+        rules: &Arc<Rules>,
+    ) -> Option<Report> {
+        if !self.config.search.commuting || !rules.allow_commuting() || !self.can_commute() {
+            return None;
+        }
+        let started = Instant::now();
+        let limit = self.config.search.limits.time;
+        // The plain search has the rest, if these searches do not end.
+        self.config.search.limits.time = limit.map(|limit| limit / 2);
+        processes.is_reducing.store(true, Ordering::Relaxed);
+        let report = self.attempts(processes, rules, started);
+        processes.is_reducing.store(false, Ordering::Relaxed);
+        self.config.search.limits.time = limit.map(|limit| limit.saturating_sub(started.elapsed()));
+        report
+    }
+
+    /// Returns true if the properties and the workload permit the reduction.
+    fn can_commute(&self) -> bool {
+        let model = &self.config.model;
+        let is_bounded = match &model.entries {
+            crate::EntryLimits::Same(each) => *each != Entries::Unbounded,
+            crate::EntryLimits::PerProcess(list) => !list.contains(&Entries::Unbounded),
+        };
+        let observes_order = |property: Property| {
+            property.requires() == Requirement::Messages
+                && !matches!(property, Property::Cost | Property::Topology)
+        };
+        is_bounded
+            && model.prefix.is_empty()
+            && model.application_messages == 0
+            && self.config.own.is_empty()
+            && self.bypass_cap.is_none()
+            && !self.selected.iter().any(|selected| observes_order(selected.property))
+    }
+
+    fn attempts(
+        &mut self,
+        processes: &Processes<P>,
+        rules: &Arc<Rules>,
+        started: Instant,
+    ) -> Option<Report> {
+        let mut excluded: IdSet<Delivery> = IdSet::default();
+        for _ in 0..MAX_ATTEMPTS {
+            let rules = Rules {
+                can_shift_timestamps: false,
+                commuting: Some(Arc::new(excluded.clone())),
+                ..Rules::clone(rules)
+            };
+            match self.attempt(processes, Arc::new(rules), started) {
+                Attempt::Report(report) => return Some(*report),
+                Attempt::Wrong(wrong) => {
+                    let before = excluded.len();
+                    excluded.extend(wrong);
+                    if excluded.len() == before {
+                        return None;
+                    }
+                }
+                Attempt::Failed => return None,
+            }
+        }
+        None
+    }
+
+    fn attempt(
+        &mut self,
+        processes: &Processes<P>,
+        rules: Arc<Rules>,
+        started: Instant,
+    ) -> Attempt {
+        let Ok((first, rules)) = self.begin(processes, rules) else { return Attempt::Failed };
+        self.stop = self.stop.reset(self.config.search.stop_flag.clone());
+        let _watchdog = Watchdog::start(self.config.search.limits, &self.stop, started, true);
+        // Edges show whether the graph has cycles.
+        let search = Search { keeps_edges: true, ..self.search(&rules) };
+        let explored = search.run(first);
+        let mut finished = FinishedSearch { processes, rules, explored };
+        let explored = &mut finished.explored;
+        if explored.panicked.is_some()
+            || explored.ended != SearchEnd::Complete
+            || explored.exceeded != [false; 2]
+            || explored.violations.iter().any(Option::is_some)
+        {
+            return Attempt::Failed;
+        }
+        let layout = finished.rules.layout;
+        let initial = (0..layout.size).map(|process| {
+            let worlds = explored.first.iter();
+            worlds.map(|(_, world, _)| world[process]).collect()
+        });
+        let initial = initial.collect();
+        match certified(&mut explored.workers, initial) {
+            Some(Certified::Sound) => self.decide(&mut finished),
+            Some(Certified::Wrong(wrong)) => Attempt::Wrong(wrong),
+            Some(Certified::TooLarge) | None => Attempt::Failed,
+        }
+    }
+
+    /// Reports on a certified search, if it violates no property.
+    fn decide(&self, finished: &mut FinishedSearch<'_, P>) -> Attempt {
+        let (label, layout) = (finished.rules.forced_label(), finished.rules.layout);
+        let graph = Graph::of(&mut finished.explored, label, self.stop.clone());
+        let is_decided = !graph.is_stopped() && is_acyclic(&graph);
+        let has_failed = self.selected.iter().any(|it| self.fails(it.kind, layout, &graph));
+        if !is_decided || has_failed || graph.is_stopped() {
+            return Attempt::Failed;
+        }
+        Attempt::Report(Box::new(self.report_without_violation(finished)))
+    }
+
+    /// Returns true if the graph violates a property that the steps alone do not decide.
+    fn fails(&self, kind: CheckKind, layout: Layout, graph: &Graph) -> bool {
+        let fairness = self.config.fairness;
+        let waits = |process: usize, is_informed: bool| {
+            let uninformed = if is_informed { layout.uninformed_mark(process) } else { 0 };
+            Condition::of(layout.waiting_mark(process) | uninformed)
+        };
+        let each = |is_informed| -> Vec<Condition> {
+            (0..layout.size).map(|process| waits(process, is_informed)).collect()
+        };
+        match kind {
+            CheckKind::Always(_) | CheckKind::OwnSafety(_) | CheckKind::OwnLiveness(_) => false,
+            CheckKind::InTheEnd(index) => {
+                let refused = Condition::of(layout.end_mark(index));
+                lasting(graph, refused, crate::Fairness::Weak).first().is_some()
+            }
+            CheckKind::Progress => unserved(graph, &each(true), fairness).is_some(),
+            CheckKind::StarvationFreedom | CheckKind::DeadlockFreedom => {
+                // Without cycles, a deadlock is a process that waits at the end of a run.
+                unserved(graph, &each(false), fairness).is_some()
+            }
+        }
+    }
+}
+
+/// Certifies the choices of a search. Returns `None` if a handler panics in a state that the search
+/// has not reached.
+fn certified(workers: &mut [Worker], initial: Vec<Vec<u32>>) -> Option<Certified> {
+    // The workers are not used again after a panic.
+    catch_unwind(AssertUnwindSafe(|| certify(workers, initial))).ok()
+}
+
+/// Returns true if no run visits a world twice.
+fn is_acyclic(graph: &Graph) -> bool {
+    let worlds = graph.len() as u32;
+    let mut ways_in = vec![0_u32; graph.len()];
+    for step in (0..worlds).flat_map(|world| graph.steps(world)) {
+        if step.to != OUT_OF_BOUNDS {
+            ways_in[step.to as usize] += 1;
+        }
+    }
+    let mut queue: VecDeque<u32> =
+        (0..worlds).filter(|world| ways_in[*world as usize] == 0).collect();
+    let mut sorted = 0;
+    while let Some(world) = queue.pop_front() {
+        sorted += 1;
+        for step in graph.steps(world).iter().filter(|step| step.to != OUT_OF_BOUNDS) {
+            let ways = &mut ways_in[step.to as usize];
+            *ways -= 1;
+            if *ways == 0 {
+                queue.push_back(step.to);
+            }
+        }
+    }
+    sorted == graph.len()
+}

@@ -1,0 +1,201 @@
+//! Certificate that the chosen deliveries commute with all later steps of their receivers.
+//!
+//! The reduced search takes a delivery before steps that a plain search also takes first. The
+//! certificate adds the local states of the plain search: if the input *i* is taken after the
+//! delivery *d*, then *i* is also taken in the state before *d*, and *d* in the state that follows.
+//! Each such pair must commute. The set of pairs is closed under this rule.
+//!
+//! The rule does not apply to a message that cannot be delivered while the message of *d* is in
+//! flight: see [coexistence](super::coexistence).
+
+use tenure_core::Order;
+
+use crate::explore::successors::Worker;
+use crate::reduce::coexistence::LocalSteps;
+use crate::reduce::deliveries::Delivery;
+use crate::reduce::id_hash::{IdMap, IdSet};
+use crate::world::action::Cause;
+
+/// Most deliveries that a certificate compares, besides the chosen ones.
+const MAX_DELIVERIES: usize = 20_000_000;
+
+/// Result of a certificate.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Certified {
+    /// Every chosen delivery commutes with every later step of its receiver.
+    Sound,
+    /// These chosen deliveries do not.
+    Wrong(Vec<Delivery>),
+    /// The set of deliveries is too large.
+    TooLarge,
+}
+
+/// A certificate under construction.
+struct Certificate<'w> {
+    worker: &'w mut Worker,
+    chosen: IdSet<Delivery>,
+    /// Inputs that are taken in each local state.
+    taken: IdMap<u32, Vec<Cause>>,
+    known: IdSet<(u32, Cause)>,
+    /// Deliveries by the local state to which they lead.
+    leading_to: IdMap<u32, Vec<Delivery>>,
+    /// For each delivery, those from which it was derived. Chosen deliveries may have none.
+    derived_from: IdMap<Delivery, Vec<Delivery>>,
+    wrong: IdSet<Delivery>,
+    /// Pairs of a delivery and an input that are still to be compared.
+    open: Vec<(Delivery, Cause)>,
+    /// Pairs that need no comparison while no further step is known.
+    apart: Vec<(Delivery, Cause)>,
+    steps: LocalSteps,
+}
+
+/// Examines the deliveries that a search has chosen. `workers` are those of the search, and
+/// `initial` are the initial states of each process.
+pub(crate) fn certify(workers: &mut [Worker], initial: Vec<Vec<u32>>) -> Certified {
+    let mut chosen = IdSet::default();
+    let mut taken = Vec::new();
+    for worker in &mut *workers {
+        chosen.extend(worker.deliveries.chosen.iter().copied());
+        taken.extend(worker.deliveries.taken.iter().copied());
+    }
+    let Some(worker) = workers.first_mut() else { return Certified::Sound };
+    // The order decides nothing but which wrong choice is found first.
+    taken.sort_unstable_by_key(|(_, local, cause)| (*local, cause.code()));
+    let mut roots: Vec<Delivery> = chosen.iter().copied().collect();
+    roots.sort_unstable();
+    let mut certificate = Certificate {
+        worker,
+        chosen,
+        taken: IdMap::default(),
+        known: IdSet::default(),
+        leading_to: IdMap::default(),
+        derived_from: IdMap::default(),
+        wrong: IdSet::default(),
+        open: Vec::new(),
+        apart: Vec::new(),
+        steps: LocalSteps::starting_at(initial),
+    };
+    for (process, local, cause) in taken {
+        certificate.add_input(process, local, cause);
+    }
+    for delivery in roots {
+        certificate.add_delivery(delivery, None);
+    }
+    certificate.close()
+}
+
+impl Certificate<'_> {
+    fn close(mut self) -> Certified {
+        let mut before = 0;
+        while before < self.known.len() {
+            before = self.known.len();
+            self.steps.forget_results();
+            self.open.append(&mut self.apart);
+            while let Some((delivery, cause)) = self.open.pop() {
+                if self.derived_from.len() > MAX_DELIVERIES {
+                    return Certified::TooLarge;
+                }
+                self.compare(delivery, cause);
+            }
+        }
+        if self.wrong.is_empty() {
+            return Certified::Sound;
+        }
+        let wrong = self.chosen_before(self.wrong.iter().copied().collect());
+        Certified::Wrong(wrong)
+    }
+
+    fn add_input(&mut self, process: usize, local: u32, cause: Cause) {
+        if !self.known.insert((local, cause)) {
+            return;
+        }
+        self.steps.add(self.worker, process, local, cause);
+        self.taken.entry(local).or_default().push(cause);
+        let deliveries = self.leading_to.get(&local).into_iter().flatten();
+        self.open.extend(deliveries.map(|delivery| (*delivery, cause)));
+    }
+
+    fn add_delivery(&mut self, delivery: Delivery, parent: Option<Delivery>) {
+        if let Some(parents) = self.derived_from.get_mut(&delivery) {
+            parents.extend(parent);
+            return;
+        }
+        self.derived_from.insert(delivery, parent.into_iter().collect());
+        if !self.worker.is_invisible(delivery) {
+            self.wrong.insert(delivery);
+            return;
+        }
+        let (local, packet) = delivery;
+        let after = self.worker.cache.outcome(local, Cause::Deliver(packet)).local;
+        self.leading_to.entry(after).or_default().push(delivery);
+        let inputs = self.taken.get(&after).into_iter().flatten();
+        self.open.extend(inputs.map(|cause| (delivery, *cause)));
+    }
+
+    /// Compares both orders of a delivery and an input that was taken after it. Adds the input to
+    /// the state before the delivery, and the delivery to the states after the input.
+    fn compare(&mut self, delivery: Delivery, cause: Cause) {
+        let (local, packet) = delivery;
+        if !self.can_precede(local, packet, cause) {
+            return;
+        }
+        let receiver = self.worker.rules.network.packet_by_id(packet).to;
+        self.add_input(receiver as usize, local, cause);
+        if !self.worker.commutes(delivery, cause) {
+            self.wrong.insert(delivery);
+            return;
+        }
+        let mut outcome = Some(self.worker.cache.outcome(local, cause));
+        while let Some(row) = outcome {
+            self.add_delivery((row.local, packet), Some(delivery));
+            outcome = self.worker.cache.next_outcome(row);
+        }
+    }
+
+    /// Returns true if an input that was taken after a delivery may also be taken before it.
+    fn can_precede(&mut self, local: u32, packet: u32, cause: Cause) -> bool {
+        let network = &self.worker.rules.network;
+        match cause {
+            Cause::Deliver(other) => {
+                let (mine, theirs) = (network.packet_by_id(packet), network.packet_by_id(other));
+                if other == packet {
+                    return false;
+                }
+                if mine.from != theirs.from {
+                    return true;
+                }
+                let link = (mine.from as usize, mine.to as usize);
+                let is_together = self.worker.rules.order == Order::Reordered
+                    && self.steps.may_be_together(packet, other, link);
+                if !is_together {
+                    self.apart.push(((local, packet), cause));
+                }
+                is_together
+            }
+            _ => {
+                let cache = &mut self.worker.cache;
+                let row = cache.local(local);
+                cache.menu(row).any(|entry| cache.menu_item(entry).0 == cause)
+            }
+        }
+    }
+
+    /// Returns the chosen deliveries from which these were derived, sorted.
+    fn chosen_before(&self, mut open: Vec<Delivery>) -> Vec<Delivery> {
+        let mut seen: IdSet<Delivery> = open.iter().copied().collect();
+        let mut found = Vec::new();
+        while let Some(delivery) = open.pop() {
+            if self.chosen.contains(&delivery) {
+                found.push(delivery);
+            }
+            let parents = self.derived_from.get(&delivery).into_iter().flatten();
+            for parent in parents {
+                if seen.insert(*parent) {
+                    open.push(*parent);
+                }
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+}

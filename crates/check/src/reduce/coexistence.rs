@@ -1,0 +1,171 @@
+//! Messages that may be in flight together.
+//!
+//! A process sends two messages in one run only if its steps have a path on which both are sent. A
+//! message that is sent only after the delivery of *m* cannot be delivered while *m* is in flight.
+
+use crate::explore::successors::Worker;
+use crate::reduce::id_hash::{IdMap, IdSet};
+use crate::world::action::Cause;
+
+/// Steps of one process: the states before and after, the input, and the messages that are sent.
+#[derive(Clone, Debug)]
+pub(crate) struct LocalStep {
+    from: u32,
+    to: u32,
+    cause: Cause,
+    sent: Vec<u32>,
+}
+
+/// Steps of one process, by the states in which they begin and end.
+#[derive(Clone, Debug, Default)]
+struct ProcessSteps {
+    initial: Vec<u32>,
+    steps: Vec<LocalStep>,
+    leaving: IdMap<u32, Vec<usize>>,
+    entering: IdMap<u32, Vec<usize>>,
+    /// Steps that send each message.
+    sending: IdMap<u32, Vec<usize>>,
+}
+
+/// Steps of all processes that a certificate knows.
+pub(crate) struct LocalSteps {
+    processes: Vec<ProcessSteps>,
+    /// For each message, those of its sender that may be delivered while it is in flight.
+    together: IdMap<u32, IdSet<u32>>,
+}
+
+impl ProcessSteps {
+    fn add(&mut self, step: LocalStep) {
+        let index = self.steps.len();
+        self.leaving.entry(step.from).or_default().push(index);
+        self.entering.entry(step.to).or_default().push(index);
+        for packet in &step.sent {
+            self.sending.entry(*packet).or_default().push(index);
+        }
+        self.steps.push(step);
+    }
+
+    /// Returns the steps that send a message.
+    fn senders(&self, message: u32) -> impl Iterator<Item = &LocalStep> {
+        let indices = self.sending.get(&message).into_iter().flatten();
+        indices.map(move |index| &self.steps[*index])
+    }
+
+    /// Returns the states that can be reached from `begin` along steps that `is_open` accepts.
+    fn after(
+        &self,
+        begin: impl Iterator<Item = u32>,
+        is_open: impl Fn(&LocalStep) -> bool,
+    ) -> IdSet<u32> {
+        self.reachable(begin, &self.leaving, |step| is_open(step).then_some(step.to))
+    }
+
+    /// Returns the states from which `end` can be reached along steps that `is_open` accepts.
+    fn before(
+        &self,
+        end: impl Iterator<Item = u32>,
+        is_open: impl Fn(&LocalStep) -> bool,
+    ) -> IdSet<u32> {
+        self.reachable(end, &self.entering, |step| is_open(step).then_some(step.from))
+    }
+
+    fn reachable(
+        &self,
+        begin: impl Iterator<Item = u32>,
+        steps_at: &IdMap<u32, Vec<usize>>,
+        next: impl Fn(&LocalStep) -> Option<u32>,
+    ) -> IdSet<u32> {
+        let mut open: Vec<u32> = begin.collect();
+        let mut found: IdSet<u32> = open.iter().copied().collect();
+        while let Some(local) = open.pop() {
+            for index in steps_at.get(&local).into_iter().flatten() {
+                let Some(local) = next(&self.steps[*index]) else { continue };
+                if found.insert(local) {
+                    open.push(local);
+                }
+            }
+        }
+        found
+    }
+}
+
+impl LocalSteps {
+    /// Creates an empty set of steps of processes with these initial states.
+    pub(crate) fn starting_at(initial: Vec<Vec<u32>>) -> Self {
+        let of = |initial| ProcessSteps { initial, ..ProcessSteps::default() };
+        LocalSteps { processes: initial.into_iter().map(of).collect(), together: IdMap::default() }
+    }
+
+    /// Adds the outcomes of an input of a process.
+    pub(crate) fn add(&mut self, worker: &mut Worker, process: usize, local: u32, cause: Cause) {
+        let mut outcome = Some(worker.cache.outcome(local, cause));
+        while let Some(row) = outcome {
+            let sent = worker.cache.sent(row).map(|index| worker.cache.sent_item(index).packet);
+            let sent = sent.collect();
+            self.processes[process].add(LocalStep { from: local, to: row.local, cause, sent });
+            outcome = worker.cache.next_outcome(row);
+        }
+    }
+
+    /// Forgets all results, after steps were added.
+    pub(crate) fn forget_results(&mut self) {
+        self.together.clear();
+    }
+
+    /// Returns true if `other` may be delivered while `message` is in flight. Both are from the
+    /// process `from`, to the process `to`.
+    pub(crate) fn may_be_together(
+        &mut self,
+        message: u32,
+        other: u32,
+        (from, to): (usize, usize),
+    ) -> bool {
+        if !self.together.contains_key(&message) {
+            let together = self.messages_beside(message, from, to);
+            self.together.insert(message, together);
+        }
+        self.together[&message].contains(&other)
+    }
+
+    /// Returns the messages of `from` that are sent on a path on which `message` is sent, too, and
+    /// on which no answer to `message` is delivered.
+    fn messages_beside(&self, message: u32, from: usize, to: usize) -> IdSet<u32> {
+        let answers = self.answers(message, from, to);
+        let is_open =
+            |step: &LocalStep| !matches!(step.cause, Cause::Deliver(it) if answers.contains(&it));
+        let mine = &self.processes[from];
+        let begin = mine.after(mine.initial.iter().copied(), is_open);
+        let senders = || {
+            let senders = mine.senders(message);
+            senders.filter(|step| is_open(step) && begin.contains(&step.from))
+        };
+        let after = mine.after(senders().map(|step| step.to), is_open);
+        let before = mine.before(senders().map(|step| step.from), is_open);
+        let is_on_path = |step: &LocalStep| {
+            let has_sent = after.contains(&step.from) || step.sent.contains(&message);
+            begin.contains(&step.from) && (has_sent || before.contains(&step.to)) && is_open(step)
+        };
+        let steps = mine.steps.iter().filter(|step| is_on_path(step));
+        steps.flat_map(|step| step.sent.iter().copied()).collect()
+    }
+
+    /// Returns the messages from `to` to `from` that are sent only after the delivery of `message`,
+    /// which is sent at most once.
+    fn answers(&self, message: u32, from: usize, to: usize) -> IdSet<u32> {
+        let (mine, theirs) = (&self.processes[from], &self.processes[to]);
+        let later = mine.after(mine.senders(message).map(|step| step.to), |_| true);
+        if mine.senders(message).any(|step| later.contains(&step.from)) {
+            return IdSet::default();
+        }
+        let is_other = |step: &LocalStep| step.cause != Cause::Deliver(message);
+        let begin = theirs.after(theirs.initial.iter().copied(), is_other);
+        let is_independent = |step: &LocalStep| is_other(step) && begin.contains(&step.from);
+        let mut answers: IdSet<u32> = theirs.sending.keys().copied().collect();
+        for step in theirs.steps.iter().filter(|step| is_independent(step)) {
+            for packet in &step.sent {
+                answers.remove(packet);
+            }
+        }
+        answers
+    }
+}

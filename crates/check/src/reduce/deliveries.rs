@@ -1,0 +1,191 @@
+//! Partial-order reduction by single deliveries that commute with every other step.
+//!
+//! Steps of different processes commute: each changes its own process, takes a message from a link,
+//! and appends messages to links. So a delivery commutes with every later step if it commutes with
+//! the later steps of its receiver. The search takes such a delivery alone.
+//!
+//! It chooses a delivery that commutes with all steps that its receiver can take now. Whether it
+//! also commutes with the steps that become possible later is examined after the search, by a
+//! [certificate](super::certificate). If the certificate fails, the search is repeated without the
+//! choices that were wrong.
+
+use tenure_core::Order;
+
+use crate::explore::successors::{ScratchWorld, Successor, Worker};
+use crate::model::cache::OutcomeRow;
+use crate::reduce::id_hash::{IdMap, IdSet};
+use crate::world::Faults;
+use crate::world::action::Cause;
+use crate::world::rules::Rules;
+
+/// A local state and a message that is delivered in it.
+pub(crate) type Delivery = (u32, u32);
+
+/// Deliveries that a search has chosen, steps that it has taken, and known results of comparisons.
+#[derive(Default)]
+pub(crate) struct DeliveryRecord {
+    /// Deliveries that were taken alone.
+    pub(crate) chosen: IdSet<Delivery>,
+    /// Local states with the inputs that were taken in them, and the process.
+    pub(crate) taken: IdSet<(usize, u32, Cause)>,
+    /// True for the deliveries that are invisible and disable nothing.
+    invisible: IdMap<Delivery, bool>,
+    /// True for the deliveries that commute with an input.
+    commuting: IdMap<(Delivery, u32), bool>,
+}
+
+impl Rules {
+    /// Returns true if the environment permits the reduction.
+    pub(crate) fn allow_commuting(&self) -> bool {
+        let hostile = self.budget != Faults::default() || self.can_be_down;
+        let is_merging = self.renamings > 1 || self.layout.sessions;
+        !self.timed && !self.has_detectors && !hostile && !is_merging
+    }
+}
+
+impl Worker {
+    /// Visits the only step of a world if a delivery can be taken alone. Returns false if no
+    /// delivery can.
+    pub(crate) fn visit_commuting_delivery(
+        &mut self,
+        scratch: &mut ScratchWorld<'_>,
+        visit: &mut impl FnMut(Successor<'_>),
+    ) -> bool {
+        let layout = self.rules.layout;
+        for process in 0..layout.size {
+            let deliveries = self.deliveries_at(scratch.world, process);
+            for (slot, item, packet) in &deliveries {
+                let local = scratch.world[process];
+                if self.is_choice(local, (*slot, *packet), &deliveries) {
+                    self.deliveries.chosen.insert((local, *packet));
+                    self.visit_delivery(scratch, *slot, *item, visit);
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Returns the slot, the item and the message of each delivery that is possible at a process.
+    fn deliveries_at(&mut self, world: &[u32], process: usize) -> Vec<(usize, usize, u32)> {
+        let layout = self.rules.layout;
+        let mut found = Vec::new();
+        for slot in layout.link_slots() {
+            if world[slot] == 0 || layout.receiver(slot) != process {
+                continue;
+            }
+            let queue = self.cache.queue(world[slot]);
+            for (item, entry) in self.cache.items(queue).enumerate() {
+                let entry = self.cache.item(entry);
+                if entry.is_ready {
+                    found.push((slot, item, entry.packet));
+                } else if self.rules.order == Order::Fifo {
+                    break;
+                }
+            }
+        }
+        found
+    }
+
+    /// Returns true if the delivery of `packet` commutes with all steps that its receiver can take.
+    fn is_choice(
+        &mut self,
+        local: u32,
+        (slot, packet): (usize, u32),
+        possible: &[(usize, usize, u32)],
+    ) -> bool {
+        let delivery = (local, packet);
+        let excluded = self.rules.commuting.as_ref();
+        if excluded.is_none_or(|excluded| excluded.contains(&delivery)) {
+            return false;
+        }
+        if !self.is_invisible(delivery) {
+            return false;
+        }
+        let row = self.cache.local(local);
+        for entry in self.cache.menu(row) {
+            let (cause, _) = self.cache.menu_item(entry);
+            if !self.commutes(delivery, cause) {
+                return false;
+            }
+        }
+        possible.iter().all(|(other_slot, _, other)| {
+            let is_same = *other == packet && *other_slot == slot;
+            is_same || self.commutes(delivery, Cause::Deliver(*other))
+        })
+    }
+
+    /// Returns true if a delivery has one outcome, the monitors observe only its messages, the
+    /// status of the user stays the same, and no command or timer of the process is disabled.
+    pub(crate) fn is_invisible(&mut self, delivery: Delivery) -> bool {
+        if let Some(known) = self.deliveries.invisible.get(&delivery) {
+            return *known;
+        }
+        let (local, packet) = delivery;
+        let outcome = self.cache.outcome(local, Cause::Deliver(packet));
+        let (before, after) = (self.cache.local(local), self.cache.local(outcome.local));
+        let items = |worker: &Worker, row| -> Vec<(Cause, u32)> {
+            worker.cache.menu(row).map(|entry| worker.cache.menu_item(entry)).collect()
+        };
+        let (menu, later) = (items(self, before), items(self, after));
+        let result = self.cache.next_outcome(outcome).is_none()
+            && self.without_sending(outcome.observation) == 0
+            && before.user_status == after.user_status
+            && menu.iter().all(|item| later.contains(item));
+        self.deliveries.invisible.insert(delivery, result);
+        result
+    }
+
+    /// Returns true if a delivery and another input of the same process lead to the same state in
+    /// both orders, with the same messages and the same observations.
+    pub(crate) fn commutes(&mut self, delivery: Delivery, other: Cause) -> bool {
+        let key = (delivery, other.code());
+        if let Some(known) = self.deliveries.commuting.get(&key) {
+            return *known;
+        }
+        let result = self.compare_orders(delivery, other);
+        self.deliveries.commuting.insert(key, result);
+        result
+    }
+
+    fn compare_orders(&mut self, (local, packet): Delivery, other: Cause) -> bool {
+        let cause = Cause::Deliver(packet);
+        let first = self.cache.outcome(local, cause);
+        let mut alone = self.cache.outcome(local, other);
+        let mut later = self.cache.outcome(first.local, other);
+        loop {
+            let last = self.cache.outcome(alone.local, cause);
+            let is_equal = self.cache.next_outcome(last).is_none()
+                && last.local == later.local
+                && self.without_sending(last.observation) == 0
+                && self.without_sending(alone.observation)
+                    == self.without_sending(later.observation)
+                && self.sends([first, later]) == self.sends([alone, last]);
+            if !is_equal {
+                return false;
+            }
+            match (self.cache.next_outcome(alone), self.cache.next_outcome(later)) {
+                (Some(one), Some(two)) => (alone, later) = (one, two),
+                (None, None) => return true,
+                _ => return false,
+            }
+        }
+    }
+
+    /// Returns the messages of two steps, by link. Links that reorder messages have no order.
+    fn sends(&self, steps: [OutcomeRow; 2]) -> Vec<(u32, u32)> {
+        let sent = |row| self.cache.sent(row).map(|index| self.cache.sent_item(index));
+        let sent = steps.into_iter().flat_map(sent);
+        let mut sent: Vec<(u32, u32)> = sent.map(|sent| (sent.slot, sent.packet)).collect();
+        match self.rules.order {
+            Order::Fifo => sent.sort_by_key(|(slot, _)| *slot),
+            Order::Reordered => sent.sort_unstable(),
+        }
+        sent
+    }
+
+    /// Returns an observation without the messages that were sent. 0 if nothing remains.
+    fn without_sending(&self, observation: u32) -> u32 {
+        if observation == 0 { 0 } else { self.rules.model.without_sending(observation) }
+    }
+}

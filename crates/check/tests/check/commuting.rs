@@ -1,0 +1,166 @@
+//! Reduction by commuting deliveries: fewer states, and the same judgements as the plain search,
+//! for every lock and every variant.
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::catalogue::{self, MUTEXES, Parameters, Visitor};
+use tenure_algorithms::mutex::RicartAgrawala;
+use tenure_algorithms::mutex::ricart_agrawala::{Config, Switch};
+use tenure_check::{Check, CheckConfig, CheckError, Report};
+use tenure_core::monitors::{Fencing, LocalMutualExclusion, MessageBudget, MutualExclusion};
+use tenure_core::{Agreement, Algorithm, Detection, Election, Mutex, Order, Timing};
+
+use crate::verdicts::verdicts;
+
+/// Largest plain search of one variant that is compared.
+const MAX_STATES: u64 = 5_000;
+
+/// Results without and with the reduction.
+type Pair = [Result<Report, CheckError>; 2];
+
+/// A lock with its workload. The output is the plain report and the reduced one. `None` if the
+/// card requires an environment without the reduction, or the plain search is large.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    size: u32,
+    entries: u32,
+    order: Option<Order>,
+    max_states: u64,
+}
+
+impl Case {
+    /// Returns the report of a check, or an error if a handler panics.
+    fn check<P: Mutex + Algorithm>(
+        self,
+        protocol: &P::Config,
+        is_commuting: bool,
+    ) -> Result<Report, CheckError> {
+        let card = P::card(protocol, self.size);
+        let config = CheckConfig::new(&card.name, card.service, self.size);
+        let mut check = Check::<P>::for_algorithm(protocol.clone(), config)
+            .channel(self.order.unwrap_or(card.order))
+            .entries(self.entries)
+            .threads(1)
+            .max_states(self.max_states);
+        check = match card.conflicts() {
+            Some(graph) => check.always(LocalMutualExclusion::of(graph.clone())),
+            None => check.always(MutualExclusion::at_most(card.most_inside())),
+        };
+        if let Some(budget) = MessageBudget::within(&card.messages) {
+            check = check.always_and_at_end(budget);
+        }
+        check = check.always(Fencing::new()).starvation_free().deadlock_free();
+        if is_commuting { check.commuting().try_run() } else { check.try_run() }
+    }
+
+    /// Returns the reports of all variants of a lock, without and with the reduction.
+    fn compare(self, name: &str) -> Vec<Pair> {
+        let plain = Parameters::plain(self.size);
+        let Ok(card) = catalogue::card(name, &plain) else { return Vec::new() };
+        let variants = card.variants.iter().map(|variant| vec![variant.name.to_string()]);
+        let mut reports = Vec::new();
+        for variants in std::iter::once(Vec::new()).chain(variants) {
+            let parameters = Parameters { variants, ..plain.clone() };
+            // Some variants need others, and some are other algorithms.
+            if let Ok(Some(pair)) = catalogue::visit(name, &parameters, self) {
+                reports.push(pair);
+            }
+        }
+        reports
+    }
+}
+
+impl Visitor for Case {
+    type Output = Option<Pair>;
+
+    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output {
+        let card = P::card(&config, self.size);
+        let is_plain = card.timing == Timing::Asynchronous && card.detection == Detection::None;
+        let plain = is_plain.then(|| self.check::<P>(&config, false))?;
+        // A search that reached its limit decides nothing.
+        let is_limited = plain.as_ref().is_ok_and(|plain| plain.limit.is_some());
+        (!is_limited).then(|| [plain, self.check::<P>(&config, true)])
+    }
+
+    fn election<P: Election + Algorithm>(self, _: P::Config) -> Self::Output {
+        None
+    }
+
+    fn agreement<P: Agreement + Algorithm>(self, _: P::Config) -> Self::Output {
+        None
+    }
+}
+
+/// Compares the judgements on one in `share` locks.
+fn assert_judgements_kept(share: usize) {
+    let two = Case { size: 2, entries: 2, order: None, max_states: MAX_STATES };
+    let three = Case { size: 3, entries: 1, ..two };
+    let (mut reduced, mut violated) = (0, 0);
+    for case in [two, three, Case { order: Some(Order::Fifo), ..three }] {
+        for name in MUTEXES.iter().step_by(share) {
+            for pair in case.compare(name) {
+                let (plain, commuting) = match pair {
+                    [Ok(plain), Ok(commuting)] => (plain, commuting),
+                    [plain, commuting] => {
+                        assert!(plain.is_err() && commuting.is_err(), "{name}, {case:?}");
+                        continue;
+                    }
+                };
+                assert_eq!(verdicts(&plain), verdicts(&commuting), "{case:?}: {plain}{commuting}");
+                reduced += usize::from(commuting.is_commuting);
+                violated += usize::from(!plain.counterexamples.is_empty());
+            }
+        }
+    }
+    assert!(reduced > 0 && violated > 0, "{reduced} reduced, {violated} violated");
+}
+
+#[test]
+fn keeps_judgements_of_sampled_locks() {
+    assert_judgements_kept(3);
+}
+
+#[test]
+#[ignore = "minutes: cargo test --release -p tenure-check --test check -- --ignored commuting::"]
+fn keeps_judgements_of_all_locks() {
+    assert_judgements_kept(1);
+}
+
+fn ricart_agrawala(size: u32, switch: Option<Switch>, is_commuting: bool) -> Report {
+    let order = Some(Order::Reordered);
+    let case = Case { size, entries: 1, order, max_states: u64::MAX };
+    let variants = switch.map_or(Variants::none(), |switch| Variants::none().with(switch));
+    let report = case.check::<RicartAgrawala>(&Config { variants }, is_commuting);
+    report.expect("no handler panics")
+}
+
+#[test]
+fn explores_fewer_states_of_three_processes() {
+    let [plain, commuting] = [false, true].map(|it| ricart_agrawala(3, None, it));
+    commuting.assert_holds();
+    assert!(commuting.is_commuting && 3 * commuting.states < plain.states, "{plain}{commuting}");
+}
+
+#[test]
+fn finds_shortest_violation_without_reduction() {
+    let wrong = Some(Switch::ClockOnlyStrict);
+    let [plain, commuting] = [false, true].map(|it| ricart_agrawala(3, wrong, it));
+    assert!(!commuting.is_commuting, "{commuting}");
+    assert!(commuting.counterexample("at-most-k").is_some(), "{commuting}");
+    assert_eq!(verdicts(&plain), verdicts(&commuting), "{plain}{commuting}");
+}
+
+#[test]
+#[ignore = "takes several seconds on two cores when optimised"]
+fn explores_four_processes_in_few_states() {
+    let report = ricart_agrawala(4, None, true);
+    report.assert_holds();
+    assert!(report.is_commuting && report.states < 100_000, "{report}");
+}
+
+#[test]
+#[ignore = "takes minutes on two cores when optimised"]
+fn decides_five_processes() {
+    let report = ricart_agrawala(5, None, true);
+    report.assert_holds();
+    assert!(report.is_commuting, "{report}");
+}

@@ -1,0 +1,63 @@
+//! Output of a command that runs inside another program, such as a page.
+
+use std::cell::RefCell;
+
+/// Texts that a command printed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Output {
+    /// Text on standard output.
+    pub(super) stdout: String,
+    /// Warnings and the error message, as on standard error.
+    pub(super) stderr: String,
+}
+
+thread_local! {
+    static CAPTURED: RefCell<Option<Output>> = const { RefCell::new(None) };
+}
+
+/// Runs `act` and collects the texts that its thread prints through this module.
+pub(super) fn captured<T>(act: impl FnOnce() -> T) -> (T, Output) {
+    let before = CAPTURED.replace(Some(Output::default()));
+    let result = act();
+    let output = CAPTURED.replace(before);
+    (result, output.unwrap_or_default())
+}
+
+/// Returns true if the output of this thread is captured.
+pub(super) fn is_active() -> bool {
+    CAPTURED.with_borrow(Option::is_some)
+}
+
+/// Appends text to the captured standard output. Returns false if it is not captured.
+pub(super) fn print(text: &str) -> bool {
+    append(|output| output.stdout.push_str(text))
+}
+
+/// Prints a line of a warning or an error on standard error, or appends it to the captured texts.
+pub(crate) fn print_error(line: &str) {
+    if !append(|output| output.stderr.extend([line, "\n"])) {
+        eprintln!("{line}");
+    }
+}
+
+fn append(act: impl FnOnce(&mut Output)) -> bool {
+    CAPTURED.with_borrow_mut(|captured| captured.as_mut().map(act).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nested_captures_are_separate() {
+        let (inner, outer) = captured(|| {
+            assert!(print("a"));
+            let ((), inner) = captured(|| assert!(print("b")));
+            print_error("warned");
+            inner
+        });
+        assert_eq!((&*inner.stdout, &*inner.stderr), ("b", ""));
+        assert_eq!((&*outer.stdout, &*outer.stderr), ("a", "warned\n"));
+        assert!(!print("not captured"));
+    }
+}

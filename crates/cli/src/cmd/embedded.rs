@@ -1,0 +1,91 @@
+//! The command inside another program, such as a page in a browser.
+
+use std::ffi::OsString;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
+
+use tenure_check::{OnProgress, Progress};
+use tenure_lab::Lab;
+
+use super::capture::captured;
+use super::lab::RunFactory;
+use super::{interrupt, program, run_line};
+
+/// A performed command: its exit status and the texts that it printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PerformedCommand {
+    /// Exit status that the process `tenure` would have.
+    pub exit: u8,
+    /// Text on standard output.
+    pub stdout: String,
+    /// Warnings and the error message, as on standard error.
+    pub stderr: String,
+}
+
+/// Function that is called after each slice of a search. Returns false to stop the search: its
+/// verdict is then incomplete.
+pub type OnSlice = fn(&Progress) -> bool;
+
+static ON_SLICE: OnceLock<OnSlice> = OnceLock::new();
+
+/// Sets the function that is called after each slice of a search. Returns false if one is set
+/// already, and keeps it.
+pub fn set_on_slice(on_slice: OnSlice) -> bool {
+    ON_SLICE.set(on_slice).is_ok()
+}
+
+/// Returns the observer of a search that calls the function of [`set_on_slice`], if there is one.
+pub(super) fn progress_observer() -> Option<OnProgress> {
+    let on_slice = *ON_SLICE.get()?;
+    Some(Arc::new(move |progress: &Progress| {
+        if !on_slice(progress) {
+            interrupt::flag().store(true, Ordering::Relaxed);
+        }
+    }))
+}
+
+/// Performs a command with these arguments, such as `check`, `bully`, `-n`, `3`. It prints nothing.
+/// The texts are those of a terminal of 100 columns without colours. Files are those of
+/// [`tenure_trace::files`].
+///
+/// One command runs at a time: stopping one stops all.
+pub fn perform(arguments: &[String]) -> PerformedCommand {
+    interrupt::flag().store(false, Ordering::Relaxed);
+    let words = std::iter::once(OsString::from(program::name()));
+    let words = words.chain(arguments.iter().map(OsString::from)).collect();
+    let (status, output) = captured(|| program::with_arguments(arguments, || run_line(words)));
+    PerformedCommand { exit: status as u8, stdout: output.stdout, stderr: output.stderr }
+}
+
+/// Creates a lab without sessions whose runs are simulations of the catalogue.
+pub fn lab() -> Lab {
+    Lab::new(RunFactory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn performed(line: &str) -> PerformedCommand {
+        perform(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn returns_texts_and_exit_status() {
+        let held = performed("check ricart-agrawala -n 2");
+        assert_eq!((held.exit, &*held.stderr), (0, ""));
+        assert!(held.stdout.contains("mutual-exclusion"), "{}", held.stdout);
+        let violated = performed("check ricart-agrawala -n 2 --variant clock-only-strict");
+        assert_eq!(violated.exit, 1);
+        assert!(violated.stdout.contains("mutual-exclusion violated after 6 steps"));
+    }
+
+    #[test]
+    fn returns_errors_and_warnings() {
+        let unknown = performed("check nonsense");
+        assert_eq!((unknown.exit, &*unknown.stdout), (2, ""));
+        assert!(unknown.stderr.contains("nonsense"), "{}", unknown.stderr);
+        let warned = performed("check central -n 2 --term-max 3");
+        assert_eq!(warned.stderr, "tenure: --term-max has no effect on central\n");
+    }
+}

@@ -1,0 +1,98 @@
+//! Serves the lab over HTTP until an interrupt.
+
+use std::net::Ipv4Addr;
+
+use clap::{Args, FromArgMatches};
+use tenure_lab::{Deadline, Lab, RunSource};
+use tenure_trace::Trace;
+use tenure_web::Server;
+
+use super::{LabOptions, RunFactory, WordsFrom, parse_error, run_with};
+use crate::cmd::failure::{Failure, Status};
+use crate::cmd::interrupt::TerminationSignals;
+use crate::cmd::output::print_file;
+use crate::cmd::trace::{input_failure, warn_torn};
+
+/// Step through a run in the browser and intervene: lose messages, crash processes, go back
+///
+/// Prints the URL of the page and serves it until Ctrl-C. On the page you take the steps of the
+/// simulator one by one. You can lose, duplicate, delay or deliver messages, crash and recover
+/// processes, fire timers, and act as a user. Going back to an earlier step and continuing
+/// differently creates a branch. Each history has a command line (`tenure simulate … --steer …`)
+/// that replays it exactly.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tenure lab
+  tenure lab ricart-agrawala -n 4 --latency 1..4
+  tenure lab --open found.ndjson")]
+pub(crate) struct Options {
+    #[command(flatten)]
+    own: LabOptions,
+    /// Start with this algorithm and these options of `tenure simulate`
+    #[arg(value_name = "ALGORITHM OPTIONS", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<String>,
+}
+
+impl LabOptions {
+    /// Extracts these options from the words of a run.
+    fn extract(words: &[String]) -> Result<(LabOptions, Vec<String>), Failure> {
+        let (mut own, mut others) = (vec!["lab".to_owned()], Vec::new());
+        let mut rest = words.iter();
+        while let Some(word) = rest.next() {
+            if !LabOptions::is_lab_option(word) {
+                others.push(word.clone());
+                continue;
+            }
+            own.push(word.clone());
+            own.extend((!word.contains('=')).then(|| rest.next().cloned()).flatten());
+        }
+        let own = LabOptions::command().try_get_matches_from(own);
+        match own.and_then(|matches| LabOptions::from_arg_matches(&matches)) {
+            Ok(own) => Ok((own, others)),
+            Err(error) => Err(Failure::usage(parse_error(&error))),
+        }
+    }
+
+    /// Combines two sets of options; the first takes precedence.
+    fn or(self, other: &LabOptions) -> LabOptions {
+        LabOptions {
+            port: self.port.or(other.port),
+            bind: self.bind.or(other.bind),
+            open: self.open.or_else(|| other.open.clone()),
+        }
+    }
+}
+
+pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
+    let lab = Lab::new(RunFactory);
+    let (own, words) = LabOptions::extract(&options.words)?;
+    let own = own.or(&options.own);
+    let opened = match (&own.open, words.as_slice()) {
+        (Some(_), [algorithm, ..]) => {
+            let message = format!("--open FILE starts with a recorded run: leave out {algorithm}");
+            return Err(Failure::usage(message));
+        }
+        (Some(path), []) => {
+            let trace = Trace::read(path).map_err(|error| input_failure(error.into()))?;
+            warn_torn(trace.torn.as_slice(), &[]);
+            Some(RunFactory.run_from_trace(&trace))
+        }
+        (None, []) => None,
+        (None, words) => Some(run_with(words, WordsFrom::Terminal)),
+    };
+    let opened = opened.map(|made| made.and_then(|run| lab.open(run, &Deadline::default())));
+    let session = opened.transpose().map_err(Failure::usage)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(Failure::environment)?.block_on(serve(&own, lab, session))
+}
+
+async fn serve(own: &LabOptions, lab: Lab, session: Option<u64>) -> Result<Status, Failure> {
+    let bind = own.bind.unwrap_or(Ipv4Addr::LOCALHOST.into());
+    let server = Server::bind(bind, own.port.unwrap_or(0)).await.map_err(Failure::environment)?;
+    let mut stop = TerminationSignals::new()?;
+    let place = session.map_or(String::new(), |session| format!("#session={session}"));
+    print_file(&format!("{}{place}\n", server.url()))?;
+    let stopped = async move { stop.next().await };
+    lab.serve(server, stopped).await;
+    Ok(Status::Success)
+}

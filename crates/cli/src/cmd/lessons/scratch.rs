@@ -1,0 +1,51 @@
+//! Folders for the traces of experiments.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tenure_trace::files;
+
+/// A folder that is removed when it is dropped. If files are kept in memory, it is only a name.
+pub(super) struct Folder {
+    #[cfg(not(target_family = "wasm"))]
+    on_disk: Option<tempfile::TempDir>,
+}
+
+impl Folder {
+    /// Creates an empty folder.
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Folder {
+            #[cfg(not(target_family = "wasm"))]
+            on_disk: if files::are_in_memory() { None } else { Some(tempfile::tempdir()?) },
+        })
+    }
+
+    /// Returns the path of a file in this folder.
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    /// Returns true if the file exists.
+    pub(super) fn has(&self, file: &Path) -> bool {
+        files::open(file).is_ok()
+    }
+
+    #[cfg(not(target_family = "wasm"))]
+    fn path(&self) -> &Path {
+        self.on_disk.as_ref().map_or(Path::new(IN_MEMORY), tempfile::TempDir::path)
+    }
+
+    #[cfg(target_family = "wasm")]
+    fn path(&self) -> &Path {
+        Path::new(IN_MEMORY)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        files::remove_folder(Path::new(IN_MEMORY));
+    }
+}
+
+/// Name of the folder if files are kept in memory. Experiments run one after the other there.
+const IN_MEMORY: &str = "experiment";

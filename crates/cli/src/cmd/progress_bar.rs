@@ -1,0 +1,44 @@
+//! Progress lines on standard error. A page shows progress in its own way.
+
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use indicatif::{ProgressBar, ProgressStyle};
+
+#[cfg(target_family = "wasm")]
+pub(crate) use without_terminal::{ProgressBar, ProgressStyle};
+
+/// The same functions without a terminal: they do nothing.
+#[cfg(target_family = "wasm")]
+mod without_terminal {
+    use std::time::Duration;
+
+    #[derive(Clone)]
+    pub(crate) struct ProgressBar;
+
+    pub(crate) struct ProgressStyle;
+
+    impl ProgressStyle {
+        pub(crate) fn with_template(_template: &str) -> Result<Self, std::fmt::Error> {
+            Ok(ProgressStyle)
+        }
+    }
+
+    impl ProgressBar {
+        pub(crate) fn new(_length: u64) -> Self {
+            ProgressBar
+        }
+
+        pub(crate) fn new_spinner() -> Self {
+            ProgressBar
+        }
+
+        pub(crate) fn set_style(&self, _style: ProgressStyle) {}
+
+        pub(crate) fn set_message(&self, _message: impl Into<String>) {}
+
+        pub(crate) fn enable_steady_tick(&self, _interval: Duration) {}
+
+        pub(crate) fn inc(&self, _steps: u64) {}
+
+        pub(crate) fn finish_and_clear(&self) {}
+    }
+}

@@ -1,0 +1,131 @@
+//! `tenure prove --mutants`: changes one rule of each model, and judges the result.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+use tenure_prove::{Model, ModelEntry, Mutant, MutantVerdict, Solver, judge, sample};
+
+use super::compared;
+use super::failure;
+use crate::cmd::failure::{Failure, Status};
+
+/// Group whose code is compared with a mutant that the invariant accepts, in processes.
+const COMPARED_GROUP: u32 = 2;
+
+/// A mutant and its judgement.
+pub(super) struct Judged {
+    algorithm: &'static str,
+    property: &'static str,
+    mutant: Mutant,
+    verdict: MutantVerdict,
+    /// True if the code has a step that the mutant does not have.
+    is_refused_by_code: bool,
+}
+
+impl Judged {
+    fn is_refused(&self) -> bool {
+        self.verdict.is_refused() || self.is_refused_by_code
+    }
+
+    fn reason(&self) -> String {
+        match self.is_refused_by_code {
+            true => "refused by the comparison with the code".to_owned(),
+            false => self.verdict.reason(),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        if self.is_refused_by_code { "refused-by-code" } else { self.verdict.name() }
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "algorithm": self.algorithm,
+            "property": self.property,
+            "action": self.mutant.action,
+            "kind": self.mutant.operator.name(),
+            "change": self.mutant.change,
+            "verdict": self.name(),
+            "reason": self.reason(),
+        })
+    }
+}
+
+/// Judges `count` mutants, an equal share of each entry.
+pub(super) fn judged(
+    entries: &[&'static ModelEntry],
+    count: usize,
+    seed: u64,
+    solver: &Solver,
+) -> Result<Vec<Judged>, Failure> {
+    let mut judged = Vec::new();
+    for (index, entry) in entries.iter().enumerate() {
+        // The first entries have one more if the count is no multiple.
+        let share = count / entries.len() + usize::from(index < count % entries.len());
+        let model = entry.model();
+        let mutants = sample(&model, share, seed);
+        let verdicts = judge(&model, &mutants, solver).map_err(failure)?;
+        for (mutant, verdict) in mutants.into_iter().zip(verdicts) {
+            let is_refused_by_code = match verdict {
+                MutantVerdict::Refused { .. } | MutantVerdict::Equivalent => false,
+                MutantVerdict::FewerSteps | MutantVerdict::Safe | MutantVerdict::Undecided(_) => {
+                    differs_from_code(entry, &mutant, &model)?
+                }
+            };
+            let (algorithm, property) = (entry.name, entry.property);
+            judged.push(Judged { algorithm, property, mutant, verdict, is_refused_by_code });
+        }
+    }
+    Ok(judged)
+}
+
+/// Returns true if a small group of the code has a step that the mutant does not have.
+fn differs_from_code(entry: &ModelEntry, mutant: &Mutant, model: &Model) -> Result<bool, Failure> {
+    let changed = mutant.applied_to(model);
+    let groups = compared::groups(entry, &changed, None, COMPARED_GROUP)?;
+    Ok(groups.iter().any(|comparison| !comparison.agrees()))
+}
+
+/// Returns the table of the mutants, and their totals.
+pub(super) fn text(judged: &[Judged]) -> String {
+    let mut text = String::new();
+    let mut algorithm = ("", "");
+    for it in judged {
+        if algorithm != (it.algorithm, it.property) {
+            algorithm = (it.algorithm, it.property);
+            let _ = writeln!(text, "{}: {}", it.algorithm, it.property);
+        }
+        let _ = writeln!(text, "  {}\n      {}", it.mutant, it.reason());
+    }
+    let refused = judged.iter().filter(|it| it.is_refused()).count();
+    let named = |name: &str| judged.iter().filter(|it| it.name() == name).count();
+    let undecided = named("undecided");
+    let _ = writeln!(
+        text,
+        "{} mutants: {refused} refused ({} by the invariant, {} by the code), {} proved safe \
+         ({} equivalent), {undecided} undecided",
+        judged.len(),
+        named("refused"),
+        named("refused-by-code"),
+        judged.len() - refused - undecided,
+        named("equivalent"),
+    );
+    text
+}
+
+/// Returns the report as JSON.
+pub(super) fn report(judged: &[Judged], seed: u64) -> Value {
+    json!({
+        "seed": seed,
+        "refused": judged.iter().filter(|it| it.is_refused()).count(),
+        "mutants": judged.iter().map(Judged::to_json).collect::<Vec<_>>(),
+    })
+}
+
+/// Returns success if each mutant is refused, or is proved to be safe.
+pub(super) fn status(judged: &[Judged]) -> Status {
+    match judged.iter().any(|it| it.name() == "undecided") {
+        true => Status::Incomplete,
+        false => Status::Success,
+    }
+}

@@ -1,0 +1,137 @@
+//! A proof of one property, and the comparison of its model with the code.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+use tenure_prove::{Comparison, Mismatch, Model, ModelEntry, ProofReport, Solver, prove};
+
+use super::{Options, compared, failure};
+use crate::cmd::failure::{Failure, Status};
+
+/// Results for one property of an algorithm.
+pub(super) struct Proof {
+    entry: &'static ModelEntry,
+    report: ProofReport,
+    compared: Vec<Comparison>,
+    /// Conjunct that was left out.
+    without: Option<String>,
+    /// Variant of the code that the model does not describe.
+    compared_variant: Option<String>,
+}
+
+impl Proof {
+    /// Proves a property. If the proof succeeds, compares the model with the code.
+    pub(super) fn of(
+        entry: &'static ModelEntry,
+        model: &Model,
+        options: &Options,
+        solver: &Solver,
+    ) -> Result<Self, Failure> {
+        let report = prove(model, solver).map_err(failure)?;
+        let compared = match report.is_proved() {
+            true => compared::groups(entry, model, options.variant.as_deref(), options.nodes)?,
+            false => Vec::new(),
+        };
+        let is_described = |name: &String| entry.variants.iter().any(|it| it.name == name);
+        let compared_variant = options.variant.clone().filter(|name| !is_described(name));
+        let without = options.without.clone();
+        Ok(Proof { entry, report, compared, without, compared_variant })
+    }
+
+    /// Returns the exit status for this property.
+    pub(super) fn status(&self) -> Status {
+        let Proof { report, compared, .. } = self;
+        if report.is_refuted() || compared.iter().any(|it| !it.agrees()) {
+            Status::Violated
+        } else if report.is_proved() && compared.iter().all(|it| it.is_complete) {
+            Status::Success
+        } else {
+            Status::Incomplete
+        }
+    }
+
+    /// Returns the results as JSON.
+    pub(super) fn to_json(&self) -> Value {
+        let compared: Vec<_> = self.compared.iter().map(Comparison::to_json).collect();
+        json!({
+            "proof": self.report.to_json(),
+            "without": self.without,
+            "code": compared,
+        })
+    }
+
+    /// Returns the results as text.
+    pub(super) fn text(&self) -> String {
+        let Proof { entry, report, compared, without, .. } = self;
+        let mut text = format!("{}: {}\n", entry.name, entry.property);
+        let _ = writeln!(
+            text,
+            "  model  {}: {} of {} obligations proved by {} in {:.1} s\n         \
+             {} actions, {} conjuncts; {}",
+            self.verdict(),
+            report.proved(),
+            report.decisions.len(),
+            report.solver,
+            report.elapsed.as_secs_f64(),
+            report.actions,
+            report.conjuncts,
+            entry.paper,
+        );
+        for decision in report.open() {
+            let _ = writeln!(text, "         {}: {}", decision.outcome.name(), decision.obligation);
+        }
+        if let Some(found) = report.counterexample() {
+            text.push_str(
+                "\ncounterexample to induction (not a run: the first state need not occur)\n",
+            );
+            text.push_str(&found.to_text());
+        }
+        if let Some(conjunct) = without.as_ref().filter(|_| report.is_proved()) {
+            let _ = writeln!(text, "         {conjunct} is redundant: the others suffice");
+        }
+        if let Some(variant) = self.compared_variant.as_ref().filter(|_| report.is_proved()) {
+            let _ = writeln!(text, "         without {variant}, which only the code has");
+        }
+        if compared.is_empty() && report.is_proved() {
+            text.push_str("  code   not compared with the model\n");
+        }
+        for comparison in compared {
+            let _ = writeln!(text, "  code   {}", comparison_text(comparison));
+        }
+        text
+    }
+
+    fn verdict(&self) -> &'static str {
+        if self.report.is_proved() {
+            "holds for every number of processes"
+        } else if self.report.is_refuted() {
+            "not proved: the invariant is not inductive"
+        } else {
+            "not decided"
+        }
+    }
+}
+
+fn comparison_text(comparison: &Comparison) -> String {
+    let Comparison { size, states, steps, .. } = comparison;
+    let scope = if comparison.is_complete { "all" } else { "the first" };
+    match &comparison.mismatch {
+        None => {
+            format!("n = {size}: agrees with the model in {scope} {states} states, {steps} steps")
+        }
+        Some(Mismatch::State { conjunct, state }) => {
+            format!("n = {size}: a reachable state violates {conjunct}: {}", state.join(", "))
+        }
+        Some(Mismatch::Step { before, new, gone, process }) => {
+            let process = process.map_or("the network".to_owned(), |number| format!("P{number}"));
+            format!(
+                "n = {size}: a step of {process} is no step of the model\n         \
+                 before {}\n         \
+                 new    {}\n         gone   {}",
+                before.join(", "),
+                new.join(", "),
+                gone.join(", ")
+            )
+        }
+    }
+}

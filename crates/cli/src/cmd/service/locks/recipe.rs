@@ -1,0 +1,180 @@
+//! Recipes whose claims are in folders below the name of a lock: read/write locks and semaphores.
+//!
+//! A reader's key is `NAME/read/LEASE`, a writer's is `NAME/write/LEASE`, and a claim on permits is
+//! `NAME/permits/LEASE`. Both folders of a read/write lock are one queue. The library of etcd for
+//! Go ends keys with a time in place of the lease.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use tenure_client::Query;
+use tenure_session::Access;
+use tenure_store::{Bytes, KeyValue, claim_of};
+
+use super::queue::Lock;
+use crate::cmd::failure::Failure;
+use crate::cmd::service::endpoint::Service;
+
+/// Kind of a lock, as far as its keys show it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Recipe {
+    /// A lock or an election: its keys are directly below its name.
+    #[default]
+    Lock,
+    ReadWrite,
+    Semaphore,
+}
+
+impl Recipe {
+    /// Returns the text after the name of a lock in tables and sentences.
+    pub(super) const fn suffix(self) -> &'static str {
+        match self {
+            Recipe::Lock => "",
+            Recipe::ReadWrite => " (read/write)",
+            Recipe::Semaphore => " (semaphore)",
+        }
+    }
+}
+
+/// Folders of the claims, with their recipes.
+const FOLDERS: [(&[u8], Recipe); 3] = [
+    (b"/read", Recipe::ReadWrite),
+    (b"/write", Recipe::ReadWrite),
+    (b"/permits", Recipe::Semaphore),
+];
+
+/// Keys that may be claims of a recipe, by the name of the lock.
+pub(super) type Groups = BTreeMap<(Bytes, Recipe), Vec<KeyValue>>;
+
+/// Returns the name and the recipe to which the queue `name` belongs; `None` if it has no folder of
+/// a recipe.
+pub(super) fn base_of(name: &[u8]) -> Option<(&[u8], Recipe)> {
+    FOLDERS.iter().find_map(|(folder, recipe)| {
+        name.strip_suffix(*folder).filter(|base| !base.is_empty()).map(|base| (base, *recipe))
+    })
+}
+
+/// Groups the keys that may be claims of recipes.
+pub(super) fn groups(all: &[KeyValue]) -> Groups {
+    let mut groups = Groups::new();
+    for kv in all.iter().filter(|kv| kv.lease != 0) {
+        let Some(slash) = kv.key.iter().rposition(|byte| *byte == b'/') else { continue };
+        let (queue, last) = (&kv.key[..slash], &kv.key[slash + 1..]);
+        let is_claim = claim_of(kv).is_some() || last.iter().all(u8::is_ascii_digit);
+        if let Some((base, recipe)) = base_of(queue).filter(|_| is_claim && !last.is_empty()) {
+            groups.entry((Bytes::from(base), recipe)).or_default().push(kv.clone());
+        }
+    }
+    groups
+}
+
+/// Reads the values of a group, and returns its lock. Returns `None` if the keys are claims of
+/// other locks, which have the name of a folder by chance.
+///
+/// A claim of a read/write lock has no value, unlike that of a command. A semaphore has a key with
+/// the number of its permits.
+pub(super) fn lock(
+    service: &Service,
+    name: &Bytes,
+    recipe: Recipe,
+    keys: &[KeyValue],
+) -> Result<Option<Lock>, Failure> {
+    let capacity = match recipe {
+        Recipe::Semaphore => {
+            let total = [&name[..], b"#semaphore/permits"].concat();
+            match number(value(service, &total)?) {
+                Some(capacity) => capacity,
+                None => return Ok(None),
+            }
+        }
+        Recipe::Lock | Recipe::ReadWrite => 0,
+    };
+    let mut claims = Vec::new();
+    for kv in keys {
+        // The claim may have ended meanwhile.
+        let Some(value) = value(service, &kv.key)? else { continue };
+        let access = match recipe {
+            Recipe::Semaphore => number(Some(value))
+                .map_or(Access::Exclusive, |weight| Access::Permits { weight, capacity }),
+            _ if !value.is_empty() => return Ok(None),
+            _ => read_or_write(name, &kv.key),
+        };
+        claims.push((kv.clone(), access));
+    }
+    Ok(Some(Lock::from_claims(name, recipe, claims)))
+}
+
+/// Returns the access of a key in a read/write lock.
+fn read_or_write(name: &[u8], key: &[u8]) -> Access {
+    if key[name.len()..].starts_with(b"/read/") { Access::Shared } else { Access::Exclusive }
+}
+
+fn value(service: &Service, key: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
+    let query = Query { key: key.to_vec(), ..Query::default() };
+    Ok(service.call(service.admin.range(query))?.keys.into_iter().next().map(|kv| kv.value))
+}
+
+fn number(value: Option<Vec<u8>>) -> Option<u32> {
+    String::from_utf8(value?).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::queue::tests::below;
+    use super::*;
+
+    #[test]
+    fn keys_are_grouped_by_lock_and_recipe() {
+        let all = below(&[
+            ("a/1", 1, 1),
+            ("a/permits/4", 5, 4),
+            ("a/read/2", 2, 2),
+            ("a/read/1764320000000000000", 3, 9),
+            ("a/read/notes", 6, 9),
+            ("a/write/3", 4, 3),
+            ("b/read/5", 7, 0),
+            ("read/6", 8, 6),
+        ]);
+        let groups = groups(&all);
+        let found: Vec<_> = groups
+            .iter()
+            .map(|((name, recipe), keys)| {
+                let fences: Vec<_> = keys.iter().map(|kv| kv.create_revision).collect();
+                (&name[..], *recipe, fences)
+            })
+            .collect();
+        let expected = [
+            (&b"a"[..], Recipe::ReadWrite, vec![2, 3, 4]),
+            (&b"a"[..], Recipe::Semaphore, vec![5]),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn folders_of_a_lock_are_one_queue() {
+        let keys =
+            [("a/read/1", 1, 1), ("a/write/2", 3, 2), ("a/read/3", 2, 3), ("a/read/4", 4, 4)];
+        let claims = below(&keys).into_iter().map(|kv| {
+            let access = read_or_write(b"a", &kv.key);
+            (kv, access)
+        });
+        let lock = Lock::from_claims(b"a", Recipe::ReadWrite, claims.collect());
+        let queue: Vec<_> = lock.queue.iter().map(|it| (it.fence, it.inside)).collect();
+        assert_eq!(queue, [(1, true), (2, true), (3, false), (4, false)]);
+    }
+
+    #[test]
+    fn permits_are_counted_by_weight() {
+        let permits = |weight| Access::Permits { weight, capacity: 3 };
+        let keys = below(&[("s/permits/1", 1, 1), ("s/permits/2", 2, 2), ("s/permits/3", 3, 3)]);
+        let inside = |weights: [u32; 3]| -> Vec<bool> {
+            let claims = keys.iter().cloned().zip(weights.map(permits)).collect();
+            let lock = Lock::from_claims(b"s", Recipe::Semaphore, claims);
+            lock.queue.iter().map(|it| it.inside).collect()
+        };
+        assert_eq!(inside([1, 1, 1]), [true, true, true]);
+        assert_eq!(inside([2, 1, 1]), [true, true, false]);
+        assert_eq!(inside([2, 2, 1]), [true, false, false], "no claim overtakes another");
+    }
+}

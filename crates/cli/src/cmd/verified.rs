@@ -1,0 +1,192 @@
+//! Groups for which the promises of an algorithm are verified: proofs for every number of
+//! processes, and exhaustive checks of small groups.
+
+use std::fmt::{self, Display};
+
+use serde::Serialize;
+use tenure_prove::{ModelVariant, entries};
+
+/// Algorithms whose groups of two and three are checked over all schedules without faults. A test
+/// compares this list with the table of `docs/algorithms.md`.
+const THREE: [&str; 48] = [
+    "bully",
+    "carvalho-roucairol",
+    "causal-broadcast",
+    "central",
+    "chandra-toueg",
+    "chandy-lamport",
+    "chang-roberts",
+    "congenial-philosophers",
+    "coordinated:bully",
+    "dijkstra-ring",
+    "dijkstra-scholten",
+    "dining-philosophers",
+    "dissemination-barrier",
+    "dolev-klawe-rodeh",
+    "drinking-philosophers",
+    "echo",
+    "echo-election",
+    "flooding-election",
+    "floodset",
+    "franklin",
+    "gallager-humblet-spira",
+    "itai-rodeh",
+    "k-mutex",
+    "lamport",
+    "lease",
+    "lelann",
+    "maekawa",
+    "majority",
+    "minimum-spanning-tree",
+    "misra-ring",
+    "naimi-trehel",
+    "nishio-li-manning",
+    "paxos",
+    "peterson",
+    "raymond",
+    "reliable-broadcast",
+    "repaired-chang-roberts",
+    "repaired-ring",
+    "restarting-chang-roberts",
+    "ricart-agrawala",
+    "ricciardi-birman",
+    "stable-vectors",
+    "suzuki-kasami",
+    "time-slice",
+    "token-ring",
+    "tolerant-ricart-agrawala",
+    "tree-election",
+    "variable-speeds",
+];
+
+/// Algorithms of which only groups of two are checked: groups of three have more states than
+/// `tenure compare --faults` searches.
+const TWO: [&str; 8] = [
+    "atomic-broadcast",
+    "central-detection",
+    "hirschberg-sinclair",
+    "invitation",
+    "leased-shares",
+    "raft",
+    "raft-log",
+    "relayed-log",
+];
+
+/// Mistakes of the code that no model describes. The comparison of the code with the model of the
+/// algorithm refuses each one, which a test checks.
+const REFUSED_BY_COMPARISON: [(&str, &str); 9] = [
+    ("lamport", "clock-only-own-first"),
+    ("lamport", "ids-as-stamps"),
+    ("ricart-agrawala", "bare-counter"),
+    ("ricart-agrawala", "clock-only-defer"),
+    ("ricart-agrawala", "ids-as-stamps"),
+    ("ricart-agrawala", "no-clock-on-request"),
+    ("ricart-agrawala", "replies-again"),
+    ("ricart-agrawala", "reply-while-inside"),
+    ("ricart-agrawala", "untagged-reply"),
+];
+
+/// Extent to which an algorithm is verified.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Verified {
+    /// Properties that `tenure prove` proves for every number of processes.
+    proved: Vec<&'static str>,
+    /// Largest group for which `tenure check` covers every schedule without faults, in processes.
+    /// `None` if groups of two have too many states, or the algorithm is not in the tables.
+    checked: Option<u32>,
+}
+
+impl Verified {
+    /// Returns the extent for the algorithm with this name.
+    pub(crate) fn of(algorithm: &str) -> Self {
+        let checked = match algorithm {
+            name if THREE.contains(&name) => Some(3),
+            name if TWO.contains(&name) => Some(2),
+            _ => None,
+        };
+        Verified { proved: proved(algorithm), checked }
+    }
+
+    /// Returns the extent in a sentence. `None` if nothing is verified.
+    pub(crate) fn sentence(&self) -> Option<String> {
+        let proved = (!self.proved.is_empty())
+            .then(|| format!("{} for every N (tenure prove)", self.proved.join(", ")));
+        let checked =
+            self.checked.map(|size| format!("all promises in every schedule of n ≤ {size}"));
+        let parts: Vec<String> = proved.into_iter().chain(checked).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+}
+
+/// Prints the largest verified group: `every N`, `n ≤ 3`, or a dash.
+impl Display for Verified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.checked {
+            _ if !self.proved.is_empty() => f.pad("every N"),
+            Some(size) => f.pad(&format!("n ≤ {size}")),
+            None => f.pad("–"),
+        }
+    }
+}
+
+/// Returns the part of `tenure prove` that refuses a variant: `invariant` or `comparison`. `None`
+/// if neither does.
+pub(crate) fn refusal(algorithm: &str, variant: &str) -> Option<&'static str> {
+    let is_refuted = |it: &ModelVariant| it.name == variant && it.is_refuted;
+    if entries(algorithm).flat_map(|entry| entry.variants).any(is_refuted) {
+        return Some("invariant");
+    }
+    REFUSED_BY_COMPARISON.contains(&(algorithm, variant)).then_some("comparison")
+}
+
+fn proved(algorithm: &str) -> Vec<&'static str> {
+    entries(algorithm).map(|entry| entry.property).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use tenure_algorithms::catalogue::Parameters;
+    use tenure_core::Order;
+
+    use super::*;
+
+    /// Returns the verdict without faults of an algorithm in `docs/algorithms.md`.
+    fn documented(page: &str, name: &str, order: Order) -> Option<String> {
+        let (_, section) = page.split_once("one fault does")?;
+        let (table, _) = section.split_once("## Variants")?;
+        let row = table.lines().find(|line| line.starts_with(&format!("| `{name}` |")))?;
+        let column = if order == Order::Fifo { 2 } else { 3 };
+        row.split('|').nth(column).map(|cell| cell.trim().to_owned())
+    }
+
+    #[test]
+    fn checked_groups_are_those_of_the_table() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/algorithms.md");
+        let page = fs::read_to_string(path).expect("the page exists");
+        let mut compared = 0;
+        for name in tenure_instances::names() {
+            let card = tenure_instances::card(name, &Parameters::plain(3)).expect("it has a card");
+            let Some(verdict) = documented(&page, name, card.order) else { continue };
+            let expected = match &*verdict {
+                "ok" => Some(3),
+                "ok (n = 2)" => Some(2),
+                _ => None,
+            };
+            assert_eq!(Verified::of(name).checked, expected, "{name}: {verdict}");
+            compared += 1;
+        }
+        assert!(compared >= THREE.len() + TWO.len(), "{compared}");
+    }
+
+    #[test]
+    fn proof_precedes_exhaustive_check() {
+        assert_eq!(Verified::of("lamport").to_string(), "every N");
+        assert_eq!(Verified::of("raymond").to_string(), "n ≤ 3");
+        assert_eq!(Verified::of("no-such-algorithm").to_string(), "–");
+        let sentence = Verified::of("lamport").sentence().expect("it is verified");
+        assert!(sentence.starts_with("mutual exclusion for every N"), "{sentence}");
+    }
+}

@@ -1,0 +1,28 @@
+//! Memory of a WebAssembly module.
+
+use std::sync::OnceLock;
+
+/// Number of bytes in a page of linear memory.
+const PAGE_BYTES: u64 = 1 << 16;
+
+/// Returns the maximum size of the linear memory in bytes.
+#[expect(clippy::unnecessary_wraps, reason = "other systems may not report their memory")]
+pub(crate) fn memory() -> Option<u64> {
+    Some(1 << 32)
+}
+
+/// Does nothing: a module cannot end itself, and the searches have limits of their own.
+pub(crate) fn watch_memory_use() {}
+
+/// Returns by how many bytes the linear memory has grown since the first call. It never shrinks.
+#[expect(clippy::unnecessary_wraps, reason = "other systems may not report their memory")]
+pub(crate) fn memory_growth() -> Option<u64> {
+    static BEFORE: OnceLock<u64> = OnceLock::new();
+    let now = core::arch::wasm32::memory_size(0) as u64 * PAGE_BYTES;
+    Some(now.saturating_sub(*BEFORE.get_or_init(|| now)))
+}
+
+/// Returns `None`: a page has no terminal.
+pub(crate) fn terminal_columns(_terminal: &std::io::Stdout) -> Option<usize> {
+    None
+}

@@ -1,0 +1,261 @@
+//! Requests of the page and responses to them, independent of their transport.
+//!
+//! The lab's server receives requests over HTTP. A page without a server calls the same function
+//! in WebAssembly.
+
+use std::sync::{Arc, Mutex};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tenure_trace::{Reader, Trace};
+
+use crate::act::ActRequest;
+use crate::deadline::Deadline;
+use crate::engine::{Advance, LabRun, RunSource};
+use crate::session::{LabSession, MAX_STEPS};
+use crate::sessions::{SessionTable, locked};
+use crate::words;
+
+/// Content type of JSON.
+const JSON: &str = "application/json";
+
+/// Requested operation: it reads, or it changes a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Reads data without a change.
+    Get,
+    /// Creates or changes a session.
+    Post,
+}
+
+/// Response to a request of the page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabResponse {
+    /// Content type of the body.
+    pub content_type: &'static str,
+    /// JSON, or the content of a file.
+    pub body: Vec<u8>,
+}
+
+/// Error response. The session is unchanged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabError {
+    /// Status as in HTTP: 400 for an invalid request, 404 for an unknown path or session.
+    pub status: u16,
+    /// Description of the problem.
+    pub message: String,
+}
+
+impl LabError {
+    /// Creates an error for an invalid request.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        LabError { status: 400, message: message.into() }
+    }
+
+    /// Creates an error for something that does not exist.
+    pub fn unknown(message: impl Into<String>) -> Self {
+        LabError { status: 404, message: message.into() }
+    }
+}
+
+impl LabResponse {
+    /// Creates a response with this JSON.
+    pub fn json(value: &Value) -> Self {
+        LabResponse { content_type: JSON, body: value.to_string().into_bytes() }
+    }
+
+    /// True if the body is JSON, and not a file.
+    pub fn is_json(&self) -> bool {
+        self.content_type == JSON
+    }
+}
+
+/// The lab's sessions, and the source of new runs.
+pub struct Lab {
+    source: Box<dyn RunSource>,
+    sessions: Mutex<SessionTable>,
+}
+
+impl Lab {
+    /// Creates a lab without sessions.
+    pub fn new(source: impl RunSource) -> Self {
+        Lab { source: Box::new(source), sessions: Mutex::default() }
+    }
+
+    /// Creates a session for a run and returns its number. Clients that name no session see the
+    /// first one.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason if the lab cannot show the run.
+    pub fn open(&self, run: LabRun, deadline: &Deadline) -> Result<u64, String> {
+        let session = LabSession::new(run, deadline)?;
+        let mut sessions = locked(&self.sessions);
+        let number = sessions.add(session);
+        sessions.first.get_or_insert(number);
+        Ok(number)
+    }
+
+    /// Handles a request. `path` is relative to the interface, such as `sessions/1/step`; `body` is
+    /// `null` if the request has none.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError`] if the request is invalid or takes longer than the deadline permits. The
+    /// session is then unchanged.
+    pub fn handle(
+        &self,
+        method: Method,
+        path: &str,
+        body: &Value,
+        deadline: &Deadline,
+    ) -> Result<LabResponse, LabError> {
+        let parts: Vec<&str> = path.split('/').collect();
+        match (method, &parts[..]) {
+            (Method::Get, ["algorithms"]) => Ok(LabResponse::json(&self.source.algorithms())),
+            (Method::Get, ["sessions"]) => Ok(self.first()),
+            (Method::Post, ["sessions"]) => self.create(body, deadline),
+            (Method::Get, ["sessions", id]) => self.with_session(id, |_| Ok(())),
+            (Method::Get, ["sessions", id, file]) => self.file(id, file),
+            (Method::Post, ["sessions", id, operation]) => {
+                self.with_session(id, |session| change(session, operation, body, deadline))
+            }
+            _ => Err(unknown_path(path)),
+        }
+    }
+
+    fn first(&self) -> LabResponse {
+        let first = locked(&self.sessions).first();
+        LabResponse::json(&json!({ "first": first.map(|number| number.to_string()) }))
+    }
+
+    fn create(&self, body: &Value, deadline: &Deadline) -> Result<LabResponse, LabError> {
+        let request: Create = parse_body(body)?;
+        let run = match (request.words, request.trace) {
+            (Some(words), None) => {
+                words::split(&words).and_then(|words| self.source.run_from_args(&words))
+            }
+            (None, Some(text)) => read(&text).and_then(|trace| self.source.run_from_trace(&trace)),
+            _ => Err("expected either `words` or `trace`".to_owned()),
+        };
+        let session = run.and_then(|run| LabSession::new(run, deadline));
+        let session = session.map_err(LabError::invalid)?;
+        let number = locked(&self.sessions).add(session);
+        self.with_session(&number.to_string(), |_| Ok(()))
+    }
+
+    fn session(&self, id: &str) -> Result<(u64, Arc<Mutex<LabSession>>), LabError> {
+        let found = id.parse().ok().and_then(|number| {
+            let session = locked(&self.sessions).find(number)?;
+            Some((number, session))
+        });
+        found.ok_or_else(|| LabError::unknown(format!("session {id} does not exist")))
+    }
+
+    /// Performs work on a session and responds with the view of its current moment.
+    fn with_session(
+        &self,
+        id: &str,
+        work: impl FnOnce(&mut LabSession) -> Result<(), LabError>,
+    ) -> Result<LabResponse, LabError> {
+        let (number, session) = self.session(id)?;
+        let mut session = locked(&session);
+        work(&mut session)?;
+        Ok(LabResponse::json(&session.view(number)))
+    }
+
+    /// Responds with a file that is created from a session.
+    fn file(&self, id: &str, name: &str) -> Result<LabResponse, LabError> {
+        let (_, session) = self.session(id)?;
+        let session = locked(&session);
+        let (content_type, made) = match name {
+            "trace.ndjson" => ("application/x-ndjson", session.trace()),
+            "page.html" => ("text/html; charset=utf-8", session.page()),
+            "diagram.svg" => ("image/svg+xml", Ok(session.svg(None).into_bytes())),
+            _ => return Err(unknown_path(name)),
+        };
+        let body = made.map_err(LabError::invalid)?;
+        Ok(LabResponse { content_type, body })
+    }
+}
+
+fn unknown_path(path: &str) -> LabError {
+    LabError::unknown(format!("unknown request: {path}"))
+}
+
+/// Performs an operation on a session.
+fn change(
+    session: &mut LabSession,
+    operation: &str,
+    body: &Value,
+    deadline: &Deadline,
+) -> Result<(), LabError> {
+    match operation {
+        "step" => session.step(&advance(body)?, deadline).map_err(LabError::invalid),
+        "act" => {
+            let act: ActRequest = parse_body(body)?;
+            session.act(&act, deadline).map_err(LabError::invalid)
+        }
+        "go" => {
+            let GoRequest { moment } = parse_body(body)?;
+            match session.go(moment, deadline).map_err(LabError::invalid)? {
+                true => Ok(()),
+                false => Err(LabError::unknown(format!("there is no moment {moment}"))),
+            }
+        }
+        _ => Err(unknown_path(operation)),
+    }
+}
+
+fn parse_body<T: DeserializeOwned>(body: &Value) -> Result<T, LabError> {
+    T::deserialize(body).map_err(|error| LabError::invalid(format!("invalid request: {error}")))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Create {
+    words: Option<String>,
+    trace: Option<String>,
+}
+
+fn read(text: &str) -> Result<Trace, String> {
+    let reader = Reader::new(text.as_bytes(), "the trace").map_err(|error| error.to_string())?;
+    let header = reader.header().clone();
+    let records = reader.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    Ok(Trace { header, records, torn: None })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Steps {
+    steps: Option<u64>,
+    until: Option<Until>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Until {
+    Event,
+    End,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GoRequest {
+    moment: usize,
+}
+
+/// Parses the requested steps.
+fn advance(body: &Value) -> Result<Advance, LabError> {
+    match parse_body(body)? {
+        Steps { steps: Some(steps), until: None } if (1..=MAX_STEPS).contains(&steps) => {
+            Ok(Advance::Steps(steps))
+        }
+        Steps { steps: None, until: Some(Until::Event) } => Ok(Advance::UntilEvent(MAX_STEPS)),
+        Steps { steps: None, until: Some(Until::End) } => Ok(Advance::Steps(MAX_STEPS)),
+        _ => Err(LabError::invalid(format!(
+            "expected `steps` from 1 to {MAX_STEPS}, or `until` with event or end"
+        ))),
+    }
+}

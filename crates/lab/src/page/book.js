@@ -1,0 +1,65 @@
+// Chapters of the book. Their commands can be run in place.
+
+import { commandButtons, focusOn, isRunnable } from "./command.js";
+import { byId, element, updateChildren } from "./element.js";
+
+export class Book {
+  /** Creates the table of contents; `changed` is called when another chapter is shown. */
+  constructor(chapters, changed) {
+    this.chapters = chapters;
+    this.changed = changed;
+    this.shown = null;
+    this.heading = null;
+    updateChildren(byId("chapters"), ...chapters.map(({ name, title }) => element("li", {},
+      element("button", {
+        type: "button", class: "link", "data-chapter": name, onclick: () => this.open(name),
+      }, title))));
+    byId("chapter").addEventListener("click", (event) => this.follow(event));
+  }
+
+  place() {
+    return { book: this.shown ?? this.chapters[0].name, heading: this.heading };
+  }
+
+  open(name, heading = null) {
+    this.show(name, heading);
+    this.changed();
+  }
+
+  show(name = this.shown ?? this.chapters[0].name, heading = null) {
+    const chapter = this.chapters.find((each) => each.name === name);
+    if (chapter === undefined) return;
+    const isNew = this.shown !== name;
+    [this.shown, this.heading] = [name, heading];
+    for (const button of byId("chapters").querySelectorAll("[data-chapter]")) {
+      button.setAttribute("aria-current", String(button.dataset.chapter === name));
+    }
+    if (isNew) {
+      byId("chapter").innerHTML = chapter.html;
+      for (const block of byId("chapter").querySelectorAll("pre[data-lines]")) enliven(block);
+    }
+    const target = heading === null ? null
+      : byId("chapter").querySelector(`#${CSS.escape(heading)}`);
+    if (target) target.scrollIntoView({ block: "start" });
+    else focusOn("chapter");
+  }
+
+  /** Opens links to other chapters and headings in this view. */
+  follow(event) {
+    const link = event.target.closest("a[data-chapter]");
+    if (link === null) return;
+    event.preventDefault();
+    this.open(link.dataset.chapter || this.shown, link.dataset.heading || null);
+  }
+}
+
+/** Adds the buttons of its commands to a block. Each prints below the block. */
+function enliven(block) {
+  const lines = JSON.parse(block.dataset.lines).filter(isRunnable);
+  if (lines.length === 0) return;
+  const output = element("pre", { class: "output", tabindex: "0", "aria-live": "polite" });
+  const rows = lines.map((line) => element("div", { class: "command" },
+    lines.length > 1 ? element("code", {}, `$ tenure ${line}`) : null,
+    commandButtons(line, output)));
+  block.after(...rows, output);
+}

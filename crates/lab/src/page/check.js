@@ -1,0 +1,156 @@
+// The checker: a form, its verdicts, and the shortest counterexamples.
+
+import { api } from "./api.js";
+import { byId, element, updateChildren } from "./element.js";
+import { showError } from "./errors.js";
+import { CHECK, Form } from "./form.js";
+import { join, split, value, withValue } from "./words.js";
+
+const SIGNS = { holds: "✓", violated: "✗", incomplete: "…" };
+/** File that a check writes its counterexample to. */
+const TRACE = "found.ndjson";
+/** Exit status of a command whose arguments are invalid. */
+const USAGE = 2;
+
+const grouped = (count) => count.toLocaleString("en").replaceAll(",", "\u202f");
+
+export class Check {
+  /**
+   * Creates the view. `act.walk` receives a trace, its origin, a path and the number of steps.
+   * `act.vary` receives a command line to simulate. `act.changed` is called when the place of the
+   * view has changed.
+   */
+  constructor(act) {
+    this.act = act;
+    this.line = "";
+    this.running = null;
+    this.form = new Form("check-", CHECK, (line) => this.start(line));
+    byId("check-cancel").addEventListener("click", () => this.running?.abort());
+  }
+
+  setAlgorithms(algorithms) {
+    this.form.setAlgorithms(algorithms);
+  }
+
+  place() {
+    return { check: this.line || this.form.line.value.trim() };
+  }
+
+  /** Checks, shows the result, and resolves to it; null if there is none. */
+  async start(line) {
+    this.form.show(line);
+    this.line = line;
+    this.act.changed();
+    updateChildren(byId("result"));
+    return this.run(async (options) => {
+      const result = await check(line, options);
+      this.show(line, result);
+      return result;
+    });
+  }
+
+  /** Runs a search with its progress shown and its errors beside the form. */
+  async run(search) {
+    this.running?.abort();
+    const running = new AbortController();
+    this.running = running;
+    showError("check-error", null);
+    byId("check-cancel").disabled = false;
+    byId("check-progress").textContent = "The search begins.";
+    const progress = ({ states, depth, waiting, seconds }) => {
+      if (this.running !== running) return;
+      byId("check-progress").textContent = `${grouped(states)} states, depth ${depth}, `
+        + `${grouped(waiting)} waiting, ${seconds.toFixed(1)} s`;
+    };
+    try {
+      const result = await search({ progress, signal: running.signal });
+      return this.running === running ? result : null;
+    } catch (problem) {
+      if (this.running !== running) return null;
+      byId("check-progress").textContent = "";
+      showError("check-error", running.signal.aborted ? "The search was cancelled."
+        : problem.message);
+      return null;
+    } finally {
+      if (this.running === running) {
+        this.running = null;
+        byId("check-cancel").disabled = true;
+      }
+    }
+  }
+
+  show(line, { report, trace }) {
+    const { algorithm, n, states, transitions, depth, seconds } = report;
+    byId("check-progress").textContent = `${algorithm}, ${n} processes: ${grouped(states)} states, `
+      + `${grouped(transitions)} transitions, depth ${depth}, ${seconds.toFixed(1)} s`;
+    const rows = Object.entries(report.properties).map(([property, verdict]) =>
+      this.property(line, report, trace, property, verdict));
+    const replay = element("button", {
+      type: "button", class: "link", onclick: () => this.act.vary(simulated(line)),
+    }, "Simulate this algorithm");
+    updateChildren(byId("result"), element("ul", { class: "verdicts" }, ...rows), replay);
+  }
+
+  property(line, report, trace, property, verdict) {
+    const found = report.counterexamples.find((each) => each.property === property);
+    const row = element("li", { class: verdict, "data-checked": property, "data-key": property },
+      element("strong", {}, `${SIGNS[verdict] ?? "·"} ${property}`), ` ${verdict}`);
+    if (found === undefined) return row;
+    const isFirst = report.counterexample?.property === property;
+    const walk = () => this.walk(line, property, isFirst ? { report, trace } : null);
+    row.append(` after ${found.length} steps`,
+      element("ol", { class: "steps" }, ...found.steps.map((step) => element("li", {}, step))),
+      element("button", { type: "button", class: "start", "data-walk": property, onclick: walk },
+        "Walk through it"));
+    return row;
+  }
+
+  /** Opens the counterexample to a property as a run. Without its trace, it searches again. */
+  async walk(line, property, known = null, path = "@0") {
+    const found = known ?? await this.find(line, property);
+    if (found === null) return;
+    const steps = found.report.counterexample?.length;
+    await this.act.walk(found.trace, { found: line, property }, path, steps);
+  }
+
+  /**
+   * Finds the counterexample to a property. Resolves to null if there is none, and shows an
+   * error.
+   */
+  async find(line, property) {
+    const result = await this.run((options) =>
+      check(withValue(line, "--property", property), options));
+    if (result !== null && result.trace === undefined) {
+      showError("check-error", `The property ${property} is not violated.`);
+      return null;
+    }
+    return result;
+  }
+}
+
+/** Checks a command line; resolves to the report and the trace of the first counterexample. */
+async function check(line, options) {
+  const plain = withValue(withValue(line, "--trace", ""), "--format", "");
+  const words = `check ${plain} --format json --trace ${TRACE}`;
+  const { exit, stdout, stderr, files } = await api.command(words, options);
+  if (exit === USAGE || stdout.trim() === "") throw new Error(problemOf(stderr));
+  return { report: JSON.parse(stdout), trace: files?.[TRACE] };
+}
+
+/** Error message of a command, without the name of the program. */
+function problemOf(stderr) {
+  return stderr.trim().replace(/^(tenure|error): /, "") || "The command printed no result.";
+}
+
+/** Options that mean the same to the simulator. */
+const SHARED = ["-n", "--ids", "--topology", "--tree", "--quorums", "--variant", "--coordinator"];
+
+/** Command line of a simulation of the group that a check explores. */
+function simulated(line) {
+  const [algorithm] = split(line);
+  const kept = SHARED.flatMap((name) => {
+    const given = value(line, name);
+    return given === "" ? [] : [name, given];
+  });
+  return join([algorithm, ...kept, "--beyond-assumptions"]);
+}

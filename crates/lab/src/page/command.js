@@ -1,0 +1,60 @@
+// Commands in texts: each can be run in place, or opened in the view of its kind.
+
+import { api } from "./api.js";
+import { byId, element } from "./element.js";
+import { split, withValue } from "./words.js";
+
+/** Commands that the engine of a page performs. */
+const RUNNABLE = ["list", "check", "simulate", "compare", "question", "scenario"];
+
+let open = { check() {}, simulate() {} };
+
+/** Sets the functions that open a command line in the view of its kind. */
+export function openCommandsWith(functions) {
+  open = functions;
+}
+
+const first = (line) => split(line)[0];
+
+export const isRunnable = (line) => RUNNABLE.includes(first(line));
+
+/** Creates the buttons of a command line without `tenure`; `output` shows its output. */
+export function commandButtons(line, output) {
+  const button = (label, title, action) => element("button", {
+    type: "button", class: "small", title, "data-line": line, onclick: action,
+  }, label);
+  const run = async ({ currentTarget }) => {
+    currentTarget.disabled = true;
+    output.textContent = "…";
+    try {
+      const { stdout, stderr } = await api.command(line);
+      output.textContent = stdout + stderr;
+    } catch (problem) {
+      output.textContent = problem.message;
+    }
+    currentTarget.disabled = false;
+  };
+  const buttons = [];
+  if (isRunnable(line)) buttons.push(button("Run here", `tenure ${line}`, run));
+  const opens = open[first(line)];
+  if (opens !== undefined) {
+    const rest = withValue(split(line).length > 1 ? line.replace(/^\s*\S+\s+/, "") : "", "--trace",
+      "");
+    buttons.push(button(first(line) === "check" ? "Open in Check" : "Open in Run",
+      "Open with all options", () => opens(rest)));
+  }
+  return element("span", { class: "group wrap" }, ...buttons);
+}
+
+/** Creates a command with its buttons and room for its output. */
+export function commandBlock(line) {
+  const output = element("pre", { class: "output", tabindex: "0", "aria-live": "polite" });
+  return element("div", { class: "command" },
+    element("code", {}, `$ tenure ${line}`), commandButtons(line, output), output);
+}
+
+/** Moves the focus to an element, for readers of the screen, and scrolls to it. */
+export function focusOn(id) {
+  byId(id).scrollIntoView({ block: "start" });
+  byId(id).focus({ preventScroll: true });
+}

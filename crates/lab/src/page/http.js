@@ -1,0 +1,52 @@
+// Engine behind HTTP: the server of `tenure lab`.
+
+const KEY = "tenure-lab-token";
+
+/** Returns the token of the URL and removes it from the address bar and the history. */
+function token() {
+  const address = new URL(location.href);
+  const given = address.searchParams.get("token");
+  if (given === null) return sessionStorage.getItem(KEY);
+  sessionStorage.setItem(KEY, given);
+  address.searchParams.delete("token");
+  history.replaceState(null, "", address);
+  return given;
+}
+
+export class HttpEngine {
+  constructor() {
+    this.token = token();
+  }
+
+  /** Sends a request and resolves to the body of the response, or to its text if it is a file. */
+  async request({ method, path, body, isFile = false, signal }) {
+    const headers = this.token === null ? {} : { Authorization: `Bearer ${this.token}` };
+    if (body !== undefined) headers["Content-Type"] = "application/json";
+    let response;
+    try {
+      response = await fetch(`/api/${path}`, { method, headers, signal,
+        body: JSON.stringify(body) });
+    } catch (problem) {
+      if (signal?.aborted) throw problem;
+      throw new Error("The lab does not respond: is tenure lab still running?");
+    }
+    if (response.ok) {
+      if (!isFile) return { body: await response.json() };
+      return { type: response.headers.get("Content-Type"), text: await response.text() };
+    }
+    let message = null;
+    try {
+      message = (await response.json()).error;
+    } catch {
+      // A response that is not JSON has no message.
+    }
+    const problem = new Error(message ?? `The lab responded with status ${response.status}.`);
+    problem.status = response.status;
+    throw problem;
+  }
+
+  /** Runs a command at the server, which reports no progress. */
+  async command(body, progress, signal) {
+    return (await this.request({ method: "POST", path: "commands", body, signal })).body;
+  }
+}

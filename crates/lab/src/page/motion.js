@@ -1,0 +1,96 @@
+// Motion of messages between two moments: a new message leaves its sender, one under way moves on,
+// and a received one reaches its receiver. Only transforms and opacity change, so that the browser
+// draws each frame without a new layout.
+
+import { along } from "./geometry.js";
+
+/** Duration of a step that the user takes, in milliseconds. */
+const STEP = 600;
+/** Steps that follow each other faster than this are shown without motion, in milliseconds. */
+const SHORTEST = 60;
+/** Part of a step in which received messages arrive, before new ones leave. */
+const ARRIVAL = 0.55;
+/** Number of points of a curved way. */
+const POINTS = 8;
+
+const still = window.matchMedia("(prefers-reduced-motion: reduce)");
+
+/** Offsets of the points of a curve from a position, as keyframes. */
+function wayFrames(curve, from, to, { x, y }) {
+  return Array.from({ length: POINTS + 1 }, (_, point) => {
+    const at = along(curve, from + ((to - from) * point) / POINTS);
+    return { translate: `${at.x - x}px ${at.y - y}px` };
+  });
+}
+
+export class Motion {
+  constructor(within) {
+    this.within = within;
+    /** Boxes of the messages in the last view, by message. */
+    this.boxes = new Map();
+    this.last = null;
+    this.pace = STEP;
+  }
+
+  /** Sets the time between two steps of a running session; null if the user takes the steps. */
+  setPace(milliseconds) {
+    this.pace = milliseconds === null ? STEP : Math.min(STEP, milliseconds * 0.95);
+  }
+
+  /** Moves the messages from the last view to this one. `boxes` are those of this view. */
+  show(view, boxes, buttonOf) {
+    const before = this.boxes;
+    const { last } = this;
+    this.boxes = new Map(boxes.map((box) => [box.message.message,
+      { ...box, button: buttonOf(box) }]));
+    this.last = { session: view.session, moment: view.moment };
+    if (!isNextMoment(view, last) || still.matches || this.pace < SHORTEST) return;
+    for (const [message, box] of this.boxes) {
+      const was = before.get(message);
+      if (was === undefined) this.leave(box);
+      else this.moveOn(box, was);
+    }
+    const isLost = /\blos[et]|\bdrop/.test(view.tree[view.moment].description);
+    for (const [message, box] of before) {
+      if (!this.boxes.has(message)) this.arrive(box, isLost);
+    }
+  }
+
+  /** A new message leaves its sender after those that arrive. */
+  leave({ button, curve, x, y, part }) {
+    const frames = wayFrames(curve, 0, part, { x, y });
+    frames[POINTS] = { translate: "0 0" };
+    button.animate(frames, { duration: this.pace * (1 - ARRIVAL), delay: this.pace * ARRIVAL,
+      easing: "ease-out", fill: "backwards" });
+  }
+
+  moveOn({ button, x, y }, was) {
+    if (x === was.x && y === was.y) return;
+    const frames = [{ translate: `${was.x - x}px ${was.y - y}px` }, { translate: "0 0" }];
+    button.animate(frames, { duration: this.pace, easing: "linear" });
+  }
+
+  /** A received message reaches its receiver, and a lost one falls. */
+  arrive({ button, curve, x, y, part }, isLost) {
+    const ghost = button.cloneNode(true);
+    ghost.className = `${button.className} ghost`;
+    ghost.tabIndex = -1;
+    ghost.setAttribute("aria-hidden", "true");
+    for (const name of ["data-message", "data-to", "title", "aria-label", "aria-haspopup"]) {
+      ghost.removeAttribute(name);
+    }
+    this.within.append(ghost);
+    const frames = isLost
+      ? [{ translate: "0 0", opacity: 1 }, { translate: "0 40px", opacity: 0 }]
+      : [...wayFrames(curve, part, 1, { x, y })];
+    const falling = ghost.animate(frames, { duration: this.pace * ARRIVAL, easing: "ease-in" });
+    falling.onfinish = () => ghost.remove();
+    falling.oncancel = () => ghost.remove();
+  }
+}
+
+/** True if a view shows a moment that follows the last one by one step or action. */
+function isNextMoment({ session, moment, tree }, last) {
+  return last !== null && session === last.session && moment !== last.moment
+    && tree[moment]?.parent === last.moment;
+}

@@ -1,0 +1,67 @@
+// Path from the beginning of a run to a moment, as text for a link: `@6` goes to the moment 6 of
+// the initial ones, `12` takes 12 steps, and `lose:5` performs an action.
+
+/** Arguments of the actions that concern a process and something else. */
+const PAIRS = {
+  ask: ["process", "command"], fire: ["process", "timer"],
+  suspect: ["process", "peer"], trust: ["process", "peer"],
+};
+const NUMBERS = ["lose", "duplicate", "deliver", "crash", "recover"];
+const TOKEN = /^[a-z]+(:[^,:]+)+$/;
+
+/** Converts an action to text. */
+export function actToText(act) {
+  const verb = Object.keys(act).find((name) => name !== "by");
+  const value = act[verb];
+  const words = verb === "delay" ? [value, act.by]
+    : PAIRS[verb]?.map((field) => value[field]) ?? [value];
+  return [verb, ...words.map(escape)].join(":");
+}
+
+/** Quotes the separators of paths. The fragment itself is encoded as well. */
+function escape(word) {
+  return encodeURIComponent(word).replaceAll(/[!'()*~]/g,
+    (letter) => `%${letter.charCodeAt(0).toString(16)}`);
+}
+
+/** Converts text to an action; null if it is none. */
+export function actFromText(text) {
+  if (!TOKEN.test(text)) return null;
+  const [verb, ...words] = text.split(":").map(decodeURIComponent);
+  if (NUMBERS.includes(verb)) return { [verb]: Number(words[0]) };
+  if (verb === "delay") return { delay: Number(words[0]), by: Number(words[1]) };
+  const fields = PAIRS[verb];
+  if (fields === undefined) return null;
+  const named = fields.map((field, place) =>
+    [field, field === "process" || field === "peer" ? Number(words[place]) : words[place]]);
+  return { [verb]: Object.fromEntries(named) };
+}
+
+/**
+ * Path to the present moment of a view. `initial` is the number of moments that the run began with,
+ * and `acts` has the actions by the moments that they led to.
+ */
+export function pathOf({ tree, moment }, initial, acts) {
+  const parents = new Map(tree.map((each) => [each.moment, each.parent]));
+  const tokens = [];
+  let at = moment;
+  while (at >= initial) {
+    const act = acts.get(at);
+    if (act !== undefined) tokens.unshift(actToText(act));
+    else if (typeof tokens[0] === "number") tokens[0] += 1;
+    else tokens.unshift(1);
+    at = parents.get(at);
+  }
+  return [`@${at}`, ...tokens].join(",");
+}
+
+/** Requests that lead along a path: verb and arguments of each. Throws an error for other texts. */
+export function requestsOf(path) {
+  return path.split(",").filter(Boolean).map((token) => {
+    if (/^@\d+$/.test(token)) return ["go", { moment: Number(token.slice(1)) }];
+    if (/^\d+$/.test(token)) return ["step", { steps: Number(token) }];
+    const act = actFromText(token);
+    if (act === null) throw new Error(`The link contains no valid action: ${token}`);
+    return ["act", act];
+  });
+}

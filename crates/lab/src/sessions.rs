@@ -1,0 +1,46 @@
+//! Table of the open sessions.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::session::LabSession;
+
+/// Maximum number of sessions. If there are more, the lab drops the oldest.
+const MAX_SESSIONS: usize = 32;
+
+/// Sessions by their numbers.
+#[derive(Default)]
+pub(crate) struct SessionTable {
+    last: u64,
+    /// Number of the session that was created before the server started, if any.
+    pub(crate) first: Option<u64>,
+    all: BTreeMap<u64, Arc<Mutex<LabSession>>>,
+}
+
+impl SessionTable {
+    /// Adds a session and returns its number. Drops the oldest session if there are too many.
+    pub(crate) fn add(&mut self, session: LabSession) -> u64 {
+        self.last += 1;
+        self.all.insert(self.last, Arc::new(Mutex::new(session)));
+        if self.all.len() > MAX_SESSIONS {
+            self.all.pop_first();
+        }
+        self.last
+    }
+
+    /// Returns the session with this number, unless it was dropped.
+    pub(crate) fn find(&self, number: u64) -> Option<Arc<Mutex<LabSession>>> {
+        self.all.get(&number).cloned()
+    }
+
+    /// Returns the number of the first session, unless it was dropped.
+    pub(crate) fn first(&self) -> Option<u64> {
+        self.first.filter(|number| self.all.contains_key(number))
+    }
+}
+
+/// Locks a mutex, even if it is poisoned. A session changes only after a successful computation, so
+/// a panic leaves its previous state.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

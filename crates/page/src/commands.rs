@@ -1,0 +1,73 @@
+//! Commands of `tenure`, with their files in memory.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tenure::embedded::{self, PerformedCommand};
+use tenure::lab::split_words;
+use tenure::trace::files;
+
+use crate::page::Response;
+
+/// Command of a page: exactly one of `line` and `words` is given.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Command {
+    /// Command line without the name of the program, with quotes as in a shell.
+    line: Option<String>,
+    /// Arguments of the command.
+    words: Option<Vec<String>>,
+    /// Texts of the files that the command may read, by name.
+    #[serde(default)]
+    files: BTreeMap<String, String>,
+}
+
+/// Result of a command.
+#[derive(Serialize)]
+struct CommandResult {
+    exit: u8,
+    stdout: String,
+    stderr: String,
+    /// Texts of the files that the command wrote, by name.
+    files: BTreeMap<String, String>,
+}
+
+/// Performs a command and responds with its result.
+pub(crate) fn perform(body: &Value) -> Response {
+    let result = Command::deserialize(body)
+        .map_err(|error| format!("invalid request: {error}"))
+        .and_then(Command::perform);
+    match result {
+        Ok(result) => match serde_json::to_value(result) {
+            Ok(body) => Response::data(body),
+            Err(error) => Response::error(500, error.to_string()),
+        },
+        Err(message) => Response::error(400, message),
+    }
+}
+
+impl Command {
+    fn perform(self) -> Result<CommandResult, String> {
+        // Commands share the files in memory and the request to stop.
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let words = match (self.line, self.words) {
+            (Some(line), None) => split_words(&line)?,
+            (None, Some(words)) => words,
+            _ => return Err("expected either `line` or `words`".to_owned()),
+        };
+        let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let given: BTreeMap<PathBuf, Vec<u8>> =
+            self.files.into_iter().map(|(name, text)| (name.into(), text.into_bytes())).collect();
+        files::replace(given.clone());
+        let PerformedCommand { exit, stdout, stderr } = embedded::perform(&words);
+        let written = files::replace(BTreeMap::new()).into_iter();
+        let written = written.filter(|(path, bytes)| given.get(path) != Some(bytes));
+        let text = |(path, bytes): (PathBuf, Vec<u8>)| {
+            (path.to_string_lossy().into_owned(), String::from_utf8_lossy(&bytes).into_owned())
+        };
+        Ok(CommandResult { exit, stdout, stderr, files: written.map(text).collect() })
+    }
+}

@@ -1,0 +1,8 @@
+#![doc = include_str!("../README.md")]
+
+#[cfg(target_family = "wasm")]
+mod boundary;
+mod commands;
+mod page;
+
+pub use page::{Clock, Page, Request, Response};

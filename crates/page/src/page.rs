@@ -1,0 +1,128 @@
+//! Requests and responses of the page, in JSON.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tenure::embedded;
+use tenure::lab::{Deadline, Lab, LabError, LabResponse, Method};
+
+use crate::commands;
+
+/// Time limit of a request to the lab. If it passes, the response shows the last moment that the
+/// run reached.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Request of a page.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Operation that a request asks for.
+    #[serde(default)]
+    method: RequestMethod,
+    /// Path as in the interface of `tenure lab`, without its prefix `/api/`.
+    path: String,
+    /// Data of the request.
+    #[serde(default)]
+    body: Value,
+}
+
+/// Spelling of a [`Method`], as in HTTP.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+enum RequestMethod {
+    #[default]
+    Get,
+    Post,
+}
+
+/// Response to a request.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Response {
+    /// Status as in HTTP.
+    pub status: u16,
+    /// Content type of the body or the text.
+    #[serde(rename = "type")]
+    pub content_type: &'static str,
+    /// Data, unless the response is a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<Value>,
+    /// Content of a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// Function that returns the time since any fixed moment.
+pub type Clock = fn() -> Duration;
+
+/// The simulator, the checker, the lab and the lessons behind one interface.
+pub struct Page {
+    lab: Lab,
+    clock: Clock,
+}
+
+impl Page {
+    /// Creates a page without sessions. `clock` limits the time of requests to the lab.
+    ///
+    /// From now on, the files of commands are kept in memory, for the whole process.
+    pub fn new(clock: Clock) -> Self {
+        tenure::trace::files::keep_in_memory();
+        Page { lab: embedded::lab(), clock }
+    }
+
+    /// Handles a request in JSON and returns the response in JSON.
+    pub fn call(&self, request: &str) -> String {
+        let response = match serde_json::from_str(request) {
+            Ok(request) => self.handle(&request),
+            Err(error) => Response::error(400, format!("invalid request: {error}")),
+        };
+        serde_json::to_string(&response).expect("a response has text keys only")
+    }
+
+    /// Handles a request. A session is unchanged if the response is an error.
+    pub fn handle(&self, request: &Request) -> Response {
+        let Request { method, path, body } = request;
+        if path == "commands" {
+            return match method {
+                RequestMethod::Post => commands::perform(body),
+                RequestMethod::Get => Response::error(405, "commands are sent by POST".to_owned()),
+            };
+        }
+        let method = match method {
+            RequestMethod::Get => Method::Get,
+            RequestMethod::Post => Method::Post,
+        };
+        let (clock, started) = (self.clock, (self.clock)());
+        let elapsed = move || clock().saturating_sub(started);
+        let deadline = Deadline::measured_by(elapsed, REQUEST_TIMEOUT);
+        match self.lab.handle(method, path, body, &deadline) {
+            Ok(response) => Response::of_lab(response),
+            Err(LabError { status, message }) => Response::error(status, message),
+        }
+    }
+}
+
+impl Response {
+    /// Creates a response with data.
+    pub(crate) fn data(body: Value) -> Self {
+        Response { status: 200, content_type: "application/json", body: Some(body), text: None }
+    }
+
+    /// Creates an error response.
+    pub(crate) fn error(status: u16, message: String) -> Self {
+        Response { status, ..Response::data(serde_json::json!({ "error": message })) }
+    }
+
+    fn of_lab(response: LabResponse) -> Self {
+        let is_json = response.is_json();
+        let LabResponse { content_type, body } = response;
+        let text = String::from_utf8_lossy(&body).into_owned();
+        if !is_json {
+            return Response { status: 200, content_type, body: None, text: Some(text) };
+        }
+        match serde_json::from_str(&text) {
+            Ok(body) => Response::data(body),
+            Err(error) => Response::error(500, format!("invalid response: {error}")),
+        }
+    }
+}

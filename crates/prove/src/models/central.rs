@@ -1,0 +1,250 @@
+//! Central lock: a coordinator grants entries, for any number of processes.
+//!
+//! The textbook's first solution; cf. H. Garcia-Molina, *Elections in a distributed computing
+//! system*, IEEE ToC C-31(1), 1982. The code is `crates/algorithms/src/mutex/central.rs`.
+//!
+//! Messages stay in flight after their receipt. The queue of the coordinator is a set here, which
+//! covers every order in which the code may serve it. The coordinator serves its own requests by
+//! the same actions.
+
+use tenure_check::GlobalState;
+
+use crate::conformance::tree::{Tree, named_processes};
+use crate::logic::sort::Sort::{Int, Process};
+use crate::logic::symbol::Symbol;
+use crate::logic::term::{Operations, Term, exists, for_all};
+use crate::logic::variable::Variable;
+use crate::model::action::Action;
+use crate::model::{Conjunct, Model};
+use crate::models::{ModelEntry, ModelVariant};
+use crate::structure::table::Structure;
+use crate::structure::value::Value;
+
+/// A process waits for a grant.
+const WAITING: Symbol = Symbol::relation("waiting", &[Process]);
+/// A process is in the critical section.
+const INSIDE: Symbol = Symbol::relation("inside", &[Process]);
+/// Number of requests that a process has made, which is the number of its last one.
+const NUMBER: Symbol = Symbol::function("number", &[Process], Int);
+/// The coordinator has granted a request that was not released: process, number.
+const HOLDER: Symbol = Symbol::relation("holder", &[Process, Int]);
+/// A request waits at the coordinator: process, number.
+const QUEUED: Symbol = Symbol::relation("queued", &[Process, Int]);
+/// A request is in flight to the coordinator: process, number.
+const REQUEST: Symbol = Symbol::relation("request", &[Process, Int]);
+/// A grant is in flight from the coordinator: process, number of the request.
+const GRANT: Symbol = Symbol::relation("grant", &[Process, Int]);
+/// A release is in flight to the coordinator: process, number of the request.
+const RELEASE: Symbol = Symbol::relation("release", &[Process, Int]);
+
+const P: Variable = Variable::process("p");
+const Q: Variable = Variable::process("q");
+const N: Variable = Variable::int("n");
+const O: Variable = Variable::int("o");
+/// Process with a request.
+const X: Variable = Variable::process("x");
+/// Number in the received message.
+const M: Variable = Variable::int("m");
+/// Process and number of the request that the coordinator grants next.
+const Y: Variable = Variable::process("y");
+const K: Variable = Variable::int("k");
+/// Number of the granted request that a newer one of the same process replaces.
+const OLD: Variable = Variable::int("old");
+
+/// Entry of the catalogue.
+pub(crate) const ENTRY: ModelEntry = ModelEntry {
+    name: "central",
+    paper: "textbook; cf. Garcia-Molina, IEEE ToC 1982",
+    property: "mutual exclusion",
+    model,
+    abstraction: Some(abstraction),
+    variants: &[ModelVariant { name: "untagged-grant", is_refuted: true }],
+};
+
+fn model(variant: Option<&str>) -> Model {
+    let mut actions = of_processes(variant);
+    actions.extend(of_coordinator());
+    Model {
+        name: ENTRY.name,
+        state: vec![WAITING, INSIDE, NUMBER, HOLDER, QUEUED, REQUEST, GRANT, RELEASE],
+        messages: vec![REQUEST, GRANT, RELEASE],
+        rigid: Vec::new(),
+        axioms: Vec::new(),
+        initial: vec![
+            for_all([P], !WAITING.at(P) & !INSIDE.at(P) & NUMBER.at(P).equals(0)),
+            for_all([P, N], !HOLDER.at((P, N)) & !QUEUED.at((P, N))),
+            for_all([P, N], !REQUEST.at((P, N)) & !GRANT.at((P, N)) & !RELEASE.at((P, N))),
+        ],
+        actions,
+        invariant: invariant(),
+    }
+}
+
+/// A process has a request: it waits or is inside.
+fn is_active(process: Variable) -> Term {
+    WAITING.at(process) | INSIDE.at(process)
+}
+
+fn of_processes(variant: Option<&str>) -> Vec<Action> {
+    let next = NUMBER.at(X) + 1;
+    let is_present = M.equals(NUMBER.at(X));
+    let enter = Action::new("enter", [X, M]).when(GRANT.at((X, M)) & WAITING.at(X));
+    let enter = match variant {
+        Some("untagged-grant") => enter,
+        _ => enter.when(is_present.clone()),
+    };
+    vec![
+        Action::new("request", [X])
+            .when(!is_active(X))
+            .set(WAITING, X, true)
+            .set(NUMBER, X, &next)
+            .add(REQUEST, (Term::from(X), next)),
+        enter.set(WAITING, X, false).set(INSIDE, X, true),
+        Action::new("return-late-grant", [X, M])
+            .when(GRANT.at((X, M)) & !(is_present & is_active(X)))
+            .add(RELEASE, (X, M)),
+        Action::new("exit", [X])
+            .when(INSIDE.at(X))
+            .set(INSIDE, X, false)
+            .add(RELEASE, (Term::from(X), NUMBER.at(X))),
+    ]
+}
+
+fn of_coordinator() -> Vec<Action> {
+    let is_held = exists([P, N], HOLDER.at((P, N)));
+    // The request is not older than those of its process that the coordinator knows.
+    let is_new = for_all([N], (HOLDER.at((X, N)) | QUEUED.at((X, N))).implies(N.less(M)));
+    let is_receipt = REQUEST.at((X, M)) & is_new;
+    // An older request of the process is forgotten.
+    let is_waiting = (QUEUED.at((P, N)) & P.differs(X)) | (P.equals(X) & N.equals(M));
+    let is_next = P.equals(Y) & N.equals(K);
+    let grants_next =
+        |action: Action| action.define(HOLDER, [P, N], is_next.clone()).add(GRANT, (Y, K));
+    let is_returned = RELEASE.at((X, M)) & HOLDER.at((X, M));
+    vec![
+        Action::new("grant-request", [X, M])
+            .when(is_receipt.clone() & !is_held)
+            .add(HOLDER, (X, M))
+            .add(GRANT, (X, M)),
+        Action::new("queue-request", [X, M, Y, K])
+            .when(is_receipt.clone() & HOLDER.at((Y, K)) & Y.differs(X))
+            .define(QUEUED, [P, N], is_waiting.clone()),
+        // A newer request of the holder shows that it has exited.
+        grants_next(
+            Action::new("replace-holder", [X, M, OLD, Y, K])
+                .when(is_receipt & HOLDER.at((X, OLD)))
+                .when((QUEUED.at((Y, K)) & Y.differs(X)) | (Y.equals(X) & K.equals(M)))
+                .define(QUEUED, [P, N], is_waiting & !is_next.clone()),
+        ),
+        grants_next(
+            Action::new("grant-after-release", [X, M, Y, K])
+                .when(is_returned.clone() & QUEUED.at((Y, K)))
+                .remove(QUEUED, (Y, K)),
+        ),
+        Action::new("become-free", [X, M])
+            .when(is_returned & !exists([P, N], QUEUED.at((P, N))))
+            .remove(HOLDER, (X, M)),
+        Action::new("withdraw-queued", [X, M])
+            .when(RELEASE.at((X, M)) & QUEUED.at((X, M)))
+            .remove(QUEUED, (X, M)),
+    ]
+}
+
+fn invariant() -> Vec<Conjunct> {
+    let is_past = N.at_most(NUMBER.at(P));
+    vec![
+        Conjunct::new(
+            "mutual-exclusion",
+            "at most one process is inside",
+            for_all([P, Q], (INSIDE.at(P) & INSIDE.at(Q)).implies(P.equals(Q))),
+        ),
+        Conjunct::new(
+            "phases",
+            "no process waits and is inside at once",
+            for_all([P], !(WAITING.at(P) & INSIDE.at(P))),
+        ),
+        Conjunct::new(
+            "inside-granted",
+            "the coordinator has granted the request of a process inside",
+            for_all([P], INSIDE.at(P).implies(HOLDER.at((Term::from(P), NUMBER.at(P))))),
+        ),
+        Conjunct::new(
+            "one-grant",
+            "the coordinator grants one request at a time",
+            for_all(
+                [P, Q, N, O],
+                (HOLDER.at((P, N)) & HOLDER.at((Q, O))).implies(P.equals(Q) & N.equals(O)),
+            ),
+        ),
+        Conjunct::new(
+            "grant-present",
+            "an awaited grant in flight was not released",
+            for_all(
+                [P],
+                (WAITING.at(P) & GRANT.at((Term::from(P), NUMBER.at(P))))
+                    .implies(HOLDER.at((Term::from(P), NUMBER.at(P)))),
+            ),
+        ),
+        Conjunct::new(
+            "release-over",
+            "a released request is over",
+            for_all(
+                [P, N],
+                RELEASE
+                    .at((P, N))
+                    .implies(is_past.clone() & is_active(P).implies(N.less(NUMBER.at(P)))),
+            ),
+        ),
+        Conjunct::new(
+            "request-past",
+            "a request in flight was made",
+            for_all([P, N], REQUEST.at((P, N)).implies(is_past.clone())),
+        ),
+        Conjunct::new(
+            "queued-past",
+            "a queued request was made",
+            for_all([P, N], QUEUED.at((P, N)).implies(is_past.clone())),
+        ),
+        Conjunct::new(
+            "granted-past",
+            "a granted request was made",
+            for_all([P, N], (HOLDER.at((P, N)) | GRANT.at((P, N))).implies(is_past)),
+        ),
+    ]
+}
+
+/// Maps a state of the code to a state of the model.
+fn abstraction(state: &GlobalState) -> Structure {
+    let mut structure = Structure::new(state.processes.len() as u32);
+    for (me, process) in named_processes(state) {
+        let process = Tree(process);
+        structure.set(NUMBER, [me], process.field("requests").int());
+        match process.field("phase").variant() {
+            "Waiting" => structure.add(WAITING, [me]),
+            "Inside" => structure.add(INSIDE, [me]),
+            _ => {}
+        }
+        let grants = process.field("grants");
+        let claim = |claim: Tree<'_>| {
+            let number = claim.field("ticket").field("number").int();
+            [claim.field("process").process(), number.into()]
+        };
+        if !grants.field("holder").is_none() {
+            structure.add(HOLDER, claim(grants.field("holder")));
+        }
+        for waiting in grants.field("queue").elements() {
+            structure.add(QUEUED, claim(waiting));
+        }
+    }
+    for message in &state.messages {
+        let content = Tree(&message.content);
+        let number: Value = content.field("number").int().into();
+        let [from, to] = [message.from, message.to].map(Value::process);
+        match content.variant() {
+            "Request" => structure.add(REQUEST, [from, number]),
+            "Grant" => structure.add(GRANT, [to, number]),
+            _ => structure.add(RELEASE, [from, number]),
+        }
+    }
+    structure
+}

@@ -1,0 +1,94 @@
+//! Physical clocks of models: real numbers, and one action by which time passes.
+//!
+//! Each clock runs at a rate between [`SLOW`] and [`FAST`], which may change at any time. The state
+//! contains no real time, only the readings of clocks. One action, [`elapse`], lets some real time
+//! pass: every clock advances by an amount of its own within the two rates.
+//!
+//! Two clocks are compared by a product. A deadline `d` on one clock comes before a deadline `e` on
+//! another one, however both run from now on, if
+//!
+//! ```text
+//! (d − clock) · FAST ≤ (e − other clock) · SLOW
+//! ```
+//!
+//! [`ends_before`] is this formula. [`elapse`] preserves it: in the real time `δ` the left side
+//! falls by at least `SLOW · δ · FAST`, and the right side by at most `FAST · δ · SLOW`. A deadline
+//! is set a fixed duration ahead, so such a formula holds at first if the two durations satisfy the
+//! same inequality. That is the margin between the durations of an algorithm.
+//!
+//! Rates and durations are constants without a value. A proof is about all that satisfy the axioms.
+
+use crate::logic::sort::Sort::{Process, Real};
+use crate::logic::symbol::Symbol;
+use crate::logic::term::{Operations, Term, for_all};
+use crate::logic::variable::Variable;
+use crate::model::Axiom;
+use crate::model::action::Action;
+
+/// Lowest rate of a clock: its advance in one unit of real time.
+pub(super) const SLOW: Symbol = Symbol::constant("slow", Real);
+/// Highest rate of a clock.
+pub(super) const FAST: Symbol = Symbol::constant("fast", Real);
+/// Reading of a process's clock.
+pub(super) const CLOCK: Symbol = Symbol::function("clock", &[Process], Real);
+/// Amount by which a process's clock advances in one step.
+pub(super) const ADVANCE: Symbol = Symbol::function("advance", &[Process], Real);
+
+/// Parts of a rate in which drift is expressed.
+const MILLION: i64 = 1_000_000;
+
+const P: Variable = Variable::process("p");
+/// Real time that passes.
+const D: Variable = Variable::real("d");
+
+/// Returns the real number zero.
+pub(super) fn zero() -> Term {
+    Term::real(0, 1)
+}
+
+/// Returns a duration in whole units.
+///
+/// # Panics
+///
+/// Panics if it is 2⁶³ units or more.
+pub(super) fn duration(units: u64) -> Term {
+    Term::real(i64::try_from(units).expect("a duration is below 2^63 units"), 1)
+}
+
+/// Returns the formula that one deadline comes before another one on any two clocks. The remaining
+/// times are those on the clocks.
+pub(super) fn ends_before(remaining: Term, other_remaining: Term) -> Term {
+    remaining.times(FAST).at_most(other_remaining.times(SLOW))
+}
+
+/// Returns the formula that a clock may advance by this amount while `D` passes.
+pub(super) fn is_within_rates(advance: impl Into<Term>) -> Term {
+    let advance = advance.into();
+    SLOW.times(D).at_most(&advance) & advance.at_most(FAST.times(D))
+}
+
+/// Returns the action by which time passes on the clocks of all processes.
+pub(super) fn elapse(more_parameters: &[Variable]) -> Action {
+    let parameters = [D].into_iter().chain(more_parameters.iter().copied());
+    Action::new("elapse", parameters)
+        .with_input(ADVANCE)
+        .when(zero().at_most(D) & for_all([P], is_within_rates(ADVANCE.at(P))))
+        .define(CLOCK, [P], CLOCK.at(P) + ADVANCE.at(P))
+}
+
+/// Returns the axiom about the rates of clocks: any two of them.
+pub(super) fn any_rates() -> Axiom {
+    Axiom::new("clocks run at positive rates", zero().less(SLOW) & SLOW.at_most(FAST))
+}
+
+/// Returns the axiom that the rates of clocks are off by at most this many parts per million.
+///
+/// # Panics
+///
+/// Panics if a clock could stand still.
+pub(super) fn drift(ppm: u32) -> Axiom {
+    let ppm = i64::from(ppm);
+    assert!(ppm < MILLION, "a drift of 1 would stop a clock");
+    let [slow, fast] = [MILLION - ppm, MILLION + ppm].map(|rate| Term::real(rate, MILLION));
+    Axiom::new("clocks drift by at most this much", SLOW.equals(slow) & FAST.equals(fast))
+}

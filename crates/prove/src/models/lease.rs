@@ -1,0 +1,395 @@
+//! The lease, for any number of clients, any rates of clocks, and any delays.
+//!
+//! C. Gray, D. Cheriton, *Leases: an efficient fault-tolerant mechanism for distributed file cache
+//! consistency*, SOSP 1989. The code is `crates/algorithms/src/mutex/lease.rs`.
+//!
+//! A process *claims* the lock while it is inside and its own clock has not reached its deadline,
+//! whether or not its timer has fired. So processes may be suspended at any time. Messages stay in
+//! flight after their receipt. Processes crash at any time, and so does the grantor. Tickets are
+//! whole numbers: the code's pair of boot and number, in order. The grantor may call any claim
+//! next, since the order of its queue does not matter here.
+//!
+//! Clocks are those of the module `clocks`. The lease lasts [`LEASE`] at the client, from its
+//! request, and [`EXPIRY`] at the grantor, from its grant. The proof needs one inequality, the
+//! margin: `LEASE · FAST ≤ EXPIRY · SLOW`.
+
+use super::clocks::{
+    CLOCK, FAST, SLOW, any_rates, drift, duration, elapse, ends_before, is_within_rates, zero,
+};
+use crate::logic::sort::Sort::{Bool, Int, Process, Real};
+use crate::logic::symbol::Symbol;
+use crate::logic::term::{Operations, Term, for_all};
+use crate::logic::variable::Variable;
+use crate::model::action::Action;
+use crate::model::{Axiom, Conjunct, Model};
+use crate::models::{ModelEntry, ModelVariant};
+
+/// A process waits for a grant.
+const WAITING: Symbol = Symbol::relation("waiting", &[Process]);
+/// A process is in the critical section.
+const INSIDE: Symbol = Symbol::relation("inside", &[Process]);
+/// Ticket of the present or last entry of a process.
+const TICKET: Symbol = Symbol::function("ticket", &[Process], Int);
+/// Number of the last request of a process.
+const ROUND: Symbol = Symbol::function("round", &[Process], Int);
+/// The last request is not answered, and its deadline has not been noticed.
+const PENDING: Symbol = Symbol::relation("pending", &[Process]);
+/// Deadline of the last request, on the clock of its process.
+const ASKED_UNTIL: Symbol = Symbol::function("asked-until", &[Process], Real);
+/// Deadline of the request whose grant permits being inside.
+const INSIDE_UNTIL: Symbol = Symbol::function("inside-until", &[Process], Real);
+/// A request is in flight: sender, ticket, round.
+const REQUEST: Symbol = Symbol::relation("request", &[Process, Int, Int]);
+/// A grant is in flight: receiver, ticket, round of the request that it answers.
+const GRANT: Symbol = Symbol::relation("grant", &[Process, Int, Int]);
+/// A release is in flight: sender, ticket.
+const RELEASE: Symbol = Symbol::relation("release", &[Process, Int]);
+/// The grantor reserves the lock for a claim.
+const HELD: Symbol = Symbol::constant("held", Bool);
+/// Process of that claim.
+const HOLDER: Symbol = Symbol::constant("holder", Process);
+/// Ticket of that claim.
+const HELD_TICKET: Symbol = Symbol::constant("held-ticket", Int);
+/// The grantor has restarted, and grants nothing yet.
+const CLOSED: Symbol = Symbol::constant("closed", Bool);
+/// Clock of the grantor.
+const GRANTOR_CLOCK: Symbol = Symbol::constant("grantor-clock", Real);
+/// Time of the timer *Expiry* on the clock of the grantor.
+const HELD_UNTIL: Symbol = Symbol::constant("held-until", Real);
+/// Duration of a lease at the client, from its request.
+const LEASE: Symbol = Symbol::constant("lease", Real);
+/// Duration of a lease at the grantor, from its grant.
+const EXPIRY: Symbol = Symbol::constant("expiry", Real);
+/// Interval between requests.
+const RENEWAL: Symbol = Symbol::constant("renewal", Real);
+
+const P: Variable = Variable::process("p");
+const Q: Variable = Variable::process("q");
+const K: Variable = Variable::int("k");
+const R: Variable = Variable::int("r");
+const L: Variable = Variable::int("l");
+const S: Variable = Variable::int("s");
+/// Process that steps, or sender of the message that the grantor receives.
+const X: Variable = Variable::process("x");
+/// Ticket in the received message.
+const M: Variable = Variable::int("m");
+/// Round in the received message.
+const N: Variable = Variable::int("n");
+/// Advance of the grantor's clock.
+const G: Variable = Variable::real("g");
+
+/// Entry of the catalogue.
+pub(super) const ENTRY: ModelEntry = ModelEntry {
+    name: "lease",
+    paper: "Gray & Cheriton, SOSP 1989",
+    property: "mutual exclusion under drifting clocks",
+    model,
+    abstraction: None,
+    variants: &[
+        ModelVariant { name: "deadline-from-answer", is_refuted: true },
+        ModelVariant { name: "no-margin", is_refuted: true },
+        ModelVariant { name: "renewal-ignored", is_refuted: true },
+        ModelVariant { name: "impatient", is_refuted: true },
+        ModelVariant { name: "forgotten-grants", is_refuted: true },
+    ],
+};
+
+/// Durations of a lease and drift of clocks, in the unit of the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeaseTimes {
+    /// Time for which a client claims the lock, from its request.
+    pub lease: u64,
+    /// Time for which the grantor reserves the lock, from its grant.
+    pub expiry: u64,
+    /// Bound on the deviation of each clock's rate from 1, in parts per million.
+    pub drift_ppm: u32,
+}
+
+impl LeaseTimes {
+    /// Returns the model of a lease with these durations. Nothing is assumed of their relation: the
+    /// model is refuted if the margin is too small.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a duration is 2⁶³ or more, or if the drift is a million or more.
+    pub fn model(&self) -> Model {
+        let [lease, expiry] = [self.lease, self.expiry].map(duration);
+        let times = LEASE.equals(lease) & EXPIRY.equals(expiry);
+        let axioms =
+            vec![drift(self.drift_ppm), Axiom::new("the lease has these durations", times)];
+        Model { axioms, ..model(None) }
+    }
+}
+
+fn model(variant: Option<&str>) -> Model {
+    Model {
+        name: ENTRY.name,
+        state: vec![
+            CLOCK,
+            WAITING,
+            INSIDE,
+            TICKET,
+            ROUND,
+            PENDING,
+            ASKED_UNTIL,
+            INSIDE_UNTIL,
+            REQUEST,
+            GRANT,
+            RELEASE,
+            HELD,
+            HOLDER,
+            HELD_TICKET,
+            CLOSED,
+            GRANTOR_CLOCK,
+            HELD_UNTIL,
+        ],
+        messages: vec![REQUEST, GRANT, RELEASE],
+        rigid: vec![SLOW, FAST, LEASE, EXPIRY, RENEWAL],
+        axioms: axioms(variant),
+        initial: vec![
+            for_all([P], !WAITING.at(P) & !INSIDE.at(P) & !PENDING.at(P)),
+            for_all([P], TICKET.at(P).equals(0) & ROUND.at(P).equals(0)),
+            for_all([P, K, R], !REQUEST.at((P, K, R)) & !GRANT.at((P, K, R))),
+            for_all([P, K], !RELEASE.at((P, K))),
+            !HELD.value() & !CLOSED.value(),
+        ],
+        actions: client_actions(variant).into_iter().chain(grantor_actions(variant)).collect(),
+        invariant: invariant(),
+    }
+}
+
+/// Returns the axioms about rates and durations. A variant is judged with the durations of the
+/// code, whose unit is the delay of a message.
+fn axioms(variant: Option<&str>) -> Vec<Axiom> {
+    let Some(variant) = variant else {
+        let margin = ends_before(LEASE.value(), EXPIRY.value());
+        return vec![
+            any_rates(),
+            Axiom::new("a lease has a positive duration", zero().less(LEASE)),
+            Axiom::new(
+                "the margin: the longest lease ends before the shortest reservation",
+                margin,
+            ),
+        ];
+    };
+    let lease = if variant == "no-margin" { 10 } else { 9 };
+    let times =
+        LEASE.equals(duration(lease)) & EXPIRY.equals(duration(10)) & RENEWAL.equals(duration(3));
+    vec![drift(50_000), Axiom::new("a lease has the durations of the code", times)]
+}
+
+/// A process has requested entry: it waits or is inside.
+fn is_active(process: Variable) -> Term {
+    WAITING.at(process) | INSIDE.at(process)
+}
+
+/// A process is inside, and its deadline has not come.
+fn claims(process: Variable) -> Term {
+    INSIDE.at(process) & CLOCK.at(process).less(INSIDE_UNTIL.at(process))
+}
+
+/// The grantor reserves the lock for a claim.
+fn is_held_by(process: Variable, ticket: impl Into<Term>) -> Term {
+    HELD.value() & HOLDER.equals(process) & HELD_TICKET.equals(ticket)
+}
+
+/// No other claim is granted until a deadline on the clock of the process.
+fn is_reserved(process: Variable, ticket: impl Into<Term>, deadline: Symbol) -> Term {
+    let remaining = deadline.at(process) - CLOCK.at(process);
+    let reserved = HELD_UNTIL.minus(GRANTOR_CLOCK);
+    (CLOSED.value() | is_held_by(process, ticket)) & ends_before(remaining, reserved)
+}
+
+/// A grant in flight would permit its receiver to claim the lock.
+fn is_usable(process: Variable, ticket: Variable, round: Variable) -> Term {
+    GRANT.at((process, ticket, round))
+        & ticket.equals(TICKET.at(process))
+        & round.equals(ROUND.at(process))
+        & PENDING.at(process)
+        & is_active(process)
+        & CLOCK.at(process).less(ASKED_UNTIL.at(process))
+}
+
+/// Steps of a process, as a client of the grantor.
+fn client_actions(variant: Option<&str>) -> Vec<Action> {
+    let next = TICKET.at(X) + 1;
+    let send = |action: Action, ticket: Term| {
+        let round = ROUND.at(X) + 1;
+        action
+            .set(ROUND, X, &round)
+            .set(PENDING, X, true)
+            .set(ASKED_UNTIL, X, CLOCK.at(X).plus(LEASE))
+            .add(REQUEST, (Term::from(X), ticket, round))
+    };
+    let wants = M.equals(TICKET.at(X)) & is_active(X);
+    let over = |action: Action| action.set(INSIDE, X, false).set(PENDING, X, false);
+    let deadline = match variant {
+        Some("deadline-from-answer") => CLOCK.at(X).plus(LEASE),
+        _ => ASKED_UNTIL.at(X),
+    };
+    let elapse =
+        elapse(&[G]).when(is_within_rates(G)).set(GRANTOR_CLOCK, (), GRANTOR_CLOCK.plus(G));
+    let enter = Action::new("enter", [X]).when(!is_active(X)).set(WAITING, X, true);
+    vec![
+        elapse,
+        send(enter.set(TICKET, X, &next), next),
+        send(Action::new("request-again", [X]).when(is_active(X)), TICKET.at(X)),
+        Action::new("receive-grant", [X, M, N])
+            .when(GRANT.at((X, M, N)) & wants.clone() & PENDING.at(X) & N.equals(ROUND.at(X)))
+            .set(INSIDE_UNTIL, X, deadline)
+            .set(PENDING, X, false)
+            .set(WAITING, X, false)
+            .set(INSIDE, X, true),
+        Action::new("receive-old-grant", [X, M, N])
+            .when(GRANT.at((X, M, N)) & !wants.clone())
+            .add(RELEASE, (X, M)),
+        // A turn permits nothing, so the model has no such message. It may come at any time.
+        Action::new("receive-old-turn", [X, M])
+            .when(M.at_most(TICKET.at(X)) & !wants)
+            .add(RELEASE, (X, M)),
+        Action::new("request-times-out", [X]).when(PENDING.at(X)).set(PENDING, X, false),
+        over(Action::new("leave", [X]).when(INSIDE.at(X)))
+            .add(RELEASE, (Term::from(X), TICKET.at(X))),
+        over(Action::new("crash", [X, M]).when(TICKET.at(X).less(M)))
+            .set(WAITING, X, false)
+            .set(TICKET, X, M)
+            .set(ROUND, X, 0),
+    ]
+}
+
+/// Steps of the grantor.
+fn grantor_actions(variant: Option<&str>) -> Vec<Action> {
+    let kept = if variant == Some("impatient") { RENEWAL } else { EXPIRY };
+    let reserve = |action: Action| action.set(HELD_UNTIL, (), GRANTOR_CLOCK.plus(kept));
+    let hold = |action: Action| {
+        let action = action.set(HELD, (), true).set(HOLDER, (), X).set(HELD_TICKET, (), M);
+        reserve(action)
+    };
+    // A newer request of the holder's process replaces its claim.
+    let is_replaced = HOLDER.equals(X) & HELD_TICKET.less(M);
+    let is_free = !CLOSED.value() & (!HELD.value() | is_replaced.clone());
+    let is_requested = REQUEST.at((X, M, N));
+    let renewal = Action::new("grant-renewal", [X, M, N])
+        .when(is_requested.clone() & !CLOSED.value() & is_held_by(X, M))
+        .add(GRANT, (X, M, N));
+    let restart = Action::new("restart-grantor", []).set(HELD, (), false).set(
+        HELD_UNTIL,
+        (),
+        GRANTOR_CLOCK.plus(EXPIRY),
+    );
+    vec![
+        hold(Action::new("grant", [X, M, N]).when(is_requested.clone() & is_free))
+            .add(GRANT, (X, M, N)),
+        if variant == Some("renewal-ignored") { renewal } else { reserve(renewal) },
+        Action::new("replace-claim", [X, M, N])
+            .when(is_requested & HELD.value() & is_replaced)
+            .set(HELD, (), false),
+        hold(Action::new("call-next", [X, M]).when(!CLOSED.value() & !HELD.value())),
+        Action::new("receive-release", [X, M]).when(RELEASE.at((X, M)) & is_held_by(X, M)).set(
+            HELD,
+            (),
+            false,
+        ),
+        Action::new("expire", [])
+            .when(HELD_UNTIL.at_most(GRANTOR_CLOCK) & (HELD.value() | CLOSED.value()))
+            .set(HELD, (), false)
+            .set(CLOSED, (), false),
+        restart.set(CLOSED, (), variant != Some("forgotten-grants")),
+    ]
+}
+
+fn invariant() -> Vec<Conjunct> {
+    let mut conjuncts = claims_and_grants();
+    conjuncts.extend(deadlines());
+    conjuncts.extend(messages());
+    conjuncts
+}
+
+/// Conjuncts about claims and the grants that permit them.
+fn claims_and_grants() -> Vec<Conjunct> {
+    vec![
+        Conjunct::new(
+            "mutual-exclusion",
+            "no two processes claim the lock",
+            for_all([P, Q], (claims(P) & claims(Q)).implies(P.equals(Q))),
+        ),
+        Conjunct::new(
+            "claim-reserved",
+            "a claimed lock is granted to no other process until the deadline",
+            for_all([P], claims(P).implies(is_reserved(P, TICKET.at(P), INSIDE_UNTIL))),
+        ),
+        Conjunct::new(
+            "grant-reserved",
+            "a lock whose grant is in flight is reserved until the deadline of the request",
+            for_all([P, K, R], is_usable(P, K, R).implies(is_reserved(P, K, ASKED_UNTIL))),
+        ),
+        Conjunct::new(
+            "one-claim-or-grant",
+            "while a process claims the lock, no other one can use a grant",
+            for_all([P, Q, K, R], (claims(P) & is_usable(Q, K, R)).implies(P.equals(Q))),
+        ),
+        Conjunct::new(
+            "one-grant",
+            "grants for at most one process can be used",
+            for_all(
+                [P, Q, K, R, L, S],
+                (is_usable(P, K, R) & is_usable(Q, L, S)).implies(P.equals(Q)),
+            ),
+        ),
+    ]
+}
+
+/// Conjuncts about phases and deadlines.
+fn deadlines() -> Vec<Conjunct> {
+    let is_near = |deadline: Symbol| deadline.at(P).at_most(CLOCK.at(P).plus(LEASE));
+    vec![
+        Conjunct::new(
+            "phases",
+            "no process waits and is inside at once, and an idle one has no pending request",
+            for_all([P], !(WAITING.at(P) & INSIDE.at(P)) & PENDING.at(P).implies(is_active(P))),
+        ),
+        Conjunct::new(
+            "request-deadline",
+            "the deadline of a request is at most a lease away",
+            for_all([P], PENDING.at(P).implies(is_near(ASKED_UNTIL))),
+        ),
+        Conjunct::new(
+            "entry-deadline",
+            "the deadline of an entry is at most a lease away",
+            for_all([P], INSIDE.at(P).implies(is_near(INSIDE_UNTIL))),
+        ),
+        Conjunct::new(
+            "closed",
+            "a restarted grantor has no holder until earlier grants have expired",
+            !(CLOSED.value() & HELD.value()),
+        ),
+    ]
+}
+
+/// Conjuncts about messages in flight.
+fn messages() -> Vec<Conjunct> {
+    let is_current = K.equals(TICKET.at(P));
+    let is_past = K.less(TICKET.at(P)) | (is_current.clone() & R.at_most(ROUND.at(P)));
+    let about =
+        |message: Symbol| for_all([P, K, R], message.at((P, K, R)).implies(is_past.clone()));
+    vec![
+        Conjunct::new(
+            "requests-sent",
+            "a request in flight is not newer than the last one of its process",
+            about(REQUEST),
+        ),
+        Conjunct::new(
+            "grants-requested",
+            "a grant in flight is not newer than the last request of its process",
+            about(GRANT),
+        ),
+        Conjunct::new(
+            "released",
+            "a released entry is over",
+            for_all(
+                [P, K],
+                RELEASE.at((P, K)).implies(K.less(TICKET.at(P)) | (is_current & !is_active(P))),
+            ),
+        ),
+    ]
+}

@@ -1,0 +1,250 @@
+//! Majority voting among live processes, for any number of processes and any intersecting quorums.
+//!
+//! R. H. Thomas, *A majority consensus approach to concurrency control for multiple copy
+//! databases*, ACM TODS 4(2), 1979, with the votes of Maekawa. The code is
+//! `crates/algorithms/src/mutex/majority.rs`.
+//!
+//! Processes crash at any time, and only crashed ones are suspected. A process may begin its
+//! request again at any time, with another quorum: this covers each reason of the code for it.
+//! Generations, which order fences after a wrong suspicion, are left out.
+//!
+//! Links keep the order: a later request is received after a withdrawal on the same link. All other
+//! messages may be late, repeated, lost, or overtake one another.
+
+use std::collections::BTreeSet;
+
+use tenure_check::GlobalState;
+
+use crate::conformance::tree::{Tree, named_processes};
+use crate::logic::sort::Sort::{self, Process, Quorum};
+use crate::logic::symbol::Symbol;
+use crate::logic::term::{Operations, Term, for_all};
+use crate::logic::variable::Variable;
+use crate::model::action::Action;
+use crate::model::{Conjunct, Model};
+use crate::models::votes::mapping;
+use crate::models::votes::{
+    self, CANDIDATE, CLOCK, COMMON, HAS_VOTED, INSIDE, LOCKED, MEMBER, N, NEXT_NUMBER, NEXT_STAMP,
+    NUMBER, P, Q, QUEUED, QUORUM, RELEASE, RELINQUISH, REQUEST, STAMP, T, V, VOTED_NUMBER,
+    VOTED_STAMP, W, WAITING, X, Y, asks, awaits_or_has, has_given, is_active, is_over,
+};
+use crate::models::{ModelEntry, ModelVariant};
+use crate::structure::table::Structure;
+use crate::structure::value::Value;
+
+/// A process has crashed.
+const CRASHED: Symbol = Symbol::relation("crashed", &[Process]);
+/// The withdrawal of all earlier requests is in flight: process, voter.
+const WITHDRAWAL: Symbol = Symbol::relation("withdrawal", &[Process, Process]);
+/// Quorum that stands in the state of a process without a request.
+const NO_QUORUM: Symbol = Symbol::constant("no-quorum", Quorum);
+
+const MESSAGES: [Symbol; 5] = [REQUEST, LOCKED, RELINQUISH, RELEASE, WITHDRAWAL];
+
+/// Quorum of a new request.
+const C: Variable = Variable::quorum("c");
+
+/// Entry of the catalogue.
+pub(crate) const ENTRY: ModelEntry = ModelEntry {
+    name: "majority",
+    paper: "Thomas, ACM TODS 4(2), 1979; Maekawa, ACM TOCS 3(2), 1985",
+    property: "mutual exclusion",
+    model,
+    abstraction: Some(abstraction),
+    variants: &[ModelVariant { name: "left-out", is_refuted: true }],
+};
+
+fn model(variant: Option<&str>) -> Model {
+    let is_down = |process: &Term| CRASHED.at(process.clone());
+    let mut invariant = votes::of_votes(&is_down);
+    invariant.extend(uniqueness());
+    invariant.extend(votes::of_messages(&is_down));
+    let mut initial = votes::initial();
+    initial.push(for_all([P], !CRASHED.at(P) & QUORUM.at(P).equals(NO_QUORUM)));
+    initial.push(for_all([P, V], !WITHDRAWAL.at((P, V))));
+    Model {
+        name: ENTRY.name,
+        state: votes::STATE.into_iter().chain([QUORUM, CRASHED, WITHDRAWAL]).collect(),
+        messages: MESSAGES.to_vec(),
+        rigid: vec![MEMBER, COMMON, NO_QUORUM],
+        axioms: vec![votes::intersection()],
+        initial,
+        actions: actions(variant),
+        invariant,
+    }
+}
+
+fn actions(variant: Option<&str>) -> Vec<Action> {
+    // In the variant, a request does without the votes of crashed voters.
+    let counts = match variant {
+        Some("left-out") => !CRASHED.at(V),
+        _ => Term::truth(),
+    };
+    let withdrawn = P.equals(X) & asks(X, V) & V.differs(X);
+    let mut actions = vec![
+        votes::requests(
+            Action::new("request", [X, C]).when(!is_active(X) & !CRASHED.at(X)).set(QUORUM, X, C),
+            C.into(),
+        ),
+        votes::requests(
+            Action::new("request-again", [X, C]).when(WAITING.at(X)).set(QUORUM, X, C).define(
+                WITHDRAWAL,
+                [P, V],
+                WITHDRAWAL.at((P, V)) | withdrawn,
+            ),
+            C.into(),
+        ),
+        votes::enter(counts),
+    ];
+    let processes = votes::of_processes(&!CRASHED.at(X));
+    actions.extend(processes.into_iter().map(|action| match action.name {
+        "exit" => action.set(QUORUM, X, NO_QUORUM),
+        _ => action,
+    }));
+    // A withdrawal in flight holds up later requests on its link.
+    let is_due =
+        |stamp: Variable| WITHDRAWAL.at((X, W)).implies(is_over(&Term::from(X), &stamp.into()));
+    actions.extend(votes::of_voters(&!CRASHED.at(W), is_due));
+    actions.extend(of_withdrawals());
+    actions.push(crash());
+    actions.into_iter().map(without_messages_to_crashed).collect()
+}
+
+/// Messages to a crashed process are lost. The receiver is the second argument of each message.
+fn without_messages_to_crashed(mut action: Action) -> Action {
+    for message in MESSAGES {
+        if let Some(update) = action.updates.get_mut(&message) {
+            update.value = update.value.clone() & !CRASHED.at(update.parameters[1]);
+        }
+    }
+    action
+}
+
+/// A voter learns that earlier requests of a process are over: by a withdrawal, by the crash of the
+/// process, or because the request was its own.
+fn of_withdrawals() -> Vec<Action> {
+    let is_own = X.equals(W) & VOTED_STAMP.at(W).less(STAMP.at(W));
+    let is_withdrawn = !CRASHED.at(W) & (WITHDRAWAL.at((X, W)) | CRASHED.at(X) | is_own);
+    let is_given = HAS_VOTED.at(W) & CANDIDATE.at(W).equals(X);
+    let is_kept = QUEUED.at((V, P, T, N)) & !(V.equals(W) & P.equals(X));
+    let is_next = V.equals(W) & P.equals(Y) & T.equals(NEXT_STAMP) & N.equals(NEXT_NUMBER);
+    vec![
+        Action::new("forget-queued", [X, W])
+            .when(!CRASHED.at(W) & (WITHDRAWAL.at((X, W)) | CRASHED.at(X) | X.equals(W)))
+            .define(QUEUED, [V, P, T, N], is_kept.clone()),
+        votes::votes_for(
+            Action::new("vote-after-withdrawal", [X, W, Y, NEXT_STAMP, NEXT_NUMBER])
+                .when(is_withdrawn.clone() & is_given.clone() & Y.differs(X))
+                .when(QUEUED.at((W, Y, NEXT_STAMP, NEXT_NUMBER)))
+                .define(QUEUED, [V, P, T, N], is_kept.clone() & !is_next),
+            Y,
+            NEXT_STAMP,
+            NEXT_NUMBER.into(),
+        ),
+        votes::becomes_free(
+            Action::new("free-after-withdrawal", [X, W]).when(is_withdrawn & is_given).define(
+                QUEUED,
+                [V, P, T, N],
+                is_kept,
+            ),
+        ),
+    ]
+}
+
+/// *Crash*: the state of the process is lost.
+fn crash() -> Action {
+    votes::forgets_request(
+        Action::new("crash", [X])
+            .when(!CRASHED.at(X))
+            .set(CRASHED, X, true)
+            .set(WAITING, X, false)
+            .set(INSIDE, X, false)
+            .set(CLOCK, X, 0)
+            .set(QUORUM, X, NO_QUORUM)
+            .set(HAS_VOTED, X, false)
+            .set(CANDIDATE, X, X)
+            .set(VOTED_STAMP, X, 0)
+            .set(VOTED_NUMBER, X, 0)
+            .define(QUEUED, [V, P, T, N], QUEUED.at((V, P, T, N)) & V.differs(X)),
+    )
+}
+
+/// Conjuncts about the uniqueness of votes, which outlasts the crash of a voter.
+fn uniqueness() -> Vec<Conjunct> {
+    let process = Term::from(P);
+    let is_given = has_given(V, P, STAMP.at(P), NUMBER.at((P, V)));
+    vec![
+        Conjunct::new(
+            "crashed-idle",
+            "a crashed process has no request and gives no vote",
+            for_all([P], CRASHED.at(P).implies(!is_active(P) & !HAS_VOTED.at(P))),
+        ),
+        Conjunct::new(
+            "one-vote",
+            "the vote of a process is held or awaited by one process",
+            for_all([P, Q, V], (awaits_or_has(P) & awaits_or_has(Q)).implies(P.equals(Q))),
+        ),
+        Conjunct::new(
+            "vote-given",
+            "a vote that a process has or that is on its way was given, unless its voter crashed",
+            for_all([P, V], (awaits_or_has(P) & !CRASHED.at(V)).implies(is_given)),
+        ),
+        Conjunct::new(
+            "withdrawn-vote-over",
+            "a vote that is being withdrawn was given to an earlier request",
+            for_all(
+                [P, V],
+                (WITHDRAWAL.at((P, V)) & HAS_VOTED.at(V) & CANDIDATE.at(V).equals(P))
+                    .implies(is_over(&process, &VOTED_STAMP.at(V))),
+            ),
+        ),
+        Conjunct::new(
+            "withdrawn-request-over",
+            "a queued request that is being withdrawn is an earlier one",
+            for_all(
+                [P, V, T, N],
+                (WITHDRAWAL.at((P, V)) & QUEUED.at((V, P, T, N)))
+                    .implies(is_over(&process, &T.into())),
+            ),
+        ),
+    ]
+}
+
+/// Maps a state of the code to a state of the model.
+fn abstraction(state: &GlobalState) -> Structure {
+    let size = state.processes.len() as u32;
+    let mut structure = Structure::new(size);
+    let quorums = majorities(size);
+    mapping::add_quorums(&mut structure, &quorums);
+    for process in structure.elements(Sort::Process) {
+        structure.add(CRASHED, [process]);
+        structure.set(CANDIDATE, [process], process);
+    }
+    for (me, process) in named_processes(state) {
+        let process = Tree(process).field("votes");
+        structure.set(CRASHED, [me], false);
+        if let Some(voters) = mapping::voters(process) {
+            let quorum = quorums.iter().position(|it| *it == voters).expect("it is a majority");
+            structure.set(QUORUM, [me], Value::Element(Quorum, quorum as u32));
+        }
+        mapping::add_process(&mut structure, me, process);
+    }
+    for message in &state.messages {
+        let link = [message.from, message.to].map(Value::process);
+        let content = Tree(&message.content);
+        match content.variant() {
+            "Vote" => mapping::add_message(&mut structure, link, content.field("message")),
+            "Withdraw" => structure.add(WITHDRAWAL, link),
+            // Sent to a process that was suspected wrongly.
+            other => panic!("no message `{other}` without wrong suspicions"),
+        }
+    }
+    structure
+}
+
+/// Returns the smallest majorities of a group.
+fn majorities(size: u32) -> Vec<BTreeSet<Value>> {
+    let all = (1u32..1 << size).filter(|set| set.count_ones() == size / 2 + 1);
+    let members = |set: u32| (0..size).filter(move |member| set >> member & 1 == 1);
+    all.map(|set| members(set).map(Value::process).collect()).collect()
+}

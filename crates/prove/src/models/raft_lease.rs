@@ -1,0 +1,309 @@
+//! Leader election of Raft: one leader at a time under drifting clocks, for any number of
+//! processes.
+//!
+//! D. Ongaro, *Consensus: bridging theory and practice*, Stanford 2014, sections 3.10 and 6.4.1.
+//! The code is `crates/algorithms/src/election/raft.rs`.
+//!
+//! A process *claims* the leadership while it leads and its own clock has not reached the end of
+//! its lease, whether or not its timer has fired. A leader handles a due timer before a response:
+//! that is the assumption that no process is suspended. A message may be received any number of
+//! times, at any time, or never, so losses, duplicates and delays are covered. Processes crash at
+//! any time, and keep their term and vote. The numbers of heartbeats do not wrap around.
+//!
+//! Clocks are those of the module `clocks`. The proof needs one inequality, the margin:
+//! `(HEARTBEAT_INTERVAL + LEASE) · FAST ≤ ELECTION · SLOW`.
+//!
+//! **Handing over.** A process that resigns in a term ends this term and all earlier ones: no
+//! process claims the leadership in them again. So a successor may disregard promises to leaders of
+//! ended terms. An ended term cannot be won, because a quorum has voted later.
+
+mod hand_over;
+mod invariant;
+mod terms;
+
+use self::terms::{
+    CANDIDATE, COMMON, ELECTED_BY, HAS_VOTED, LEADER, MEMBER, REQUEST_VOTE, TERM, VOTE, VOTED_FOR,
+    VOTES, stands, step_down,
+};
+use super::clocks::{CLOCK, FAST, SLOW, any_rates, drift, duration, elapse, ends_before, zero};
+use crate::logic::sort::Sort::{Int, Process, Quorum, Real};
+use crate::logic::symbol::Symbol;
+use crate::logic::term::{Operations, Term, choose, for_all};
+use crate::logic::variable::Variable;
+use crate::model::action::Action;
+use crate::model::{Axiom, Model};
+use crate::models::{ModelEntry, ModelVariant};
+
+/// A process follows a leader, has voted for another process, or has restarted. It votes for no
+/// process before its election timeout.
+const FOLLOWER: Symbol = Symbol::relation("follower", &[Process]);
+/// Time of the election timeout, on the clock of its process.
+const ELECTION_AT: Symbol = Symbol::function("election-at", &[Process], Real);
+/// End of the lease of a candidate or leader.
+const LEASE_UNTIL: Symbol = Symbol::function("lease-until", &[Process], Real);
+/// Time of a leader's next heartbeat. Later responses to the last one do not count.
+const HEARTBEAT_AT: Symbol = Symbol::function("heartbeat-at", &[Process], Real);
+/// Number of a leader's last heartbeat.
+const ROUND: Symbol = Symbol::function("round", &[Process], Int);
+/// A leader has the response of a process to its last heartbeat.
+const ANSWERED: Symbol = Symbol::relation("answered", &[Process, Process]);
+/// Quorum whose promises the lease of a leader relies on.
+const RENEWED_BY: Symbol = Symbol::function("renewed-by", &[Process], Quorum);
+/// A heartbeat is in flight: leader, term, number.
+const HEARTBEAT: Symbol = Symbol::relation("heartbeat", &[Process, Int, Int]);
+/// A response to a heartbeat is in flight: follower, leader, term, number.
+const HEARD: Symbol = Symbol::relation("heard", &[Process, Process, Int, Int]);
+/// Interval between heartbeats.
+const HEARTBEAT_INTERVAL: Symbol = Symbol::constant("heartbeat-interval", Real);
+/// Duration of a lease.
+const LEASE: Symbol = Symbol::constant("lease", Real);
+/// Shortest election timeout.
+const ELECTION: Symbol = Symbol::constant("election", Real);
+
+const P: Variable = Variable::process("p");
+const Q: Variable = Variable::process("q");
+const V: Variable = Variable::process("v");
+const T: Variable = Variable::int("t");
+const R: Variable = Variable::int("r");
+/// Process that steps.
+const X: Variable = Variable::process("x");
+/// Sender of the received message.
+const Y: Variable = Variable::process("y");
+/// Term in the received message.
+const M: Variable = Variable::int("m");
+/// Number in the received message.
+const N: Variable = Variable::int("n");
+/// Quorum of votes or responses.
+const W: Variable = Variable::quorum("w");
+/// Random delay until the election timeout.
+const E: Variable = Variable::real("e");
+
+/// Entry of the catalogue.
+pub(super) const ENTRY: ModelEntry = ModelEntry {
+    name: "raft",
+    paper: "Ongaro, Stanford 2014, section 6.4.1",
+    property: "one leader at a time under drifting clocks",
+    model,
+    abstraction: None,
+    variants: &[
+        // The model leaves open when a process that follows no leader stands for election.
+        ModelVariant { name: "pre-vote", is_refuted: false },
+        ModelVariant { name: "heedless-pre-vote", is_refuted: false },
+        ModelVariant { name: "forgotten-vote", is_refuted: true },
+        ModelVariant { name: "no-check-quorum", is_refuted: true },
+        ModelVariant { name: "long-lease", is_refuted: true },
+    ],
+};
+
+/// Durations of an election and drift of clocks, in the unit of the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ElectionTimes {
+    /// Interval between heartbeats.
+    pub heartbeat: u64,
+    /// Time for which a leader leads after a majority has responded.
+    pub lease: u64,
+    /// Shortest election timeout.
+    pub election: u64,
+    /// Bound on the deviation of each clock's rate from 1, in parts per million.
+    pub drift_ppm: u32,
+}
+
+impl ElectionTimes {
+    /// Returns the model of an election with these durations. Nothing is assumed of their relation:
+    /// the model is refuted if the margin is too small.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a duration is 2⁶³ or more, or if the drift is a million or more.
+    pub fn model(&self) -> Model {
+        Model { axioms: self.axioms(), ..model(None) }
+    }
+
+    fn axioms(&self) -> Vec<Axiom> {
+        let [heartbeat, lease, election] =
+            [self.heartbeat, self.lease, self.election].map(duration);
+        let times =
+            HEARTBEAT_INTERVAL.equals(heartbeat) & LEASE.equals(lease) & ELECTION.equals(election);
+        let times = Axiom::new("the timeouts have these durations", times);
+        vec![terms::quorums(), drift(self.drift_ppm), times]
+    }
+}
+
+fn model(variant: Option<&str>) -> Model {
+    let mut actions = actions(variant);
+    actions.extend(hand_over::actions());
+    Model {
+        name: ENTRY.name,
+        state: state(),
+        messages: Vec::new(),
+        rigid: vec![MEMBER, COMMON, SLOW, FAST, HEARTBEAT_INTERVAL, LEASE, ELECTION],
+        axioms: axioms(variant),
+        initial: terms::initial()
+            .into_iter()
+            .chain([
+                for_all([P], !FOLLOWER.at(P)),
+                for_all([P, Q, T, R], !HEARTBEAT.at((P, T, R)) & !HEARD.at((P, Q, T, R))),
+                hand_over::initial(),
+            ])
+            .collect(),
+        actions,
+        invariant: invariant::invariant(variant),
+    }
+}
+
+fn state() -> Vec<Symbol> {
+    let promises = [
+        CLOCK,
+        FOLLOWER,
+        RENEWED_BY,
+        ELECTION_AT,
+        LEASE_UNTIL,
+        HEARTBEAT_AT,
+        ROUND,
+        ANSWERED,
+        HEARTBEAT,
+        HEARD,
+    ];
+    terms::STATE.into_iter().chain(promises).chain(hand_over::STATE).collect()
+}
+
+/// Returns the axioms about quorums, rates and durations. An unsound variant is judged with the
+/// durations of the code, whose unit is the delay of a message.
+fn axioms(variant: Option<&str>) -> Vec<Axiom> {
+    let is_unsound = ENTRY.variants.iter().any(|it| it.is_refuted && Some(it.name) == variant);
+    if is_unsound {
+        let lease = if variant == Some("long-lease") { 12 } else { 8 };
+        let times = ElectionTimes { heartbeat: 3, lease, election: 12, drift_ppm: 40_000 };
+        return times.axioms();
+    }
+    let margin = ends_before(HEARTBEAT_INTERVAL.plus(LEASE), ELECTION.value());
+    let times = zero().less(HEARTBEAT_INTERVAL) & zero().less(LEASE);
+    vec![
+        terms::quorums(),
+        any_rates(),
+        Axiom::new("durations are positive", times),
+        Axiom::new(
+            "the margin: heartbeat and lease at their longest end before the shortest timeout",
+            margin,
+        ),
+    ]
+}
+
+/// The lease of a candidate or leader has not ended. Without the check of a quorum it never ends.
+fn has_lease(process: Variable, variant: Option<&str>) -> Term {
+    match variant {
+        Some("no-check-quorum") => Term::truth(),
+        _ => CLOCK.at(process).less(LEASE_UNTIL.at(process)),
+    }
+}
+
+/// A process leads, and its lease has not ended.
+fn claims(process: Variable, variant: Option<&str>) -> Term {
+    LEADER.at(process) & has_lease(process, variant)
+}
+
+/// Sets the election timer of `X` to a random delay.
+fn with_election_timer(action: Action) -> Action {
+    action.when(ELECTION.at_most(E)).set(ELECTION_AT, X, CLOCK.at(X).plus(E))
+}
+
+/// Begins a candidacy in the next term, with the vote of `X` for itself and a lease.
+fn become_candidate(action: Action) -> Action {
+    let next = TERM.at(X) + 1;
+    with_election_timer(action)
+        .set(TERM, X, &next)
+        .set(HAS_VOTED, X, true)
+        .set(VOTED_FOR, X, X)
+        .set(CANDIDATE, X, true)
+        .set(LEADER, X, false)
+        .set(FOLLOWER, X, false)
+        .set(LEASE_UNTIL, X, CLOCK.at(X).plus(LEASE))
+        .define(VOTES, [P, Q], choose(P.equals(X), Q.equals(X), VOTES.at((P, Q))))
+        .add(REQUEST_VOTE, (Term::from(X), next))
+}
+
+/// Sends a vote of `X` for `Y`, and with it a promise until the election timeout.
+fn vote(action: Action) -> Action {
+    with_election_timer(action)
+        .set(HAS_VOTED, X, true)
+        .set(VOTED_FOR, X, Y)
+        .set(FOLLOWER, X, true)
+        .add(VOTE, (X, Y, M))
+}
+
+/// Sends the heartbeat with this number. No process but the leader has responded to it.
+fn send_heartbeat(action: Action, number: impl Into<Term>) -> Action {
+    let number = number.into();
+    action
+        .set(ROUND, X, &number)
+        .set(HEARTBEAT_AT, X, CLOCK.at(X).plus(HEARTBEAT_INTERVAL))
+        .define(ANSWERED, [P, Q], choose(P.equals(X), Q.equals(X), ANSWERED.at((P, Q))))
+        .add(HEARTBEAT, (Term::from(X), TERM.at(X), number))
+}
+
+fn actions(variant: Option<&str>) -> Vec<Action> {
+    let is_due = ELECTION_AT.at(X).at_most(CLOCK.at(X));
+    let mut actions = vec![
+        elapse(&[]),
+        become_candidate(
+            Action::new("start-election", [X, E])
+                .when(!LEADER.at(X) & (!FOLLOWER.at(X) | is_due.clone())),
+        ),
+        with_election_timer(Action::new("ask-for-pre-votes", [X, E]))
+            .when(FOLLOWER.at(X) & is_due)
+            .set(FOLLOWER, X, false),
+        terms::see_higher_term(),
+        vote(Action::new("grant-vote", [X, Y, M, E]).when(
+            REQUEST_VOTE.at((Y, M))
+                & M.equals(TERM.at(X))
+                & X.differs(Y)
+                & !stands(X)
+                & !FOLLOWER.at(X)
+                & !HAS_VOTED.at(X),
+        )),
+        Action::new("count-vote", [X, Y, M])
+            .when(VOTE.at((Y, X, M)) & M.equals(TERM.at(X)) & CANDIDATE.at(X))
+            .add(VOTES, (X, Y)),
+        step_down(Action::new("step-down", [X])),
+    ];
+    actions.extend(leader_actions(variant));
+    let crash = step_down(Action::new("crash", [X, E]));
+    actions.push(match variant {
+        Some("forgotten-vote") => crash.set(HAS_VOTED, X, false).set(FOLLOWER, X, false),
+        _ => with_election_timer(crash).set(FOLLOWER, X, true),
+    });
+    actions
+}
+
+/// Steps of a leader, and of its followers.
+fn leader_actions(variant: Option<&str>) -> Vec<Action> {
+    let has_all = |relation: Symbol| for_all([V], MEMBER.at((V, W)).implies(relation.at((X, V))));
+    // The timer of the next heartbeat is not due.
+    let is_in_time = LEADER.at(X) & CLOCK.at(X).less(HEARTBEAT_AT.at(X));
+    let is_same_term = M.equals(TERM.at(X));
+    let win = Action::new("win", [X, W])
+        .when(CANDIDATE.at(X) & has_all(VOTES))
+        .set(CANDIDATE, X, false)
+        .set(LEADER, X, true)
+        .set(ELECTED_BY, X, W)
+        .set(RENEWED_BY, X, W);
+    let follow = step_down(Action::new("receive-heartbeat", [X, Y, M, N, E]))
+        .when(HEARTBEAT.at((Y, M, N)) & TERM.at(X).at_most(M) & X.differs(Y))
+        .set(HAS_VOTED, X, HAS_VOTED.at(X) & is_same_term.clone())
+        .set(TERM, X, M)
+        .set(FOLLOWER, X, true)
+        .add(HEARD, (X, Y, M, N));
+    vec![
+        send_heartbeat(win, 1),
+        send_heartbeat(Action::new("send-heartbeat", [X]).when(LEADER.at(X)), ROUND.at(X) + 1),
+        with_election_timer(follow),
+        Action::new("receive-response", [X, Y, M, N])
+            .when(HEARD.at((Y, X, M, N)) & is_in_time.clone())
+            .when(is_same_term & N.equals(ROUND.at(X)))
+            .add(ANSWERED, (X, Y)),
+        Action::new("renew-lease", [X, W])
+            .when(is_in_time & has_lease(X, variant) & has_all(ANSWERED))
+            .set(RENEWED_BY, X, W)
+            .set(LEASE_UNTIL, X, CLOCK.at(X).plus(LEASE)),
+    ]
+}

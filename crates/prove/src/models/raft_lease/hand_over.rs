@@ -1,0 +1,92 @@
+//! Handing over: a leader resigns and asks another process to stand immediately.
+
+use super::terms::{
+    CANDIDATE, ELECTED_BY, HAS_VOTED, LEADER, MEMBER, TERM, VOTE, VOTES, step_down,
+};
+use super::{E, M, P, T, V, X, Y, become_candidate, claims, has_lease, vote};
+use crate::logic::sort::Sort::{Int, Process, Quorum};
+use crate::logic::symbol::Symbol;
+use crate::logic::term::{Operations, Term, choose, for_all};
+use crate::model::Conjunct;
+use crate::model::action::Action;
+
+/// Latest term in which a leader has resigned. This term and all earlier ones are *ended*.
+pub(super) const ENDED: Symbol = Symbol::constant("ended", Int);
+/// Quorum that had voted in a later term, or for the resigned leader, when a term was ended.
+const ENDED_BY: Symbol = Symbol::function("ended-by", &[Int], Quorum);
+/// A request to stand is in flight: receiver, term of the resigned leader.
+const HAND_OVER: Symbol = Symbol::relation("hand-over", &[Process, Int]);
+/// A successor's request for votes is in flight: candidate, term.
+const SUCCEED: Symbol = Symbol::relation("succeed", &[Process, Int]);
+
+/// Symbols of the state.
+pub(super) const STATE: [Symbol; 4] = [ENDED, ENDED_BY, HAND_OVER, SUCCEED];
+
+/// Returns the initial condition.
+pub(super) fn initial() -> Term {
+    ENDED.equals(-1) & for_all([P, T], !HAND_OVER.at((P, T)) & !SUCCEED.at((P, T)))
+}
+
+/// Returns the steps of the resigned leader, its heir and the voters.
+pub(super) fn actions() -> Vec<Action> {
+    let is_ended_now = ENDED.less(T) & T.at_most(TERM.at(X));
+    let latest = choose(ENDED.less(TERM.at(X)), TERM.at(X), ENDED);
+    let resign = step_down(Action::new("resign", [X, Y]).when(LEADER.at(X)))
+        .set(ENDED, (), latest)
+        .define(ENDED_BY, [T], choose(is_ended_now, ELECTED_BY.at(X), ENDED_BY.at(T)))
+        .add(HAND_OVER, (Term::from(Y), TERM.at(X)));
+    // The heir disregards its promise.
+    let stand =
+        Action::new("stand-as-heir", [X, M, E]).when(HAND_OVER.at((X, M)) & M.equals(TERM.at(X)));
+    let succeed = Action::new("vote-for-heir", [X, Y, M, E])
+        .when(SUCCEED.at((Y, M)) & TERM.at(X).less(M) & X.differs(Y))
+        .set(TERM, X, M);
+    vec![
+        resign,
+        become_candidate(stand).add(SUCCEED, (Term::from(X), TERM.at(X) + 1)),
+        vote(step_down(succeed)),
+    ]
+}
+
+/// Returns the conjuncts about ended terms.
+pub(super) fn conjuncts(variant: Option<&str>) -> Vec<Conjunct> {
+    let is_ended = |term: Term| term.at_most(ENDED);
+    let has_voted = VOTES.at((P, V)) | VOTE.at((V, P, TERM.at(P)));
+    vec![
+        Conjunct::new(
+            "no-claim-in-ended-term",
+            "no process claims the leadership in an ended term",
+            for_all([P], claims(P, variant).implies(!is_ended(TERM.at(P)))),
+        ),
+        Conjunct::new(
+            "no-winner-in-ended-term",
+            "the quorum that ended a term votes for no candidate in it that has a lease",
+            for_all(
+                [P, V],
+                (CANDIDATE.at(P)
+                    & is_ended(TERM.at(P))
+                    & MEMBER.at((V, ENDED_BY.at(TERM.at(P))))
+                    & has_lease(P, variant))
+                .implies(!has_voted),
+            ),
+        ),
+        Conjunct::new(
+            "voted-later",
+            "the quorum that ended a term has voted in it or seen a later one",
+            for_all(
+                [T, V],
+                (is_ended(T.into()) & MEMBER.at((V, ENDED_BY.at(T))))
+                    .implies(T.at_most(TERM.at(V)) & T.equals(TERM.at(V)).implies(HAS_VOTED.at(V))),
+            ),
+        ),
+        Conjunct::new(
+            "hand-over-ended",
+            "a process that is asked to stand succeeds the leader of an ended term",
+            for_all(
+                [P, T],
+                HAND_OVER.at((P, T)).implies(is_ended(T.into()))
+                    & SUCCEED.at((P, T)).implies(is_ended(T.minus(1)) & T.at_most(TERM.at(P))),
+            ),
+        ),
+    ]
+}

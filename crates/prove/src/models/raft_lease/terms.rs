@@ -1,0 +1,140 @@
+//! Terms and votes: at most one process is elected in a term.
+
+use super::{M, P, Q, T, V, X};
+use crate::logic::sort::Sort::{Int, Process, Quorum};
+use crate::logic::symbol::Symbol;
+use crate::logic::term::{Operations, Term, for_all};
+use crate::logic::variable::Variable;
+use crate::model::action::Action;
+use crate::model::{Axiom, Conjunct};
+
+/// `currentTerm`: latest term that a process has seen.
+pub(super) const TERM: Symbol = Symbol::function("term", &[Process], Int);
+/// A process has voted in its term.
+pub(super) const HAS_VOTED: Symbol = Symbol::relation("has-voted", &[Process]);
+/// `votedFor`: candidate that a process has voted for in its term.
+pub(super) const VOTED_FOR: Symbol = Symbol::function("voted-for", &[Process], Process);
+/// A process is a candidate.
+pub(super) const CANDIDATE: Symbol = Symbol::relation("candidate", &[Process]);
+/// A process leads.
+pub(super) const LEADER: Symbol = Symbol::relation("leader", &[Process]);
+/// A candidate or leader has the vote of a process in its term.
+pub(super) const VOTES: Symbol = Symbol::relation("votes", &[Process, Process]);
+/// Quorum that elected a leader.
+pub(super) const ELECTED_BY: Symbol = Symbol::function("elected-by", &[Process], Quorum);
+/// A request for votes is in flight: candidate, term.
+pub(super) const REQUEST_VOTE: Symbol = Symbol::relation("request-vote", &[Process, Int]);
+/// A vote is in flight: voter, candidate, term.
+pub(super) const VOTE: Symbol = Symbol::relation("vote", &[Process, Process, Int]);
+/// A process is a member of a quorum.
+pub(super) const MEMBER: Symbol = Symbol::relation("member", &[Process, Quorum]);
+/// Some member of both quorums.
+pub(super) const COMMON: Symbol = Symbol::function("common", &[Quorum, Quorum], Process);
+
+/// Symbols of the state.
+pub(super) const STATE: [Symbol; 9] =
+    [TERM, HAS_VOTED, VOTED_FOR, CANDIDATE, LEADER, VOTES, ELECTED_BY, REQUEST_VOTE, VOTE];
+
+const A: Variable = Variable::quorum("a");
+const B: Variable = Variable::quorum("b");
+
+/// Returns the axiom about quorums.
+pub(super) fn quorums() -> Axiom {
+    let common = |quorum| MEMBER.at((COMMON.at((A, B)), quorum));
+    let intersect = for_all([A, B], common(A) & common(B));
+    Axiom::new("any two quorums have a common member", intersect)
+}
+
+/// Returns the initial conditions.
+pub(super) fn initial() -> [Term; 3] {
+    [
+        for_all([P], TERM.at(P).equals(0) & !HAS_VOTED.at(P)),
+        for_all([P], !CANDIDATE.at(P) & !LEADER.at(P)),
+        for_all([P, Q, T], !VOTE.at((P, Q, T)) & !REQUEST_VOTE.at((P, T))),
+    ]
+}
+
+/// A process is a candidate or leads.
+pub(super) fn stands(process: Variable) -> Term {
+    CANDIDATE.at(process) | LEADER.at(process)
+}
+
+/// Abandons a candidacy or leadership of `X`.
+pub(super) fn step_down(action: Action) -> Action {
+    action.set(CANDIDATE, X, false).set(LEADER, X, false)
+}
+
+/// `X` joins a higher term. A follower keeps its promise.
+pub(super) fn see_higher_term() -> Action {
+    step_down(Action::new("see-higher-term", [X, M]))
+        .when(TERM.at(X).less(M))
+        .set(TERM, X, M)
+        .set(HAS_VOTED, X, false)
+}
+
+/// Returns the conjuncts about terms and votes.
+pub(super) fn conjuncts() -> Vec<Conjunct> {
+    let same_term = TERM.at(P).equals(TERM.at(Q));
+    vec![
+        Conjunct::new(
+            "one-leader-per-term",
+            "at most one leader is elected in a term",
+            for_all([P, Q], (LEADER.at(P) & LEADER.at(Q) & same_term).implies(P.equals(Q))),
+        ),
+        Conjunct::new(
+            "roles",
+            "no process is a candidate and leads at once",
+            for_all([P], !(CANDIDATE.at(P) & LEADER.at(P))),
+        ),
+        Conjunct::new(
+            "elected-by-quorum",
+            "a leader has the votes of a quorum",
+            for_all(
+                [P, V],
+                (LEADER.at(P) & MEMBER.at((V, ELECTED_BY.at(P)))).implies(VOTES.at((P, V))),
+            ),
+        ),
+    ]
+    .into_iter()
+    .chain(votes())
+    .collect()
+}
+
+/// Conjuncts about votes that are counted or in flight.
+fn votes() -> [Conjunct; 5] {
+    let has_vote = |process| stands(process) & VOTES.at((process, V));
+    let same_term = TERM.at(P).equals(TERM.at(Q));
+    // The vote of v in a term is recorded at v as long as v has seen no higher term.
+    let recorded = |term: Term, candidate: Variable| {
+        let is_current = TERM.at(V).equals(&term);
+        term.at_most(TERM.at(V))
+            & is_current.implies(HAS_VOTED.at(V) & VOTED_FOR.at(V).equals(candidate))
+    };
+    [
+        Conjunct::new(
+            "one-vote-counted",
+            "two candidates of a term do not have the vote of one process",
+            for_all([P, Q, V], (has_vote(P) & has_vote(Q) & same_term).implies(P.equals(Q))),
+        ),
+        Conjunct::new(
+            "one-vote-in-flight",
+            "a vote in flight and a counted vote of a process in a term are for one candidate",
+            for_all([P, Q, V], (has_vote(P) & VOTE.at((V, Q, TERM.at(P)))).implies(P.equals(Q))),
+        ),
+        Conjunct::new(
+            "one-vote-sent",
+            "a process sends votes for one candidate in a term",
+            for_all([P, Q, V, T], (VOTE.at((V, P, T)) & VOTE.at((V, Q, T))).implies(P.equals(Q))),
+        ),
+        Conjunct::new(
+            "counted-recorded",
+            "a counted vote is recorded at its voter until a higher term",
+            for_all([P, V], has_vote(P).implies(recorded(TERM.at(P), P))),
+        ),
+        Conjunct::new(
+            "sent-recorded",
+            "a vote in flight is recorded at its voter until a higher term",
+            for_all([Q, V, T], VOTE.at((V, Q, T)).implies(recorded(T.into(), Q))),
+        ),
+    ]
+}

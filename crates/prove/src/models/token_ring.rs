@@ -1,0 +1,130 @@
+//! Token ring, for any number of processes: the holder of the token may enter, and passes it on.
+//!
+//! G. Le Lann, *Distributed systems – towards a formal approach*, IFIP Congress 1977. The code is
+//! `crates/algorithms/src/mutex/token_ring.rs`.
+//!
+//! The token is removed when it is received, and may be lost. Mutual exclusion does not depend on
+//! the shape of the ring, so the next process is any function here.
+
+use tenure_check::GlobalState;
+
+use crate::conformance::tree::{Tree, named_processes};
+use crate::logic::sort::Sort::Process;
+use crate::logic::symbol::Symbol;
+use crate::logic::term::{Operations, for_all};
+use crate::logic::variable::Variable;
+use crate::model::action::Action;
+use crate::model::{Conjunct, Model};
+use crate::models::ModelEntry;
+use crate::structure::table::Structure;
+use crate::structure::value::Value;
+
+/// A process waits for the token.
+const WAITING: Symbol = Symbol::relation("waiting", &[Process]);
+/// A process holds the token and does not use it.
+const HOLDING: Symbol = Symbol::relation("holding", &[Process]);
+/// A process is in the critical section.
+const INSIDE: Symbol = Symbol::relation("inside", &[Process]);
+/// The token is in flight to a process.
+const TOKEN: Symbol = Symbol::relation("token", &[Process]);
+/// Next process on the ring.
+const NEXT: Symbol = Symbol::function("next", &[Process], Process);
+/// Process that holds the token at the start.
+const FIRST: Symbol = Symbol::constant("first", Process);
+
+const P: Variable = Variable::process("p");
+const Q: Variable = Variable::process("q");
+/// Process that steps.
+const X: Variable = Variable::process("x");
+
+/// Entry of the catalogue.
+pub(crate) const ENTRY: ModelEntry = ModelEntry {
+    name: "token-ring",
+    paper: "Le Lann, IFIP Congress, 1977",
+    property: "mutual exclusion",
+    model,
+    abstraction: Some(abstraction),
+    variants: &[],
+};
+
+fn model(_: Option<&str>) -> Model {
+    let pass = |action: Action| action.add(TOKEN, NEXT.at(X));
+    let has_none = !WAITING.at(X) & !HOLDING.at(X) & !INSIDE.at(X);
+    Model {
+        name: ENTRY.name,
+        state: vec![WAITING, HOLDING, INSIDE, TOKEN],
+        messages: Vec::new(),
+        rigid: vec![NEXT, FIRST],
+        axioms: Vec::new(),
+        initial: vec![
+            for_all([P], !WAITING.at(P) & !INSIDE.at(P) & !TOKEN.at(P)),
+            for_all([P], HOLDING.at(P).equals(P.equals(FIRST))),
+        ],
+        actions: vec![
+            Action::new("request", [X]).when(has_none.clone()).set(WAITING, X, true),
+            Action::new("enter-with-own-token", [X])
+                .when(HOLDING.at(X))
+                .set(HOLDING, X, false)
+                .set(INSIDE, X, true),
+            Action::new("receive-token", [X])
+                .when(TOKEN.at(X) & WAITING.at(X))
+                .remove(TOKEN, X)
+                .set(WAITING, X, false)
+                .set(INSIDE, X, true),
+            Action::new("hold-token", [X])
+                .when(TOKEN.at(X) & has_none)
+                .remove(TOKEN, X)
+                .set(HOLDING, X, true),
+            pass(Action::new("pass-token", [X]).when(HOLDING.at(X)).set(HOLDING, X, false)),
+            pass(Action::new("exit", [X]).when(INSIDE.at(X)).set(INSIDE, X, false)),
+            Action::new("lose-token", [X]).when(TOKEN.at(X)).remove(TOKEN, X),
+        ],
+        invariant: invariant(),
+    }
+}
+
+fn invariant() -> Vec<Conjunct> {
+    let has_token = |process| HOLDING.at(process) | INSIDE.at(process) | TOKEN.at(process);
+    vec![
+        Conjunct::new(
+            "mutual-exclusion",
+            "at most one process is inside",
+            for_all([P, Q], (INSIDE.at(P) & INSIDE.at(Q)).implies(P.equals(Q))),
+        ),
+        Conjunct::new(
+            "one-token",
+            "there is at most one token",
+            for_all([P, Q], (has_token(P) & has_token(Q)).implies(P.equals(Q))),
+        ),
+        Conjunct::new(
+            "one-place",
+            "the token is at one place: held idle, in use or in flight",
+            for_all(
+                [P],
+                !(HOLDING.at(P) & INSIDE.at(P))
+                    & !(HOLDING.at(P) & TOKEN.at(P))
+                    & !(INSIDE.at(P) & TOKEN.at(P)),
+            ),
+        ),
+    ]
+}
+
+/// Maps a state of the code to a state of the model.
+fn abstraction(state: &GlobalState) -> Structure {
+    let size = state.processes.len() as u32;
+    let mut structure = Structure::new(size);
+    structure.set(FIRST, [], Value::process(0));
+    for (me, process) in named_processes(state) {
+        structure.set(NEXT, [me], Value::process((me.index() + 1) % size));
+        match Tree(process).field("phase").variant() {
+            "Waiting" => structure.add(WAITING, [me]),
+            "Holding" => structure.add(HOLDING, [me]),
+            "Inside" => structure.add(INSIDE, [me]),
+            _ => {}
+        }
+    }
+    for message in &state.messages {
+        structure.add(TOKEN, [Value::process(message.to)]);
+    }
+    structure
+}

@@ -1,0 +1,364 @@
+//! Votes of Maekawa's algorithm, for quorums that a process keeps or changes.
+//!
+//! Messages stay in flight after their receipt. A vote has the time stamp of the request, and a
+//! number that grows when a process returns the vote for it. A process without a request has
+//! forgotten its time stamp and the numbers, as in the code; its clock is at least as high.
+
+pub(super) mod mapping;
+
+use crate::logic::sort::Sort::{Int, Process, Quorum};
+use crate::logic::symbol::Symbol;
+use crate::logic::term::{Operations, Term, choose, for_all};
+use crate::logic::variable::Variable;
+use crate::model::action::Action;
+use crate::model::{Axiom, Conjunct};
+
+/// A process waits for votes.
+pub(super) const WAITING: Symbol = Symbol::relation("waiting", &[Process]);
+/// A process is in the critical section.
+pub(super) const INSIDE: Symbol = Symbol::relation("inside", &[Process]);
+/// Time stamp of the present request. 0 without a request.
+pub(super) const STAMP: Symbol = Symbol::function("stamp", &[Process], Int);
+/// Logical clock of a process.
+pub(super) const CLOCK: Symbol = Symbol::function("clock", &[Process], Int);
+/// Quorum whose votes the present request needs.
+pub(super) const QUORUM: Symbol = Symbol::function("quorum", &[Process], Quorum);
+/// The first process has the vote of the second one.
+pub(super) const HAS_VOTE: Symbol = Symbol::relation("has-vote", &[Process, Process]);
+/// Number of the vote of the second process that the first one awaits or has. 0 without a request.
+pub(super) const NUMBER: Symbol = Symbol::function("number", &[Process, Process], Int);
+/// A voter has given its vote to a process.
+pub(super) const HAS_VOTED: Symbol = Symbol::relation("has-voted", &[Process]);
+/// Process that has the vote of a voter. The voter itself if it has not voted.
+pub(super) const CANDIDATE: Symbol = Symbol::function("candidate", &[Process], Process);
+/// Time stamp of the request for which a voter has voted.
+pub(super) const VOTED_STAMP: Symbol = Symbol::function("voted-stamp", &[Process], Int);
+/// Number of the vote that a voter has given.
+pub(super) const VOTED_NUMBER: Symbol = Symbol::function("voted-number", &[Process], Int);
+/// A request waits at a voter: voter, process, time stamp, number.
+pub(super) const QUEUED: Symbol = Symbol::relation("queued", &[Process, Process, Int, Int]);
+/// A request is in flight: process, voter, time stamp.
+pub(super) const REQUEST: Symbol = Symbol::relation("request", &[Process, Process, Int]);
+/// A vote is in flight: voter, process, time stamp, number.
+pub(super) const LOCKED: Symbol = Symbol::relation("locked", &[Process, Process, Int, Int]);
+/// A vote is on its way back: process, voter, time stamp, number.
+pub(super) const RELINQUISH: Symbol = Symbol::relation("relinquish", &[Process, Process, Int, Int]);
+/// A release is in flight: process, voter, time stamp, number.
+pub(super) const RELEASE: Symbol = Symbol::relation("release", &[Process, Process, Int, Int]);
+/// A voter is a member of a quorum.
+pub(super) const MEMBER: Symbol = Symbol::relation("member", &[Process, Quorum]);
+/// Some voter of both quorums.
+pub(super) const COMMON: Symbol = Symbol::function("common", &[Quorum, Quorum], Process);
+
+pub(super) const P: Variable = Variable::process("p");
+pub(super) const Q: Variable = Variable::process("q");
+pub(super) const V: Variable = Variable::process("v");
+pub(super) const T: Variable = Variable::int("t");
+pub(super) const N: Variable = Variable::int("n");
+const A: Variable = Variable::quorum("a");
+const B: Variable = Variable::quorum("b");
+/// Process with a request.
+pub(super) const X: Variable = Variable::process("x");
+/// Process that votes.
+pub(super) const W: Variable = Variable::process("w");
+/// Process whose request a voter serves next.
+pub(super) const Y: Variable = Variable::process("y");
+/// Time stamp and number of the received message.
+const M: Variable = Variable::int("m");
+const K: Variable = Variable::int("k");
+/// Time stamp and number of the request that a voter serves next.
+pub(super) const NEXT_STAMP: Variable = Variable::int("next-stamp");
+pub(super) const NEXT_NUMBER: Variable = Variable::int("next-number");
+
+/// Symbols of the state, without the quorum of a process.
+pub(super) const STATE: [Symbol; 15] = [
+    WAITING,
+    INSIDE,
+    STAMP,
+    CLOCK,
+    HAS_VOTE,
+    NUMBER,
+    HAS_VOTED,
+    CANDIDATE,
+    VOTED_STAMP,
+    VOTED_NUMBER,
+    QUEUED,
+    REQUEST,
+    LOCKED,
+    RELINQUISH,
+    RELEASE,
+];
+
+pub(super) fn intersection() -> Axiom {
+    let common = |quorum| MEMBER.at((COMMON.at((A, B)), quorum));
+    Axiom::new("any two quorums have a common voter", for_all([A, B], common(A) & common(B)))
+}
+
+pub(super) fn initial() -> Vec<Term> {
+    vec![
+        for_all([P], !WAITING.at(P) & !INSIDE.at(P) & !HAS_VOTED.at(P)),
+        for_all([P], CANDIDATE.at(P).equals(P)),
+        for_all([P], STAMP.at(P).equals(0) & CLOCK.at(P).equals(0)),
+        for_all([P], VOTED_STAMP.at(P).equals(0) & VOTED_NUMBER.at(P).equals(0)),
+        for_all([P, V], !HAS_VOTE.at((P, V)) & NUMBER.at((P, V)).equals(0)),
+        for_all([P, V, T], !REQUEST.at((P, V, T))),
+        for_all([P, V, T, N], !QUEUED.at((V, P, T, N)) & !LOCKED.at((V, P, T, N))),
+        for_all([P, V, T, N], !RELINQUISH.at((P, V, T, N)) & !RELEASE.at((P, V, T, N))),
+    ]
+}
+
+/// A process has a request: it waits or is inside.
+pub(super) fn is_active(process: Variable) -> Term {
+    WAITING.at(process) | INSIDE.at(process)
+}
+
+/// A voter belongs to the quorum of a process.
+pub(super) fn asks(process: Variable, voter: Variable) -> Term {
+    MEMBER.at((Term::from(voter), QUORUM.at(process)))
+}
+
+/// *Request*: asks the voters of a quorum for their votes, with a new time stamp.
+pub(super) fn requests(action: Action, quorum: Term) -> Action {
+    let next = CLOCK.at(X) + 1;
+    let is_new = P.equals(X) & MEMBER.at((Term::from(V), quorum)) & T.equals(&next);
+    action
+        .set(CLOCK, X, &next)
+        .set(STAMP, X, &next)
+        .set(WAITING, X, true)
+        .define(HAS_VOTE, [P, V], HAS_VOTE.at((P, V)) & P.differs(X))
+        .define(NUMBER, [P, V], choose(P.equals(X), 1, NUMBER.at((P, V))))
+        .define(REQUEST, [P, V, T], REQUEST.at((P, V, T)) | is_new)
+}
+
+/// Forgets the request of the process that steps.
+pub(super) fn forgets_request(action: Action) -> Action {
+    action.set(STAMP, X, 0).define(HAS_VOTE, [P, V], HAS_VOTE.at((P, V)) & P.differs(X)).define(
+        NUMBER,
+        [P, V],
+        choose(P.equals(X), 0, NUMBER.at((P, V))),
+    )
+}
+
+/// *Enter*: all voters of the quorum that count have voted.
+pub(super) fn enter(counts: Term) -> Action {
+    Action::new("enter", [X])
+        .when(WAITING.at(X) & for_all([V], (asks(X, V) & counts).implies(HAS_VOTE.at((X, V)))))
+        .set(WAITING, X, false)
+        .set(INSIDE, X, true)
+}
+
+/// Receipt of votes, their return, and the exit.
+pub(super) fn of_processes(is_up: &Term) -> Vec<Action> {
+    let is_over = P.equals(X) & asks(X, V) & T.equals(STAMP.at(X)) & N.equals(NUMBER.at((X, V)));
+    let is_expected = WAITING.at(X) & M.equals(STAMP.at(X)) & K.equals(NUMBER.at((X, W)));
+    let is_present = is_active(X) & M.equals(STAMP.at(X));
+    vec![
+        Action::new("receive-vote", [X, W, M, K])
+            .when(LOCKED.at((W, X, M, K)) & is_expected & !HAS_VOTE.at((X, W)))
+            .add(HAS_VOTE, (X, W)),
+        Action::new("return-late-vote", [X, W, M, K])
+            .when(LOCKED.at((W, X, M, K)) & !is_present & is_up.clone())
+            .add(RELEASE, (X, W, M, K)),
+        // In the code only after an inquiry, and if another voter has failed.
+        Action::new("relinquish", [X, W])
+            .when(WAITING.at(X) & HAS_VOTE.at((X, W)))
+            .add(RELINQUISH, (Term::from(X), W, STAMP.at(X), NUMBER.at((X, W))))
+            .remove(HAS_VOTE, (X, W))
+            .set(NUMBER, (X, W), NUMBER.at((X, W)) + 1),
+        forgets_request(Action::new("exit", [X]).when(INSIDE.at(X)).set(INSIDE, X, false).define(
+            RELEASE,
+            [P, V, T, N],
+            RELEASE.at((P, V, T, N)) | is_over,
+        )),
+    ]
+}
+
+/// A voter gives its vote to the request that it serves next.
+pub(super) fn votes_for(
+    action: Action,
+    process: Variable,
+    stamp: Variable,
+    number: Term,
+) -> Action {
+    action
+        .set(HAS_VOTED, W, true)
+        .set(CANDIDATE, W, process)
+        .set(VOTED_STAMP, W, stamp)
+        .set(VOTED_NUMBER, W, &number)
+        .add(LOCKED, (W, process, stamp, number))
+}
+
+/// A voter has its vote back, and no request waits for it.
+pub(super) fn becomes_free(action: Action) -> Action {
+    action.set(HAS_VOTED, W, false).set(CANDIDATE, W, W).set(VOTED_STAMP, W, 0).set(
+        VOTED_NUMBER,
+        W,
+        0,
+    )
+}
+
+/// Receipt of requests and of returned votes. A request is received if `is_due`.
+pub(super) fn of_voters(is_up: &Term, is_due: impl Fn(Variable) -> Term) -> Vec<Action> {
+    let observed = choose(CLOCK.at(W).less(M), M, CLOCK.at(W));
+    let receive = |name| {
+        Action::new(name, [X, W, M])
+            .when(REQUEST.at((X, W, M)) & is_up.clone() & is_due(M))
+            .set(CLOCK, W, &observed)
+    };
+    let is_given = has_given(W, X, M, K);
+    let is_other = !(P.equals(Y) & T.equals(NEXT_STAMP) & N.equals(NEXT_NUMBER));
+    let is_next = QUEUED.at((W, Y, NEXT_STAMP, NEXT_NUMBER));
+    let is_returned = Y.equals(X) & NEXT_STAMP.equals(M) & NEXT_NUMBER.equals(K.plus(1));
+    let parameters = [X, W, M, K, Y, NEXT_STAMP, NEXT_NUMBER];
+    let returned = V.equals(W) & P.equals(X) & T.equals(M) & N.equals(K.plus(1));
+    let is_kept = V.differs(W) | is_other;
+    let votes_for_next = |action| votes_for(action, Y, NEXT_STAMP, NEXT_NUMBER.into());
+    vec![
+        votes_for(receive("vote").when(!HAS_VOTED.at(W)), X, M, 1.into()),
+        receive("queue-request").when(HAS_VOTED.at(W)).add(QUEUED, (W, X, M, 1)),
+        receive("receive-known-request"),
+        votes_for_next(
+            Action::new("vote-after-return", parameters)
+                .when(RELINQUISH.at((X, W, M, K)) & is_given.clone())
+                .when(is_next.clone() | is_returned)
+                .define(
+                    QUEUED,
+                    [V, P, T, N],
+                    (QUEUED.at((V, P, T, N)) | returned) & is_kept.clone(),
+                ),
+        ),
+        votes_for_next(
+            Action::new("vote-after-release", parameters)
+                .when(RELEASE.at((X, W, M, K)) & is_given.clone() & is_next)
+                .define(QUEUED, [V, P, T, N], QUEUED.at((V, P, T, N)) & is_kept),
+        ),
+        becomes_free(
+            Action::new("become-free", [X, W, M, K]).when(RELEASE.at((X, W, M, K)) & is_given),
+        ),
+    ]
+}
+
+/// A voter has given its vote to this request.
+pub(super) fn has_given(
+    voter: Variable,
+    process: Variable,
+    stamp: impl Into<Term>,
+    number: impl Into<Term>,
+) -> Term {
+    HAS_VOTED.at(voter)
+        & CANDIDATE.at(voter).equals(process)
+        & VOTED_STAMP.at(voter).equals(stamp)
+        & VOTED_NUMBER.at(voter).equals(number)
+}
+
+/// A process awaits the vote of `v` on its way, or has it.
+pub(super) fn awaits_or_has(process: Variable) -> Term {
+    let number = NUMBER.at((process, V));
+    is_active(process)
+        & (HAS_VOTE.at((process, V))
+            | LOCKED.at((Term::from(V), process, STAMP.at(process), number)))
+}
+
+/// A request of `process` with this time stamp is not its present one.
+pub(super) fn is_over(process: &Term, stamp: &Term) -> Term {
+    let is_active = WAITING.at(process.clone()) | INSIDE.at(process.clone());
+    is_active.implies(stamp.clone().less(STAMP.at(process.clone())))
+}
+
+/// A stamp and number of a request of `process` at voter `v` are not in the future.
+fn is_known(process: &Term, stamp: &Term, number: Term, is_down: &dyn Fn(&Term) -> Term) -> Term {
+    let own_number = NUMBER.at((process, V));
+    let is_present = stamp.clone().equals(STAMP.at(process.clone())) & number.at_most(own_number);
+    (is_down(process) | stamp.clone().at_most(CLOCK.at(process.clone())))
+        & (is_over(process, stamp) | is_present)
+}
+
+/// Conjuncts about processes and their votes, without the uniqueness of votes.
+pub(super) fn of_votes(is_down: &dyn Fn(&Term) -> Term) -> Vec<Conjunct> {
+    vec![
+        Conjunct::new(
+            "mutual-exclusion",
+            "at most one process is inside",
+            for_all([P, Q], (INSIDE.at(P) & INSIDE.at(Q)).implies(P.equals(Q))),
+        ),
+        Conjunct::new(
+            "phases",
+            "no process waits and is inside at once",
+            for_all([P], !(WAITING.at(P) & INSIDE.at(P))),
+        ),
+        Conjunct::new(
+            "inside-voted",
+            "a process inside has the votes of its quorum",
+            for_all([P, V], (INSIDE.at(P) & asks(P, V)).implies(HAS_VOTE.at((P, V)))),
+        ),
+        Conjunct::new(
+            "given-known",
+            "a voter has voted for no future request",
+            for_all(
+                [V],
+                HAS_VOTED.at(V).implies(is_known(
+                    &CANDIDATE.at(V),
+                    &VOTED_STAMP.at(V),
+                    VOTED_NUMBER.at(V),
+                    is_down,
+                )),
+            ),
+        ),
+        Conjunct::new(
+            "number-positive",
+            "the number of an awaited vote is positive",
+            for_all([P, V], is_active(P).implies(Term::from(1).at_most(NUMBER.at((P, V))))),
+        ),
+        Conjunct::new(
+            "clock-own",
+            "the clock of a process is at least the time stamp of its request",
+            for_all([P], Term::from(0).at_most(STAMP.at(P)) & STAMP.at(P).at_most(CLOCK.at(P))),
+        ),
+    ]
+}
+
+/// Conjuncts about messages and queued requests.
+pub(super) fn of_messages(is_down: &dyn Fn(&Term) -> Term) -> Vec<Conjunct> {
+    let process = Term::from(P);
+    let known = || is_known(&process, &T.into(), N.into(), is_down);
+    let is_past = is_down(&process) | T.at_most(CLOCK.at(P));
+    let is_over = is_over(&process, &T.into());
+    let is_returned = T.equals(STAMP.at(P)) & N.less(NUMBER.at((P, V)));
+    vec![
+        Conjunct::new(
+            "vote-known",
+            "no vote for a future request is in flight",
+            for_all([P, V, T, N], LOCKED.at((V, P, T, N)).implies(known())),
+        ),
+        Conjunct::new(
+            "queued-known",
+            "no future request waits at a voter",
+            for_all([P, V, T, N], QUEUED.at((V, P, T, N)).implies(known())),
+        ),
+        Conjunct::new(
+            "relinquished-over",
+            "a returned vote is not awaited any more",
+            for_all(
+                [P, V, T, N],
+                RELINQUISH
+                    .at((P, V, T, N))
+                    .implies(is_past.clone() & (is_over.clone() | is_returned)),
+            ),
+        ),
+        Conjunct::new(
+            "released-over",
+            "a released request is not the present one",
+            for_all([P, V, T, N], RELEASE.at((P, V, T, N)).implies(is_past.clone() & is_over)),
+        ),
+        Conjunct::new(
+            "request-past",
+            "no future request is in flight",
+            for_all(
+                [P, V, T],
+                REQUEST
+                    .at((P, V, T))
+                    .implies(is_past & is_active(P).implies(T.at_most(STAMP.at(P)))),
+            ),
+        ),
+    ]
+}

@@ -1,0 +1,123 @@
+//! Maps states of the code to votes.
+
+use std::collections::BTreeSet;
+
+use super::{
+    CANDIDATE, CLOCK, COMMON, HAS_VOTE, HAS_VOTED, INSIDE, LOCKED, MEMBER, NUMBER, QUEUED, RELEASE,
+    RELINQUISH, REQUEST, STAMP, VOTED_NUMBER, VOTED_STAMP, WAITING,
+};
+use crate::conformance::tree::Tree;
+use crate::logic::sort::Sort::{Process, Quorum};
+use crate::structure::table::Structure;
+use crate::structure::value::Value;
+
+/// Adds the quorums, of which any two have a common voter.
+///
+/// # Panics
+///
+/// Panics if two quorums have no common voter.
+pub(in crate::models) fn add_quorums(structure: &mut Structure, quorums: &[BTreeSet<Value>]) {
+    structure.set_size(Quorum, quorums.len() as u32);
+    let all: Vec<Value> = structure.elements(Quorum).collect();
+    for (quorum, voters) in all.iter().zip(quorums) {
+        voters.iter().for_each(|voter| structure.add(MEMBER, [*voter, *quorum]));
+        for (other, others) in all.iter().zip(quorums) {
+            let common = voters.intersection(others).next().expect("quorums intersect");
+            structure.set(COMMON, [*quorum, *other], *common);
+        }
+    }
+}
+
+/// Returns the quorum of the present request. `None` without a request.
+pub(in crate::models) fn voters(process: Tree<'_>) -> Option<BTreeSet<Value>> {
+    let phase = process.field("phase");
+    Some(match phase.variant() {
+        "Waiting" => {
+            let candidate = phase.field("Waiting");
+            candidate.field("answers").elements().map(|it| it.field("voter").process()).collect()
+        }
+        "Inside" => phase.field("votes").elements().map(|it| vote(it).0).collect(),
+        _ => return None,
+    })
+}
+
+/// Adds the state of a process, with its vote.
+pub(in crate::models) fn add_process(structure: &mut Structure, me: Value, process: Tree<'_>) {
+    structure.set(CLOCK, [me], process.field("clock").int());
+    let phase = process.field("phase");
+    if phase.variant() != "Idle" {
+        // The votes of voters that are not asked have their first number.
+        let others: Vec<Value> = structure.elements(Process).collect();
+        others.into_iter().for_each(|other| structure.set(NUMBER, [me, other], 1));
+    }
+    match phase.variant() {
+        "Waiting" => {
+            let candidate = phase.field("Waiting");
+            structure.add(WAITING, [me]);
+            structure.set(STAMP, [me], candidate.field("request").timestamp().0);
+            for answer in candidate.field("answers").elements() {
+                let voter = answer.field("voter").process();
+                structure.set(NUMBER, [me, voter], answer.field("number").int());
+                if let "Locked" | "Inquired" = answer.field("state").variant() {
+                    structure.add(HAS_VOTE, [me, voter]);
+                }
+            }
+        }
+        "Inside" => {
+            structure.add(INSIDE, [me]);
+            structure.set(STAMP, [me], phase.field("request").timestamp().0);
+            for (voter, ballot) in phase.field("votes").elements().map(vote) {
+                structure.add(HAS_VOTE, [me, voter]);
+                structure.set(NUMBER, [me, voter], ballot.field("number").int());
+            }
+        }
+        _ => {}
+    }
+    let voter = process.field("voter");
+    structure.set(CANDIDATE, [me], me);
+    let lock = voter.field("lock");
+    if lock.variant() == "Locked" {
+        let [candidate, stamp, number] = ballot(lock.field("Locked"));
+        structure.add(HAS_VOTED, [me]);
+        structure.set(CANDIDATE, [me], candidate);
+        structure.set(VOTED_STAMP, [me], stamp);
+        structure.set(VOTED_NUMBER, [me], number);
+    }
+    for waiting in voter.field("waiting").elements() {
+        let [candidate, stamp, number] = ballot(waiting);
+        structure.add(QUEUED, [me, candidate, stamp, number]);
+    }
+}
+
+/// Adds a message. Failures and inquiries have no effect in the model.
+pub(in crate::models) fn add_message(
+    structure: &mut Structure,
+    [from, to]: [Value; 2],
+    content: Tree<'_>,
+) {
+    let relation = match content.variant() {
+        "Request" => {
+            let (stamp, _) = content.field("stamp").timestamp();
+            return structure.add(REQUEST, [from, to, stamp.into()]);
+        }
+        "Locked" => LOCKED,
+        "Relinquish" => RELINQUISH,
+        "Release" => RELEASE,
+        _ => return,
+    };
+    let [_, stamp, number] = ballot(content.field("ballot"));
+    structure.add(relation, [from, to, stamp, number]);
+}
+
+/// Returns the voter of a vote, and the vote.
+fn vote(pair: Tree<'_>) -> (Value, Tree<'_>) {
+    let mut parts = pair.elements();
+    let mut next = || parts.next().expect("a pair has two parts");
+    (next().process(), next())
+}
+
+/// Returns the process, time stamp and number of a vote.
+fn ballot(ballot: Tree<'_>) -> [Value; 3] {
+    let (stamp, process) = ballot.field("request").timestamp();
+    [process, stamp.into(), ballot.field("number").int().into()]
+}

@@ -1,0 +1,200 @@
+//! Mutants of a model: one rule of it is changed.
+
+use std::fmt::{self, Display};
+
+use crate::logic::term::{Node, Term, all};
+use crate::model::Model;
+use crate::model::action::Action;
+use crate::mutation::edits::{Direction, Edit, edits};
+use crate::mutation::formula_text::text;
+
+/// Kind of change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operator {
+    /// A condition is left out.
+    Condition,
+    /// A condition of the guard is reversed.
+    Negation,
+    /// A strict comparison becomes a weak one, an equation an inequality, or the reverse.
+    Comparison,
+    /// A condition on all processes becomes one on some process.
+    Quantifier,
+    /// An update is left out.
+    Update,
+    /// A new value differs: without an increment, or without its case distinction.
+    Value,
+    /// Another process takes the place of one.
+    Process,
+}
+
+impl Operator {
+    /// Returns the name of the kind, for example `comparison`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operator::Condition => "condition",
+            Operator::Negation => "negation",
+            Operator::Comparison => "comparison",
+            Operator::Quantifier => "quantifier",
+            Operator::Update => "update",
+            Operator::Value => "value",
+            Operator::Process => "process",
+        }
+    }
+}
+
+/// A changed rule of a model.
+#[derive(Clone, Debug)]
+pub struct Mutant {
+    /// Kind of change.
+    pub operator: Operator,
+    /// Name of the changed action. `None` if the initial condition is changed.
+    pub action: Option<&'static str>,
+    /// Description of the change, for example `guard without waiting(x)`.
+    pub change: String,
+    rule: Rule,
+}
+
+/// Part of a model with its new definition.
+#[derive(Clone, Debug)]
+enum Rule {
+    Initial(usize, Term),
+    Action(usize, Box<Action>),
+}
+
+impl Mutant {
+    /// Returns the model with this change.
+    pub fn applied_to(&self, model: &Model) -> Model {
+        let mut changed = model.clone();
+        match &self.rule {
+            Rule::Initial(index, condition) => changed.initial[*index] = condition.clone(),
+            Rule::Action(index, action) => changed.actions[*index] = (**action).clone(),
+        }
+        changed
+    }
+
+    /// Returns the index of the changed action among those of the processes. `None` if the initial
+    /// condition is changed.
+    pub(super) fn action_index(&self) -> Option<usize> {
+        match self.rule {
+            Rule::Initial(..) => None,
+            Rule::Action(index, _) => Some(index),
+        }
+    }
+
+    /// Returns true if both make the same change, or changes with the same description.
+    fn is_like(&self, other: &Mutant) -> bool {
+        let is_same_rule = match (&self.rule, &other.rule) {
+            (Rule::Initial(i, one), Rule::Initial(j, other)) => i == j && one == other,
+            (Rule::Action(i, one), Rule::Action(j, other)) => i == j && one == other,
+            _ => false,
+        };
+        is_same_rule || (self.action, &self.change) == (other.action, &other.change)
+    }
+}
+
+impl Display for Mutant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.action.unwrap_or("initial condition"), self.change)
+    }
+}
+
+/// Returns all mutants of a model, in a fixed order.
+///
+/// A change that only forbids steps, or only loses messages, cannot violate safety. Such mutants
+/// are left out where the form of the change shows it.
+pub fn mutants(model: &Model) -> Vec<Mutant> {
+    let mut found: Vec<Mutant> = Vec::new();
+    let initial = model.initial.iter().enumerate().flat_map(|(index, it)| of_initial(index, it));
+    let actions = model.actions.iter().enumerate();
+    let actions = actions.flat_map(|(index, it)| of_action(model, index, it));
+    for mutant in initial.chain(actions) {
+        if !found.iter().any(|earlier| earlier.is_like(&mutant)) {
+            found.push(mutant);
+        }
+    }
+    found
+}
+
+/// Returns the initial condition without each of its parts.
+fn of_initial(index: usize, condition: &Term) -> Vec<Mutant> {
+    let mutant = |edit: Edit| Mutant {
+        operator: edit.operator,
+        action: None,
+        change: edit.change,
+        rule: Rule::Initial(index, edit.term),
+    };
+    let parts = match &*condition.0 {
+        Node::ForAll(_, body) => body,
+        _ => condition,
+    };
+    match &*parts.0 {
+        Node::And(_) => {
+            let all = edits(condition, Direction::Weaker, &[]).into_iter();
+            all.filter(|edit| edit.operator == Operator::Condition).map(mutant).collect()
+        }
+        _ => {
+            let change = format!("without {}", text(condition));
+            vec![mutant(Edit::new(Term::truth(), Operator::Condition, change))]
+        }
+    }
+}
+
+fn of_action(model: &Model, index: usize, action: &Action) -> Vec<Mutant> {
+    let mutant = |operator, change, action: Action| Mutant {
+        operator,
+        action: Some(action.name),
+        change,
+        rule: Rule::Action(index, Box::new(action)),
+    };
+    let guards = of_guard(action).into_iter().map(|edit| {
+        let changed = Action { guard: edit.term, ..action.clone() };
+        mutant(edit.operator, format!("guard: {}", edit.change), changed)
+    });
+    let mut found: Vec<Mutant> = guards.collect();
+    for (symbol, update) in &action.updates {
+        let is_message = model.messages.contains(symbol);
+        if !is_message {
+            let mut changed = action.clone();
+            changed.updates.remove(symbol);
+            found.push(mutant(
+                Operator::Update,
+                format!("{} keeps its value", symbol.name),
+                changed,
+            ));
+        }
+        // Fewer messages in flight are covered by their loss.
+        let direction = if is_message { Direction::Weaker } else { Direction::Any };
+        for edit in edits(&update.value, direction, &action.parameters) {
+            let mut changed = action.clone();
+            if let Some(update) = changed.updates.get_mut(symbol) {
+                update.value = edit.term;
+            }
+            found.push(mutant(edit.operator, format!("{}: {}", symbol.name, edit.change), changed));
+        }
+    }
+    found
+}
+
+fn of_guard(action: &Action) -> Vec<Edit> {
+    let guard = &action.guard;
+    let mut found = edits(guard, Direction::Weaker, &action.parameters);
+    let conditions = match &*guard.0 {
+        Node::Bool(_) => return found,
+        Node::And(parts) => parts.clone(),
+        _ => {
+            let change = format!("without {}", text(guard));
+            found.push(Edit::new(Term::truth(), Operator::Condition, change));
+            vec![guard.clone()]
+        }
+    };
+    for (index, condition) in conditions.iter().enumerate() {
+        let mut changed = conditions.clone();
+        changed[index] = match &*condition.0 {
+            Node::Not(inner) => inner.clone(),
+            _ => !condition.clone(),
+        };
+        let change = format!("{} becomes {}", text(condition), text(&changed[index]));
+        found.push(Edit::new(all(changed), Operator::Negation, change));
+    }
+    found
+}

@@ -1,0 +1,67 @@
+//! Reproducible samples of mutants.
+
+use std::collections::BTreeMap;
+
+use crate::model::Model;
+use crate::mutation::mutant::{Mutant, Operator, mutants};
+
+/// Returns `count` different mutants of a model, or all if it has fewer. Equal seeds give equal
+/// samples. Each kind of change is drawn equally often, as far as the model has mutants of it.
+pub fn sample(model: &Model, count: usize, seed: u64) -> Vec<Mutant> {
+    let mut numbers = Numbers(seed);
+    let mut kinds: BTreeMap<Operator, Vec<Mutant>> = BTreeMap::new();
+    for mutant in mutants(model) {
+        kinds.entry(mutant.operator).or_default().push(mutant);
+    }
+    let mut sample = Vec::new();
+    while sample.len() < count && kinds.values().any(|rest| !rest.is_empty()) {
+        for rest in kinds.values_mut().filter(|rest| !rest.is_empty()) {
+            let drawn = rest.swap_remove(numbers.below(rest.len()));
+            sample.push(drawn);
+        }
+    }
+    sample.truncate(count);
+    sample
+}
+
+/// Pseudorandom numbers: SplitMix64 of Steele, Lea and Flood, 2014.
+struct Numbers(u64);
+
+impl Numbers {
+    /// Returns a number below a positive bound.
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        // The remainder is below the bound, which fits.
+        (mixed % bound as u64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::find;
+
+    fn changes(count: usize, seed: u64) -> Vec<String> {
+        let model = find("ricart-agrawala").expect("it has a model").model();
+        sample(&model, count, seed).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn equal_seeds_give_equal_samples() {
+        assert_eq!(changes(20, 7), changes(20, 7));
+        assert_ne!(changes(20, 7), changes(20, 8));
+    }
+
+    #[test]
+    fn mutants_of_a_sample_differ() {
+        let mut all = changes(usize::MAX, 1);
+        let total = all.len();
+        all.sort();
+        all.dedup();
+        assert!(total > 30 && all.len() == total, "{all:#?}");
+    }
+}

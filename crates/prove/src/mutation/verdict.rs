@@ -1,0 +1,183 @@
+//! Judgement of mutants by the invariant.
+
+use crate::error::ProveError;
+use crate::logic::term::{Operations, Term, all, any, for_all};
+use crate::model::Model;
+use crate::model::action::{Action, places};
+use crate::mutation::mutant::Mutant;
+use crate::obligations::counterexample::{self, Counterexample, Induction};
+use crate::obligations::parallel::for_each_index;
+use crate::obligations::proof::{Extent, decide};
+use crate::obligations::report::{Obligation, Outcome};
+use crate::solver::Solver;
+use crate::solver::process::{Goal, Satisfiability};
+
+/// Result of the proof of a mutant.
+#[derive(Clone, Debug)]
+pub enum MutantVerdict {
+    /// The invariant refuses the mutant: this obligation does not hold.
+    Refused {
+        /// The obligation that is false.
+        obligation: Obligation,
+        /// Counterexample to induction, if it is small enough to show.
+        counterexample: Option<Box<Counterexample>>,
+    },
+    /// In every state that satisfies the invariant, the mutant has the same steps.
+    Equivalent,
+    /// In every state that satisfies the invariant, each step of the changed action is a step of
+    /// the original action. Some steps are missing, so the mutant is safe.
+    FewerSteps,
+    /// The mutant has other steps, and the invariant is inductive nevertheless. So the mutant is
+    /// safe for every number of processes.
+    Safe,
+    /// The solver did not decide this obligation.
+    Undecided(Obligation),
+}
+
+impl MutantVerdict {
+    /// Returns true if the invariant refuses the mutant.
+    pub fn is_refused(&self) -> bool {
+        matches!(self, MutantVerdict::Refused { .. })
+    }
+
+    /// Returns the verdict in a word: `refused`, `equivalent`, `fewer-steps`, `safe` or
+    /// `undecided`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            MutantVerdict::Refused { .. } => "refused",
+            MutantVerdict::Equivalent => "equivalent",
+            MutantVerdict::FewerSteps => "fewer-steps",
+            MutantVerdict::Safe => "safe",
+            MutantVerdict::Undecided(_) => "undecided",
+        }
+    }
+
+    /// Returns the verdict as a sentence, with the reason for a mutant that is not refused.
+    pub fn reason(&self) -> String {
+        match self {
+            MutantVerdict::Refused { obligation, .. } => match obligation {
+                Obligation::InitialState => "refused: no initial state exists".to_owned(),
+                Obligation::Initiation(conjunct) => format!("refused initially by {conjunct}"),
+                Obligation::Possible(_) => "refused: the action is impossible".to_owned(),
+                Obligation::Consecution { conjunct, .. } => format!("refused by {conjunct}"),
+            },
+            MutantVerdict::Equivalent => {
+                "equivalent: the invariant implies the same steps".to_owned()
+            }
+            MutantVerdict::FewerSteps => "safe: only steps of the original action".to_owned(),
+            MutantVerdict::Safe => "safe: the invariant is inductive with the change".to_owned(),
+            MutantVerdict::Undecided(obligation) => format!("undecided: {obligation}"),
+        }
+    }
+}
+
+/// Largest group of the first search for a counterexample.
+const SMALL_GROUP: u32 = 2;
+
+/// Judges mutants of a model that is proved. Several solver processes run in parallel.
+///
+/// # Errors
+///
+/// Returns an error if the solver cannot be started.
+pub fn judge(
+    model: &Model,
+    mutants: &[Mutant],
+    solver: &Solver,
+) -> Result<Vec<MutantVerdict>, ProveError> {
+    for_each_index(mutants.len(), |index| judge_one(model, &mutants[index], solver))
+}
+
+fn judge_one(model: &Model, mutant: &Mutant, solver: &Solver) -> Result<MutantVerdict, ProveError> {
+    let changed = mutant.applied_to(model);
+    let action = mutant.action_index().map(|index| &changed.actions[index]);
+    let original = mutant.action_index().map(|index| &model.actions[index]);
+    if let Some(found) = violation_in_small_group(&changed, action, solver)? {
+        return Ok(refused_by(action, found));
+    }
+    let sameness = match (original, action) {
+        (Some(original), Some(action)) => compared(model, original, action, solver)?,
+        _ => compared_initially(model, &changed, solver)?,
+    };
+    // The other obligations are those of the original model.
+    let open = decide(&changed, action, solver, Extent::UntilOpen)?.pop();
+    let open = open.filter(|it| !matches!(it.outcome, Outcome::Proved));
+    Ok(match (open, sameness) {
+        (Some(open), _) if matches!(open.outcome, Outcome::Refuted(_)) => {
+            let counterexample = match open.outcome {
+                Outcome::Refuted(found) => found,
+                Outcome::Proved | Outcome::Undecided => None,
+            };
+            MutantVerdict::Refused { obligation: open.obligation, counterexample }
+        }
+        // The original has these obligations as well, and they are proved.
+        (_, Some(verdict)) => verdict,
+        (Some(open), None) => MutantVerdict::Undecided(open.obligation),
+        (None, None) => MutantVerdict::Safe,
+    })
+}
+
+fn violation_in_small_group(
+    model: &Model,
+    action: Option<&Action>,
+    solver: &Solver,
+) -> Result<Option<Counterexample>, ProveError> {
+    let induction = match action {
+        Some(action) => Induction::of(model, action),
+        None => Induction::initial(model),
+    };
+    counterexample::search(model, &induction.against_all(model), solver, SMALL_GROUP)
+}
+
+fn refused_by(action: Option<&Action>, found: Counterexample) -> MutantVerdict {
+    let conjunct = found.conjunct.to_owned();
+    let obligation = match action {
+        Some(action) => Obligation::Consecution { action: action.title(), conjunct },
+        None => Obligation::Initiation(conjunct),
+    };
+    MutantVerdict::Refused { obligation, counterexample: Some(Box::new(found)) }
+}
+
+/// Compares a changed action with the original. Returns [`MutantVerdict::Equivalent`] or
+/// [`MutantVerdict::FewerSteps`] if the solver proves it.
+fn compared(
+    model: &Model,
+    original: &Action,
+    changed: &Action,
+    solver: &Solver,
+) -> Result<Option<MutantVerdict>, ProveError> {
+    let mut process = Induction::of(model, changed).begin(model, solver, Goal::Proof)?;
+    let is_step = original.guard.clone() & is_same_result(original, changed);
+    if process.check_with(&!is_step) != Satisfiability::Unsatisfiable {
+        return Ok(None);
+    }
+    let mut process = Induction::of(model, original).begin(model, solver, Goal::Proof)?;
+    let is_equivalent =
+        process.check_with(&!changed.guard.clone()) == Satisfiability::Unsatisfiable;
+    Ok(Some(match is_equivalent {
+        true => MutantVerdict::Equivalent,
+        false => MutantVerdict::FewerSteps,
+    }))
+}
+
+/// Returns the formula that both actions lead to the same state.
+fn is_same_result(one: &Action, other: &Action) -> Term {
+    let symbols = one.updates.keys().chain(other.updates.keys());
+    all(symbols.map(|symbol| {
+        let arguments = places(*symbol);
+        let [left, right] = [one, other].map(|action| action.value_of(*symbol, &arguments));
+        let is_same = left.equals(right);
+        if arguments.is_empty() { is_same } else { for_all(arguments, is_same) }
+    }))
+}
+
+/// Compares a changed initial condition with the original one.
+fn compared_initially(
+    model: &Model,
+    changed: &Model,
+    solver: &Solver,
+) -> Result<Option<MutantVerdict>, ProveError> {
+    let mut process = Induction::initial(changed).begin(changed, solver, Goal::Proof)?;
+    let differs = any(model.initial.iter().map(|condition| !condition.clone()));
+    let result = process.check_with(&differs);
+    Ok((result == Satisfiability::Unsatisfiable).then_some(MutantVerdict::Equivalent))
+}

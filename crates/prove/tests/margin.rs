@@ -1,0 +1,203 @@
+//! The margins of leases: the durations in the code satisfy the inequality of the proof, and one
+//! unit more is refuted.
+
+use std::path::Path;
+
+use num_rational::Ratio;
+use tenure_algorithms::election::raft::{Config as ElectionConfig, Raft};
+use tenure_algorithms::mutex::EntryTimes;
+use tenure_core::Algorithm;
+use tenure_prove::{
+    Assignment, ElectionTimes, Evaluation, LeaseTimes, Model, ProofReport, Solver, Sort, Structure,
+    Symbol, Value, apply, prove,
+};
+use tenure_session::SessionTimes;
+
+const SECOND: u64 = 1_000_000_000;
+const MILLION: u32 = 1_000_000;
+
+/// Proves a model by z3. Prints that the test is skipped if there is none.
+fn report(model: &Model) -> Option<ProofReport> {
+    let Ok(solver) = Solver::at(Path::new("z3")) else {
+        eprintln!("skipped: needs z3");
+        return None;
+    };
+    Some(prove(model, &solver).expect("the solver runs"))
+}
+
+/// Asserts that a model is proved, or else that a counterexample to induction is found.
+fn assert_decided(model: &Model, is_proved: bool) {
+    let Some(report) = report(model) else { return };
+    let open: Vec<String> = report.open().map(|it| it.obligation.to_string()).collect();
+    assert_eq!(report.is_proved(), is_proved, "{open:?}");
+    assert_eq!(report.counterexample().is_some(), !is_proved, "{open:?}");
+}
+
+/// Returns the durations of a client's session: its validity at the client and at the service.
+fn session(ttl: u64, drift_ppm: u32) -> LeaseTimes {
+    let SessionTimes { ttl, validity, .. } = SessionTimes::new(ttl, drift_ppm);
+    LeaseTimes { lease: validity, expiry: ttl, drift_ppm }
+}
+
+fn one_more(times: LeaseTimes) -> LeaseTimes {
+    LeaseTimes { lease: times.lease + 1, ..times }
+}
+
+#[test]
+fn validity_of_a_session_is_proved() {
+    let times = session(10 * SECOND, 10_000);
+    assert_eq!(times.lease, 9_801_980_198);
+    assert_decided(&times.model(), true);
+}
+
+#[test]
+fn one_nanosecond_more_than_validity_is_refuted() {
+    let times = session(10 * SECOND, 10_000);
+    assert_decided(&one_more(times).model(), false);
+}
+
+/// The derived margin is the largest whole duration that satisfies the inequality of the proof.
+#[test]
+fn validity_is_the_derived_margin() {
+    for (ttl, drift_ppm) in sessions() {
+        let satisfies_margin = |times: LeaseTimes| {
+            let (slow, fast) = (MILLION - drift_ppm, MILLION + drift_ppm);
+            u128::from(times.lease) * u128::from(fast) <= u128::from(ttl) * u128::from(slow)
+        };
+        let times = session(ttl, drift_ppm);
+        assert!(satisfies_margin(times) && !satisfies_margin(one_more(times)), "{times:?}");
+    }
+}
+
+/// TTLs in nanoseconds with drifts in parts per million.
+fn sessions() -> impl Iterator<Item = (u64, u32)> {
+    let ttls = [21, 2_000, SECOND, 5 * SECOND, 10 * SECOND, 60 * SECOND, 3_600 * SECOND];
+    ttls.into_iter().flat_map(|ttl| [0, 100, 10_000, 50_000].map(|drift| (ttl, drift)))
+}
+
+/// A refuted margin is not only a counterexample to induction. A run of the model ends with two
+/// processes inside.
+#[test]
+fn one_nanosecond_more_than_validity_has_a_run_with_two_inside() {
+    for (ttl, drift_ppm) in sessions() {
+        let times = session(ttl, drift_ppm);
+        assert!(Run::of(times).is_exclusive(), "{times:?}");
+        assert!(!Run::of(one_more(times)).is_exclusive(), "{times:?}");
+    }
+}
+
+/// A run of the model of a lease.
+struct Run {
+    model: Model,
+    state: Structure,
+}
+
+impl Run {
+    /// Runs the model until the grantor's clock, which is fast, reaches the expiry of the first
+    /// process's lease. The clocks of both processes are slow. Then the second process enters.
+    fn of(times: LeaseTimes) -> Self {
+        let mut run = Run::initial(times);
+        let (first, second) = (Value::process(0), Value::process(1));
+        let request = |process| [("x", process), ("m", Value::Int(1)), ("n", Value::Int(1))];
+        run.step("enter", &[("x", first)]);
+        run.step("grant", &request(first));
+        run.step("receive-grant", &request(first));
+        run.elapse(times);
+        run.step("expire", &[]);
+        run.step("enter", &[("x", second)]);
+        run.step("grant", &request(second));
+        run.step("receive-grant", &request(second));
+        run
+    }
+
+    /// Begins in the initial state in which no clock has started.
+    fn initial(times: LeaseTimes) -> Self {
+        let model = times.model();
+        let mut state = Structure::new(2);
+        let [slow, fast] = rates(times);
+        let constants = [
+            ("slow", slow),
+            ("fast", fast),
+            ("lease", units(times.lease)),
+            ("expiry", units(times.expiry)),
+        ];
+        for (name, value) in constants {
+            let symbol = model.symbols().find(|symbol| symbol.name == name);
+            state.set(symbol.expect("the constant exists"), [], Value::Real(value));
+        }
+        let run = Run { model, state };
+        let axioms = run.model.axioms.iter().map(|axiom| &axiom.formula);
+        for formula in axioms.chain(&run.model.initial) {
+            assert!(Evaluation::new(&run.state).holds(formula, &Assignment::new()), "{formula}");
+        }
+        run
+    }
+
+    /// Lets time pass until the grantor's clock reads the expiry.
+    fn elapse(&mut self, times: LeaseTimes) {
+        let [slow, fast] = rates(times);
+        let expiry = units(times.expiry);
+        let elapsed = expiry / fast;
+        let advance = Symbol::function("advance", &[Sort::Process], Sort::Real);
+        for process in [0, 1].map(Value::process) {
+            self.state.set(advance, [process], Value::Real(elapsed * slow));
+        }
+        self.step("elapse", &[("d", Value::Real(elapsed)), ("g", Value::Real(elapsed * fast))]);
+    }
+
+    /// Takes an action, which must be possible.
+    fn step(&mut self, name: &str, parameters: &[(&str, Value)]) {
+        let action = self.model.actions.iter().find(|action| action.name == name);
+        let action = action.expect("the action exists");
+        let value = |name: &str| parameters.iter().find(|(parameter, _)| *parameter == name);
+        let assignment: Assignment = action
+            .parameters
+            .iter()
+            .map(|it| (*it, value(it.name).expect("each parameter has a value").1))
+            .collect();
+        let is_possible = Evaluation::new(&self.state).holds(&action.guard, &assignment);
+        assert!(is_possible, "{name} in {:?}", self.state.facts(self.model.symbols()));
+        self.state = apply(&self.state, action, &assignment);
+    }
+
+    /// Returns true if at most one process claims the lock.
+    fn is_exclusive(&self) -> bool {
+        let property = &self.model.property().formula;
+        Evaluation::new(&self.state).holds(property, &Assignment::new())
+    }
+}
+
+/// Returns the lowest and the highest rate of a clock.
+fn rates(times: LeaseTimes) -> [Ratio<i128>; 2] {
+    let (drift, million) = (i128::from(times.drift_ppm), i128::from(MILLION));
+    [million - drift, million + drift].map(|rate| Ratio::new(rate, million))
+}
+
+fn units(duration: u64) -> Ratio<i128> {
+    i128::from(duration).into()
+}
+
+#[test]
+fn lease_tolerates_the_drift_on_its_card() {
+    let times = EntryTimes::plain(1);
+    let drifting = |drift_ppm| {
+        let (lease, expiry) = (times.lease.max, times.expiry.min);
+        LeaseTimes { lease, expiry, drift_ppm }.model()
+    };
+    assert_eq!(times.drift_ppm(), 52_631);
+    assert_decided(&drifting(times.drift_ppm()), true);
+    assert_decided(&drifting(times.drift_ppm() + 1), false);
+}
+
+#[test]
+fn raft_tolerates_the_drift_on_its_card() {
+    let config = ElectionConfig::plain(3, 1);
+    let card = Raft::card(&config, 3);
+    let drifting = |drift_ppm| {
+        let (heartbeat, lease) = (config.heartbeat.max, config.lease.max);
+        ElectionTimes { heartbeat, lease, election: config.election.min, drift_ppm }.model()
+    };
+    assert_eq!(card.drift_ppm, 43_478);
+    assert_decided(&drifting(card.drift_ppm), true);
+    assert_decided(&drifting(card.drift_ppm + 1), false);
+}

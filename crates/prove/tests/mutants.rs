@@ -1,0 +1,86 @@
+//! Changed rules are refused by the invariant, or are proved to be harmless.
+
+use std::path::Path;
+use std::time::Duration;
+
+use tenure_prove::{CATALOGUE, MutantVerdict, Obligation, Solver, find, judge, mutants, sample};
+
+/// Mutants of each model. `tests/command/prove.rs` judges more, and compares those that the
+/// invariant accepts with the code.
+const SAMPLE: usize = 1;
+
+/// Seed of the sample.
+const SEED: u64 = 1;
+
+/// Returns z3 with a limit that a busy machine needs. Prints that the test is skipped if z3 is not
+/// installed.
+fn solver() -> Option<Solver> {
+    let found = Solver::at(Path::new("z3")).ok();
+    if found.is_none() {
+        eprintln!("skipped: needs z3");
+    }
+    found.map(|solver| solver.with_query_timeout(Duration::from_secs(60)))
+}
+
+#[test]
+fn mutants_are_refused_or_proved_to_be_safe() {
+    let Some(solver) = solver() else { return };
+    let (mut total, mut refused, mut undecided) = (0, 0, Vec::new());
+    for entry in &CATALOGUE {
+        let model = entry.model();
+        let mutants = sample(&model, SAMPLE, SEED);
+        assert_eq!(mutants.len(), SAMPLE, "{} has too few mutants", entry.name);
+        let verdicts = judge(&model, &mutants, &solver).expect("the solver runs");
+        for (mutant, verdict) in mutants.iter().zip(verdicts) {
+            total += 1;
+            refused += usize::from(verdict.is_refused());
+            if let MutantVerdict::Undecided(_) = verdict {
+                undecided.push(format!("{} {mutant}: {}", entry.name, verdict.reason()));
+            }
+        }
+    }
+    assert!(undecided.is_empty(), "{undecided:#?}");
+    assert!(refused * 3 >= total, "{refused} of {total} are refused");
+}
+
+/// Finds one mutant by its description, and judges it.
+fn verdict_of(algorithm: &str, description: &str, solver: &Solver) -> MutantVerdict {
+    let model = find(algorithm).expect("it has a model").model();
+    let found = mutants(&model).into_iter().find(|mutant| mutant.to_string() == description);
+    let mutant = found.unwrap_or_else(|| panic!("no mutant of {algorithm} is {description}"));
+    judge(&model, &[mutant], solver).expect("the solver runs").remove(0)
+}
+
+#[test]
+fn entry_without_replies_of_all_is_refused() {
+    let Some(solver) = solver() else { return };
+    let description = "enter: guard: without for all p: (p ≠ x) implies granted(x, p)";
+    let verdict = verdict_of("ricart-agrawala", description, &solver);
+    let MutantVerdict::Refused { obligation, counterexample } = verdict else {
+        panic!("{verdict:?}");
+    };
+    assert!(matches!(obligation, Obligation::Consecution { .. }), "{obligation:?}");
+    assert!(counterexample.is_some_and(|found| !found.witness.is_empty()));
+}
+
+/// A process that is inside has no reply in flight, so the guard says it twice.
+#[test]
+fn implied_guard_is_equivalent() {
+    let Some(solver) = solver() else { return };
+    let verdict =
+        verdict_of("ricart-agrawala", "receive-reply: guard: without waiting(x)", &solver);
+    assert!(matches!(verdict, MutantVerdict::Equivalent), "{verdict:?}");
+}
+
+/// A forgotten initial condition is refused by initiation.
+#[test]
+fn missing_initial_condition_is_refused() {
+    let Some(solver) = solver() else { return };
+    let verdict =
+        verdict_of("ricart-agrawala", "initial condition: without not inside(p)", &solver);
+    let is_initial = |it: &Obligation| matches!(it, Obligation::Initiation(_));
+    assert!(
+        matches!(&verdict, MutantVerdict::Refused { obligation, .. } if is_initial(obligation)),
+        "{verdict:?}"
+    );
+}

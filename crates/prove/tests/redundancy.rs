@@ -1,0 +1,90 @@
+//! Each conjunct is needed for the proof, or is listed as redundant.
+
+use std::fs;
+use std::path::Path;
+
+use tenure_prove::{CATALOGUE, Model, ModelEntry, Need, Outcome, Solver, find, needs, prove};
+
+/// Returns z3. Prints that the test is skipped if it is not installed.
+fn solver() -> Option<Solver> {
+    let found = Solver::at(Path::new("z3")).ok();
+    if found.is_none() {
+        eprintln!("skipped: needs z3");
+    }
+    found
+}
+
+/// Returns the rows `| algorithm | property | redundant conjuncts |` of the documentation.
+fn documented() -> Vec<[String; 3]> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/proofs.md");
+    let page = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+    let (_, section) = page.split_once("## Redundant conjuncts").expect("the page has the section");
+    let rows = section.lines().filter(|line| line.starts_with("| `"));
+    let cells = |row: &str| -> Vec<String> {
+        row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
+    };
+    let row = |row| cells(row).try_into().unwrap_or_else(|row| panic!("three cells: {row:?}"));
+    rows.map(row).collect()
+}
+
+/// Compares the rows of the documentation with the redundant conjuncts of the models that are
+/// selected.
+fn assert_documented(solver: &Solver, is_selected: impl Fn(&Model) -> bool) {
+    let rows = documented();
+    assert!(rows.len() > 5, "{rows:?}");
+    for [name, property, listed] in rows {
+        let is_entry =
+            |it: &&ModelEntry| format!("`{}`", it.name) == name && it.property == property;
+        let entry = CATALOGUE.iter().find(is_entry);
+        let model = entry.unwrap_or_else(|| panic!("no model of {name}: {property}")).model();
+        if is_selected(&model) {
+            assert_eq!(listed, redundant(&model, solver), "{name}: update docs/proofs.md");
+        }
+    }
+}
+
+/// Returns the redundant conjuncts of a model as the documentation lists them.
+fn redundant(model: &Model, solver: &Solver) -> String {
+    let needs = needs(model, solver).expect("the solver runs");
+    assert_eq!(needs.len() + 1, model.invariant.len(), "{}", model.name);
+    let undecided = needs.iter().find(|(_, need)| matches!(need, Need::Undecided));
+    assert!(undecided.is_none(), "{}: {undecided:?}", model.name);
+    let is_redundant = |(_, need): &&(&str, Need)| matches!(need, Need::Redundant);
+    let names = needs.iter().filter(is_redundant).map(|(name, _)| format!("`{name}`"));
+    let names: Vec<String> = names.collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// Most conjuncts of a model whose redundancy each run decides.
+const FEW_CONJUNCTS: usize = 9;
+
+#[test]
+fn documentation_lists_redundant_conjuncts_of_small_models() {
+    let Some(solver) = solver() else { return };
+    assert_documented(&solver, |model| model.invariant.len() <= FEW_CONJUNCTS);
+}
+
+#[test]
+#[ignore = "minutes; `just long` runs it"]
+fn documentation_lists_redundant_conjuncts_of_all_models() {
+    let Some(solver) = solver() else { return };
+    assert_documented(&solver, |_| true);
+}
+
+#[test]
+fn needed_conjunct_leaves_a_counterexample() {
+    let Some(solver) = solver() else { return };
+    let model = find("ricart-agrawala").expect("it has a model").model();
+    let rest = model.without("granted-precedes").expect("it is a conjunct");
+    let report = prove(&rest, &solver).expect("the solver runs");
+    assert!(report.is_refuted() && report.counterexample().is_some(), "{report:?}");
+    let is_open = report.open().any(|it| matches!(it.outcome, Outcome::Refuted(_)));
+    assert!(is_open, "{report:?}");
+}
+
+#[test]
+fn property_itself_is_not_left_out() {
+    let model = find("ricart-agrawala").expect("it has a model").model();
+    assert!(model.without("mutual-exclusion").is_none());
+    assert!(model.without("no-such-conjunct").is_none());
+}

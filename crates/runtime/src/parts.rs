@@ -1,0 +1,50 @@
+//! The components of a node.
+
+use tenure_core::{ProcessSet, Protocol};
+use tokio::sync::mpsc;
+
+use crate::application::Application;
+use crate::injection::Injection;
+use crate::recorder::Recorder;
+use crate::store::Store;
+use crate::transport::Settings;
+
+/// All components of a node.
+#[derive(Debug)]
+pub struct Parts<P: Protocol, L: Application<P>> {
+    /// Configuration of the protocol.
+    pub config: P::Config,
+    /// Identity of the process and addresses of its peers.
+    pub transport: Settings,
+    /// Saved state. Its session must equal the session of the transport.
+    pub store: Store,
+    /// Application, which connects the protocol with its users.
+    pub application: L,
+    /// Requests of the users. The node shuts down when all senders are dropped.
+    pub requests: mpsc::UnboundedReceiver<L::Request>,
+    /// Recorder of the trace.
+    pub recorder: Recorder,
+    /// Injected faults.
+    pub injection: Injection,
+    /// Function that returns the peers that a process suspects, if the process has its own failure
+    /// detector. The trace then includes these suspicions.
+    pub suspected: Option<Suspected<P>>,
+}
+
+/// Function that returns the peers that a process with its own failure detector suspects.
+pub type Suspected<P> = fn(&P) -> &ProcessSet;
+
+impl<P: Protocol, L: Application<P>> Parts<P, L> {
+    /// Creates the components of a node that records no trace and injects no faults.
+    pub fn new(
+        config: P::Config,
+        transport: Settings,
+        store: Store,
+        application: L,
+        requests: mpsc::UnboundedReceiver<L::Request>,
+    ) -> Self {
+        let (recorder, injection) = (Recorder::none(), Injection::none());
+        let suspected = None;
+        Parts { config, transport, store, application, requests, recorder, injection, suspected }
+    }
+}

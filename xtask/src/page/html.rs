@@ -1,0 +1,110 @@
+//! The HTML of the page: that of the lab, with everything that it would load.
+
+/// Content security policy: the page's own scripts, the engine in a worker, and no request.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:; \
+                      worker-src blob:; style-src 'unsafe-inline'; img-src data: blob:; \
+                      connect-src 'none'; form-action 'none'; base-uri 'none'";
+
+/// Contents of the page.
+pub(super) struct Parts {
+    pub(super) styles: String,
+    pub(super) script: String,
+    /// Source of the worker that calls the module.
+    pub(super) worker: String,
+    /// Module, compressed and in base64.
+    pub(super) module: String,
+    /// Questions, as JSON.
+    pub(super) questions: String,
+    /// Chapters of the book, as JSON.
+    pub(super) book: String,
+}
+
+/// Puts the contents into the HTML of the lab.
+///
+/// # Errors
+///
+/// Returns the reason if the HTML lacks a part to replace, or a script would end early.
+pub(super) fn compose(lab: &str, parts: &Parts) -> Result<String, String> {
+    let Parts { styles, script, worker, module, questions, book } = parts;
+    for (name, text) in [("script", script), ("worker", worker)] {
+        if text.to_ascii_lowercase().contains("</script") {
+            return Err(format!("the {name} contains the end of a script"));
+        }
+    }
+    let start = lab.find("<meta http-equiv=\"Content-Security-Policy\"");
+    let start = start.ok_or("the lab's HTML has no content security policy")?;
+    let end = start + lab[start..].find('>').ok_or("the policy has no end")? + 1;
+    let policy = format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">");
+    let mut page = [&lab[..start], &policy, &lab[end..]].concat();
+    let data = |id: &str, json: &str| {
+        let json = json.replace('<', "\\u003c");
+        format!("<script type=\"application/json\" id=\"{id}\">{json}</script>\n")
+    };
+    let text =
+        |id: &str, text: &str| format!("<script type=\"text/plain\" id=\"{id}\">{text}</script>\n");
+    let body = [
+        &data("questions-data", questions),
+        &data("book-data", book),
+        &text("engine-worker", worker),
+        &text("engine-module", module),
+        &format!("<script type=\"module\">\n{script}</script>\n</body>"),
+    ]
+    .map(String::as_str)
+    .concat();
+    let replacements = [
+        ("<link rel=\"stylesheet\" href=\"palette.css\">\n", ""),
+        ("<link rel=\"stylesheet\" href=\"lab.css\">", &format!("<style>\n{styles}</style>")),
+        ("<script type=\"module\" src=\"lab.js\"></script>\n", ""),
+        ("<title>Tenure lab</title>", "<title>Tenure</title>"),
+        ("<h1>Tenure lab</h1>", "<h1>Tenure</h1>"),
+        ("</body>", &body),
+    ];
+    for (old, new) in replacements {
+        if page.matches(old).count() != 1 {
+            return Err(format!("expected {old:?} once in the lab's HTML"));
+        }
+        page = page.replacen(old, new, 1);
+    }
+    Ok(page)
+}
+
+/// Escapes text for HTML.
+pub(crate) fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Parts, compose};
+
+    const LAB: &str = include_str!("../../../crates/lab/src/page/lab.html");
+
+    fn parts(script: &str) -> Parts {
+        let text = |text: &str| text.to_owned();
+        Parts {
+            styles: text("body{}"),
+            script: text(script),
+            worker: text("onmessage = () => {};"),
+            module: text("AAAA"),
+            questions: text("[\"</script>\"]"),
+            book: text("[]"),
+        }
+    }
+
+    #[test]
+    fn page_loads_nothing() {
+        let page = compose(LAB, &parts("run();\n")).unwrap();
+        for loaded in ["<link rel=\"stylesheet\"", " src=", "'self'", "http://", "https://"] {
+            assert!(!page.contains(loaded), "{loaded}");
+        }
+        assert!(page.contains("connect-src 'none'"));
+        assert!(page.contains("<style>\nbody{}</style>") && page.contains("\nrun();\n</script>"));
+        assert!(page.contains("[\"\\u003c/script>\"]"), "data cannot end its script");
+    }
+
+    #[test]
+    fn rejects_script_that_ends_early() {
+        assert!(compose(LAB, &parts("'</SCRIPT>'")).is_err());
+        assert!(compose("<html></html>", &parts("")).is_err());
+    }
+}

@@ -1,0 +1,51 @@
+//! Links to places of the page.
+
+/// Encodes a command line for a fragment.
+pub(super) fn encoded(line: &str) -> String {
+    let mut made = String::new();
+    for byte in line.bytes() {
+        match byte {
+            b' ' => made.push('+'),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b',' | b':' | b'@' => {
+                made.push(char::from(byte));
+            }
+            other => made.push_str(&format!("%{other:02X}")),
+        }
+    }
+    made
+}
+
+/// Returns links that open these commands in the page, as HTML. `page` is the address of the page.
+pub(super) fn links(page: &str, commands: &[String]) -> String {
+    let link = |command: &String| {
+        let (verb, line) = command.split_once(' ')?;
+        let (view, label) = match verb {
+            "check" => ("check", "Check it in the page"),
+            "simulate" => ("run", "Run it in the page"),
+            _ => return None,
+        };
+        Some(format!("<a href=\"{page}#{view}={}\">{label}</a>", encoded(line)))
+    };
+    let all: Vec<String> = commands.iter().filter_map(link).collect();
+    if all.is_empty() { String::new() } else { format!("<p>{}</p>\n", all.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{encoded, links};
+
+    #[test]
+    fn fragments_are_encoded() {
+        assert_eq!(encoded("a --never 'x & y'"), "a+--never+%27x+%26+y%27");
+    }
+
+    #[test]
+    fn checks_and_simulations_have_links() {
+        let commands = ["check bully -n 3", "list", "simulate lamport"].map(str::to_owned);
+        let html = links("../page.html", &commands);
+        assert!(html.contains("\"../page.html#check=bully+-n+3\""), "{html}");
+        assert!(html.contains("\"../page.html#run=lamport\""), "{html}");
+        assert_eq!(html.matches("<a ").count(), 2);
+        assert_eq!(links("", &["list".to_owned()]), "");
+    }
+}
