@@ -116,8 +116,14 @@ fn assert_matrix_agrees_with_cards(of: &str) {
 }
 
 #[test]
-fn fault_matrix_agrees_with_the_cards_of_locks() {
+fn fault_matrix_agrees_with_the_card_of_a_lock() {
     assert_matrix_agrees_with_cards("mutex --faults --only central");
+}
+
+#[test]
+#[ignore = "minutes; `just long` runs it"]
+fn fault_matrix_agrees_with_the_cards_of_locks_that_tolerate_crashes() {
+    assert_matrix_agrees_with_cards("mutex --faults --only nishio-li-manning,majority");
 }
 
 #[test]

@@ -387,8 +387,8 @@ fn user_without_permission_leaves_the_queue() {
     let (root, _) = service.running("lock --user root:secret jobs/x", "echo in; exec sleep 60");
     let mut waits = service.wrapper("lock --ttl 5s --user bob:one jobs/x", "echo inside");
     let mut waits = waits.spawn().expect("it starts");
-    // The holder watches its own key. The waiter watches that key as well, and its own.
-    until(|| service.watchers() >= 3);
+    // The holder has two watches. The waiter watches the key of the holder, and its own.
+    until(|| service.watchers() == 4);
     let named = r#"{"name":"root","password":"secret"}"#;
     let report = service.post("/v3/auth/authenticate", named);
     let token = report.split("\"token\":\"").nth(1).and_then(|rest| rest.split('"').next());

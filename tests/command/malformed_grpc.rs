@@ -180,10 +180,14 @@ fn granting(id: i64, ttl: i64, reply: Reply) -> String {
     })
 }
 
-/// Starts a service that grants a lease, and answers the stream of transactions only.
+/// Starts a service that grants a lease, knows its rest, and answers the stream of transactions.
 fn streaming(reply: Reply) -> String {
+    let rest =
+        rpc::LeaseTimeToLiveResponse { id: 7, ttl: 9, granted_ttl: 10, ..Default::default() };
+    let rest = framed(&rest);
     serve_replies(move |path| match path {
         "/etcdserverpb.Lease/LeaseGrant" => granted(7, 10),
+        "/etcdserverpb.Lease/LeaseTimeToLive" => Reply::Message(rest.clone()),
         STREAM => reply.clone(),
         _ => Reply::Nothing,
     })
@@ -199,7 +203,7 @@ fn malformed_streams() -> Vec<(String, &'static str)> {
     let long = reply(Transacted { is_too_long: true, ..Default::default() });
     let words = Transacted { code: 99, message: "\u{1b}[2J\u{202e}".into(), ..Default::default() };
     vec![
-        (streaming(Reply::Endless(others)), "was not acquired"),
+        (streaming(Reply::Endless(others)), "its key was deleted"),
         (streaming(Reply::Endless(held)), "another client holds it"),
         (streaming(Reply::Endless(long)), "another client holds it"),
         (streaming(Reply::Endless(reply(words))), "refused: \\u{1b}[2J\\u{202e};"),
