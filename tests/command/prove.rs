@@ -54,6 +54,8 @@ fn refuses_an_unsound_variant_with_a_counterexample() {
 fn explains_unknown_names_and_a_missing_solver() {
     for (line, status, part) in [
         ("prove ricart-agrawalla", 2, "nearest: ricart-agrawala"),
+        ("prove no-such", 2, "majority, raft, ricart-agrawala"),
+        ("prove --mutants 0", 2, "0 is not in 1.."),
         ("prove raft --variant no-such", 2, "forgotten-vote"),
         ("prove ricart-agrawala --without no-such", 2, "granted-precedes"),
         ("prove ricart-agrawala --without mutual-exclusion", 2, "it is the property to prove"),

@@ -47,8 +47,9 @@ pub(crate) struct Options {
     #[arg(long = "redundant", conflicts_with_all = ["variant", "without", "mutants"])]
     is_redundancy_listed: bool,
     /// Change one rule of the model at random, this number of times, and judge each mutant
-    #[arg(long, value_name = "COUNT", conflicts_with_all = ["variant", "without"])]
-    mutants: Option<usize>,
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(conflicts_with_all = ["variant", "without"])]
+    mutants: Option<u32>,
     /// Seed of the mutants
     #[arg(long, value_name = "S", default_value_t = 1, requires = "mutants")]
     seed: u64,
@@ -96,7 +97,7 @@ fn examine(options: &Options) -> Result<Status, Failure> {
     let solver = solver(options)?;
     let (text, json, status) = match options.mutants {
         Some(count) => {
-            let judged = mutants::judged(&entries, count, options.seed, &solver)?;
+            let judged = mutants::judged(&entries, count as usize, options.seed, &solver)?;
             let json = mutants::report(&judged, options.seed);
             (mutants::text(&judged), json, mutants::status(&judged))
         }
@@ -147,6 +148,8 @@ fn entries_of(name: &str) -> Result<Vec<&'static ModelEntry>, Failure> {
         return Ok(found);
     }
     let mut names: Vec<&str> = CATALOGUE.iter().map(|entry| entry.name).collect();
+    // `raft` has two proofs.
+    names.sort_unstable();
     names.dedup();
     let nearest = nearest(name, names.iter().copied()).first().map(|it| format!("; nearest: {it}"));
     Err(Failure::usage(format!(
