@@ -11,6 +11,9 @@ use serde_json::Value;
 use crate::running::{Running, start};
 use crate::{attack, seeds};
 
+/// Number of nodes.
+const NODES: usize = 5;
+
 /// Allowed growth of a process in the second half of a run, in MiB: a short run has not filled the
 /// history of the verifier.
 const GROWTH: u64 = 64;
@@ -54,13 +57,16 @@ fn memory(run: &Running) -> BTreeMap<u32, u64> {
 }
 
 /// Watches a run. Returns the largest memory of any of its processes, in MiB, in each half of the
-/// run.
+/// run. The first half begins when all nodes have started.
 fn watch(run: &mut Running, seconds: u64) -> (u64, u64) {
     let (started, mut halves) = (Instant::now(), [0, 0]);
-    let mut report = 0;
+    let (mut report, mut begun) = (0, None);
     while run.child.try_wait().unwrap().is_none() && started.elapsed().as_secs() < seconds + 60 {
-        let passed = started.elapsed().as_secs();
         let all = memory(run);
+        if all.len() > NODES {
+            begun.get_or_insert_with(Instant::now);
+        }
+        let passed = begun.map_or(0, |begun: Instant| begun.elapsed().as_secs());
         let half = usize::from(passed * 2 >= seconds);
         halves[half] = all.values().copied().max().unwrap_or(0).max(halves[half]);
         if passed >= report {
@@ -79,7 +85,8 @@ fn lasts(seed: u64) -> Result<(), String> {
         0 => faults(&mut rng, seconds),
         _ => " --kill 2@1s".to_owned(),
     };
-    let line = format!("run --nodes 5 --duration {seconds}s --trace-mib 2{faults} --seed {seed}");
+    let line =
+        format!("run --nodes {NODES} --duration {seconds}s --trace-mib 2{faults} --seed {seed}");
     let mut run = start(&format!("{line} --format json"));
     let (first, second) = watch(&mut run, seconds);
     let ended = run.wait();

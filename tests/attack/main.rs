@@ -3,6 +3,8 @@
 
 mod faults;
 mod files;
+#[path = "../support/killed.rs"]
+mod killed;
 mod lasting;
 #[cfg(all(target_os = "linux", feature = "service"))]
 mod pauses;

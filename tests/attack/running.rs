@@ -2,21 +2,23 @@
 
 use std::fs::{self, File};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::killed::Killed;
+
 /// Time limit of a command.
-const TIME_LIMIT: Duration = Duration::from_secs(180);
+const TIME_LIMIT: Duration = Duration::from_secs(600);
 
 /// Address space of a command that reads files: 2 GiB, in KiB.
 const CAPACITY: u32 = 2 << 20;
 
 /// A running command with its output in files, so it never waits for a reader.
 pub(crate) struct Running {
-    pub(crate) child: Child,
+    pub(crate) child: Killed,
     output: TempDir,
 }
 
@@ -33,7 +35,7 @@ fn of(mut command: Command) -> Running {
     let output = tempfile::tempdir().unwrap();
     let file = |name: &str| File::create(output.path().join(name)).unwrap();
     let child = command.stdin(Stdio::null()).stdout(file("out")).stderr(file("err"));
-    Running { child: child.spawn().unwrap(), output }
+    Running { child: Killed(child.spawn().unwrap()), output }
 }
 
 /// Starts the command.
@@ -70,13 +72,6 @@ impl Running {
         let text = |name: &str| fs::read(self.output.path().join(name)).unwrap();
         let text = |name: &str| String::from_utf8_lossy(&text(name)).into_owned();
         Ended { code, out: text("out"), err: text("err") }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

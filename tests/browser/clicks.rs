@@ -35,9 +35,7 @@ fn clicks_on_tree_and_map_survive_a_redraw() {
     click_during(&mut page, "#tree [data-moment='2']", STEP);
     assert_eq!(page.view("view.moment"), json!(2));
     assert_eq!(page.view("view.tree.length"), last, "the step repeated a known moment");
-    let message = page.view("view.messages[0].message");
-    page.click(&format!(".message[data-message='{message}']"));
-    page.click("#menu [data-act=lose]");
+    page.lose_first_message();
     let lost = page.view("view.moment");
     click_during(&mut page, "#map .edge", REDRAW);
     assert_ne!(page.view("view.moment"), lost, "the map leads to another moment");

@@ -1,9 +1,8 @@
 //! Page of a member of a lock service.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -11,6 +10,7 @@ use tenure_browser::Tab;
 
 use crate::lab_page::wait_for;
 use crate::layout::CUT;
+use crate::member::Member;
 
 /// Expression that is true once the state is shown.
 const SHOWN: &str = "window.dashboard?.state";
@@ -27,29 +27,16 @@ const OVER: &str = "(() => {
         .map(([two]) => `${one} and ${two}`));
 })()";
 
-/// Running member, killed on drop.
-struct Member {
-    process: Child,
-    address: String,
+/// Starts a member of a cluster.
+fn start(folder: &Path, name: &str, cluster: &str) -> Member {
+    let data = folder.join(name);
+    Member::start(&format!(
+        "--name {name} --initial-cluster {cluster} --data-dir {}",
+        data.display()
+    ))
 }
 
 impl Member {
-    fn start(folder: &Path, name: &str, cluster: &str) -> Member {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_tenure"))
-            .args(["serve", "--listen-client-urls", "http://127.0.0.1:0"])
-            .args(["--name", name, "--initial-cluster", cluster, "--data-dir"])
-            .arg(folder.join(name))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the command starts");
-        let mut line = String::new();
-        let mut out = BufReader::new(process.stdout.take().expect("its output"));
-        out.read_line(&mut line).expect("a line");
-        let (_, address) = line.trim_end().split_once("http://").expect("an address");
-        Member { address: address.to_owned(), process }
-    }
-
     /// Sends a JSON request, and returns the open connection.
     fn send(&self, path: &str, body: &Value) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
@@ -61,7 +48,7 @@ impl Member {
 
     /// Sends a request until it succeeds, and returns the response.
     fn ask(&self, path: &str, body: &Value) -> Value {
-        let until = Instant::now() + Duration::from_secs(60);
+        let until = Instant::now() + Duration::from_secs(120);
         loop {
             let mut response = String::new();
             self.send(path, body).read_to_string(&mut response).expect("a response");
@@ -86,13 +73,6 @@ impl Member {
     }
 }
 
-impl Drop for Member {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
 /// Encodes ASCII text as base64.
 fn base64(text: &str) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -113,7 +93,7 @@ fn cluster(folder: &Path) -> Vec<Member> {
     let names = ["north", "south", "a-member-with-a-long-name.region-7.example.internal"];
     let urls = names.map(|name| format!("{name}=http://{}", tenure_runtime::ports::reserved()));
     let cluster = urls.join(",");
-    names.iter().map(|name| Member::start(folder, name, &cluster)).collect()
+    names.iter().map(|name| start(folder, name, &cluster)).collect()
 }
 
 #[test]
@@ -163,7 +143,7 @@ fn dashboard_light_and_dark_differ() {
     let Some(mut tab) = Tab::open() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let cluster = format!("one=http://{}", tenure_runtime::ports::reserved());
-    let member = Member::start(folder.path(), "one", &cluster);
+    let member = start(folder.path(), "one", &cluster);
     tab.visit(&member.url(), SHOWN);
     let papers = ["light", "dark"].map(|look| {
         tab.resize(1280, 800, look);
@@ -178,7 +158,7 @@ fn dashboard_asks_for_a_user_if_users_are_enabled() {
     let Some(mut tab) = Tab::open() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let cluster = format!("one=http://{}", tenure_runtime::ports::reserved());
-    let member = Member::start(folder.path(), "one", &cluster);
+    let member = start(folder.path(), "one", &cluster);
     let _call = member.lock("jobs/nightly", 16);
     for (path, body) in [
         ("/v3/auth/user/add", json!({ "name": "root", "password": "secret" })),

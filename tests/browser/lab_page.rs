@@ -3,14 +3,20 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tenure_browser::Tab;
 
+use crate::killed::Killed;
+
 /// Expression that is true once a session is shown.
 pub(crate) const SHOWN: &str = "window.lab?.session.view";
+
+/// Longest time for which a test waits for a downloaded file.
+const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Waits for a condition. Unlike `Tab::until`, it tolerates error messages of the page.
 pub(crate) fn wait_for(tab: &mut Tab, expression: &str) {
@@ -22,7 +28,7 @@ pub(crate) fn wait_for(tab: &mut Tab, expression: &str) {
 
 /// Running `tenure lab`, stopped when dropped.
 pub(crate) struct LabServer {
-    command: Child,
+    _command: Killed,
     address: String,
 }
 
@@ -39,18 +45,11 @@ impl LabServer {
         let line = lines.find_map(|line| line.ok().filter(|line| line.contains("http://")));
         let line = line.expect("the lab says where it is");
         let address = line.split_whitespace().find(|word| word.starts_with("http://")).unwrap();
-        LabServer { command, address: address.to_owned() }
+        LabServer { _command: Killed(command), address: address.to_owned() }
     }
 
     pub(crate) fn address(&self) -> &str {
         &self.address
-    }
-}
-
-impl Drop for LabServer {
-    fn drop(&mut self) {
-        let _ = self.command.kill();
-        let _ = self.command.wait();
     }
 }
 
@@ -98,6 +97,18 @@ impl LabPage {
     pub(crate) fn click(&mut self, selector: &str) {
         self.tab.click(selector);
         self.wait_idle();
+    }
+
+    /// Clicks on an element, and on an action of the menu that opens.
+    pub(crate) fn act(&mut self, selector: &str, action: &str) {
+        self.click(selector);
+        self.click(&format!("#menu [data-act={action}]"));
+    }
+
+    /// Loses the first message of the view.
+    pub(crate) fn lose_first_message(&mut self) {
+        let message = self.view("view.messages[0].message");
+        self.act(&format!(".message[data-message='{message}']"), "lose");
     }
 
     pub(crate) fn press(&mut self, key: &str) {
@@ -163,11 +174,12 @@ impl LabPage {
             // The file is created empty before its content arrives.
             Some(fs::read_to_string(file).unwrap()).filter(|text| !text.is_empty())
         };
-        for _ in 0..200 {
+        let started = Instant::now();
+        while started.elapsed() < ARRIVAL_TIMEOUT {
             if let Some(text) = arrived() {
                 return text;
             }
-            std::thread::sleep(std::time::Duration::from_millis(50));
+            std::thread::sleep(Duration::from_millis(50));
         }
         panic!("no file arrived that ends with {end}; {}", self.text("#export-error"));
     }

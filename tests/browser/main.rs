@@ -4,8 +4,13 @@
 mod clicks;
 #[cfg(feature = "service")]
 mod dashboard;
+#[path = "../support/killed.rs"]
+mod killed;
 mod lab_page;
 mod layout;
+#[cfg(feature = "service")]
+#[path = "../support/member.rs"]
+mod member;
 mod one_file;
 mod pictures;
 
@@ -104,11 +109,9 @@ fn duplicates_delays_and_delivers_message_by_clicks() {
     page.write("#menu input", "7");
     page.click("#menu [data-act=delay]");
     assert_eq!(due(&mut page).as_f64(), Some(before + 7.0));
-    page.click(&chip);
-    page.click("#menu [data-act=duplicate]");
+    page.act(&chip, "duplicate");
     assert_eq!(page.view("view.messages.length"), json!(many + 1));
-    page.click(&chip);
-    page.click("#menu [data-act=deliver]");
+    page.act(&chip, "deliver");
     // The copies are indistinguishable; one of them has arrived.
     let left = "view.messages.filter((each) => each.from === 1 && each.kind === 'request').length";
     assert_eq!(page.view(left), json!(1));
@@ -125,8 +128,7 @@ fn crashed_leader_is_suspected_and_replaced() {
     let Some(mut page) = LabPage::with_run("bully -n 3 --beyond-assumptions") else { return };
     page.click("#end");
     assert_eq!(page.view("view.processes.map((each) => each.leads)"), json!([false, false, true]));
-    page.click(".process[data-process='3']");
-    page.click("#menu [data-act=crash]");
+    page.act(".process[data-process='3']", "crash");
     assert_eq!(page.view("[view.processes[2].up, view.processes[2].hold]"), json!([false, "down"]));
     assert!(page.text(".process[data-process='3']").contains("down"));
     page.click(".process[data-process='2']");
@@ -135,8 +137,7 @@ fn crashed_leader_is_suspected_and_replaced() {
     assert_eq!(page.view("view.processes[1].suspects"), json!([3]));
     page.click("#end");
     assert_eq!(page.view("view.processes[1].leads"), json!(true));
-    page.click(".process[data-process='3']");
-    page.click("#menu [data-act=recover]");
+    page.act(".process[data-process='3']", "recover");
     assert_eq!(page.view("view.processes[2].up"), json!(true));
     page.assert_no_complaints();
 }
@@ -149,8 +150,7 @@ fn timer_fires_on_request() {
     let [who, timers] = ["process", "timers.length"]
         .map(|part| page.view(&format!("{armed}.{part}")).as_u64().unwrap());
     let (now, before) = (page.view("view.time"), page.view("view.moment"));
-    page.click(&format!(".process[data-process='{who}']"));
-    page.click("#menu [data-act=fire]");
+    page.act(&format!(".process[data-process='{who}']"), "fire");
     assert_eq!(page.view("view.time"), now, "it fires at once");
     assert_ne!(page.view("view.moment"), before);
     let after = page.view(&format!("view.processes[{who} - 1].timers.length"));
@@ -169,8 +169,7 @@ fn lost_entry_is_missing_until_retransmission() {
     let boxes = format!("{logs}.querySelectorAll('rect.entry').length");
     let say = |page: &mut LabPage, act: &str, chosen: &str| {
         let message = page.view(&format!("{appends}{chosen}"));
-        page.click(&format!(".message[data-message='{}']", message["message"]));
-        page.click(&format!("#menu [data-act={act}]"));
+        page.act(&format!(".message[data-message='{}']", message["message"]), act);
         message["to"].as_u64().unwrap()
     };
     let lacks = say(&mut page, "lose", "[1]");
@@ -202,9 +201,7 @@ fn acting_in_the_past_adds_a_branch() {
     page.click("#step");
     assert_eq!(page.view("[view.moment, view.tree.length - 1]"), json!([fork + 1, old]));
     page.click("#back");
-    let message = page.view("view.messages[0].message");
-    page.click(&format!(".message[data-message='{message}']"));
-    page.click("#menu [data-act=lose]");
+    page.lose_first_message();
     assert_eq!(page.view("view.tree[view.moment].parent"), json!(fork));
     assert_eq!(page.view("view.moment"), json!(old + 1));
     assert!(page.text("#tree-summary").contains("2 branches"), "{}", page.text("#tree-summary"));
@@ -222,9 +219,7 @@ fn acting_in_the_past_adds_a_branch() {
 fn exports_history_as_trace_page_picture_and_command() {
     let Some(mut page) = LabPage::with_run("ricart-agrawala -n 2") else { return };
     page.step_until("view.messages.length > 0");
-    let message = page.view("view.messages[0].message");
-    page.click(&format!(".message[data-message='{message}']"));
-    page.click("#menu [data-act=lose]");
+    page.lose_first_message();
     let trace = page.download("#export-trace", "trace.ndjson");
     assert!(trace.starts_with("{\"trace\":\"tenure\""), "{trace}");
     assert!(trace.contains("\"kind\":\"drop\""), "{trace}");

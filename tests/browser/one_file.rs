@@ -46,11 +46,15 @@ fn built_page() -> Option<PathBuf> {
         let _ = writeln!(std::io::stderr(), "skipped: needs the wasm32 target");
         return None;
     }
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("page.html");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    // Another run of the tests may read the page meanwhile.
+    let (file, new) =
+        (folder.join("page.html"), folder.join(format!("page-{}.html", std::process::id())));
     let mut command = Command::new(env!("CARGO"));
-    command.args(["run", "--quiet", "--package", "xtask", "--", "page", "--out"]).arg(&file);
+    command.args(["run", "--quiet", "--package", "xtask", "--", "page", "--out"]).arg(&new);
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status().unwrap();
     assert!(status.success(), "cargo xtask page: {status}");
+    std::fs::rename(new, &file).unwrap();
     Some(file)
 }
 

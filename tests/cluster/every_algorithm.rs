@@ -1,22 +1,13 @@
 //! Every algorithm of the catalogue with five real processes, without changes to its code.
 
-use std::process::{Command, Stdio};
-
 use serde_json::Value;
 
+use crate::running::{run_report, tenure};
 use crate::waiting::cluster_slot;
-
-fn tenure(line: &str) -> (Option<i32>, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-    let output = command.args(line.split_whitespace()).stdin(Stdio::null()).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code(), text(output.stdout), text(output.stderr))
-}
 
 /// Returns the algorithms of the catalogue with this service, each with the promises on its card.
 fn listed(service: &str) -> Vec<(String, Vec<String>)> {
-    let (_, out, _) = tenure("list --format json");
-    let list: Value = serde_json::from_str(&out).unwrap();
+    let list = tenure("list --format json").json();
     let text = |value: &Value| value.as_str().unwrap().to_string();
     // Compositions with a lock at a leader are leader applications.
     let is_office = |name: &str| !name.contains(':') || name.starts_with("coordinated:");
@@ -37,14 +28,11 @@ fn listed(service: &str) -> Vec<(String, Vec<String>)> {
 fn counts(line: &str) -> usize {
     let entries = 20;
     // A loaded machine takes longer than the default time of a kill.
-    let line = format!("run --nodes 5 --entries {entries} --no-faults {line} --format json");
-    let (status, out, report) = tenure(&line);
-    assert_eq!(status, Some(0), "tenure {line}\n{out}{report}");
-    let report: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(report["crashes"], 0, "tenure {line}\n{out}");
-    assert_eq!(report["counter"]["found"], 5 * entries, "tenure {line}\n{out}");
-    assert_eq!(report["counter"]["lost"], 0, "tenure {line}\n{out}");
-    assert_eq!(report["violations"], 0, "tenure {line}\n{out}");
+    let report = run_report(&format!("--nodes 5 --entries {entries} --no-faults {line}"), 0);
+    assert_eq!(report["crashes"], 0, "{line}: {report:#}");
+    assert_eq!(report["counter"]["found"], 5 * entries, "{line}: {report:#}");
+    assert_eq!(report["counter"]["lost"], 0, "{line}: {report:#}");
+    assert_eq!(report["violations"], 0, "{line}: {report:#}");
     report["elections"].as_array().unwrap().len()
 }
 
@@ -58,8 +46,8 @@ fn assert_every_lock_counts(at_a_leader: bool) {
         if promises.iter().any(|promise| promise == "mutual-exclusion") {
             assert!(counts(&format!("--mutex {lock}")) > 0, "{lock}");
         } else {
-            let (status, _, report) = tenure(&format!("run --mutex {lock}"));
-            assert_eq!(status, Some(2), "{lock}: {report}");
+            let ended = tenure(&format!("run --mutex {lock}"));
+            let report = &ended.expect(2).err;
             assert!(report.contains("does not promise mutual exclusion"), "{lock}: {report}");
         }
     }

@@ -5,46 +5,18 @@
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::running::Running;
+use crate::running::{Ended, Running, run_report, tenure};
 use crate::waiting::{cluster_slot, eventually};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
-
-/// A completed command.
-#[derive(Debug)]
-struct Ended {
-    status: ExitStatus,
-    out: String,
-    err: String,
-}
-
-fn tenure(arguments: &[&str]) -> Ended {
-    end(Running::start(arguments))
-}
-
-fn end(mut run: Running) -> Ended {
-    let status = run.ended();
-    Ended { status, out: run.output("out"), err: run.output("err") }
-}
+use tenure_runtime::ports::reserved;
 
 impl Ended {
-    #[track_caller]
-    fn expect(&self, code: i32) -> &Self {
-        assert_eq!(self.status.code(), Some(code), "{}\n{}", self.out, self.err);
-        self
-    }
-
-    /// Returns the JSON report of a run.
-    #[track_caller]
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
-
     /// Returns the single line of an error.
     #[track_caller]
     fn line(&self) -> &str {
@@ -87,9 +59,12 @@ fn directory() -> (TempDir, String) {
     (directory, path)
 }
 
-/// Splits at spaces.
-fn words(line: &str) -> Vec<&str> {
-    line.split_whitespace().collect()
+/// Executes `tenure run`, and returns its report. Asserts that no update is lost.
+#[track_caller]
+fn sound(line: &str) -> Value {
+    let result = run_report(line, 0);
+    assert_sound(&result);
+    result
 }
 
 #[track_caller]
@@ -103,9 +78,7 @@ fn assert_sound(result: &Value) {
 #[test]
 fn killed_leader_is_replaced_and_leads_again_after_restart() {
     let _slot = cluster_slot();
-    let line = "run --duration 6s --kill leader@1s --restart leader@2500ms --format json";
-    let result = tenure(&words(line)).expect(0).json();
-    assert_sound(&result);
+    let result = sound("--duration 8s --kill leader@1s --restart leader@2500ms");
     let elections = result["elections"].as_array().unwrap();
     let after_crash = elections.iter().find(|election| election["cause"] == "crash");
     assert_eq!(after_crash.expect("an election after the crash")["leader"], 4, "{result:#}");
@@ -116,8 +89,7 @@ fn killed_leader_is_replaced_and_leads_again_after_restart() {
 #[test]
 fn updates_are_lost_without_a_lock() {
     let _slot = cluster_slot();
-    let ended = tenure(&words("run --nodes 3 --no-lock --no-faults --entries 500 --format json"));
-    let result = ended.expect(1).json();
+    let result = run_report("--nodes 3 --no-lock --no-faults --entries 500", 1);
     assert!(result["counter"]["lost"].as_i64() > Some(0), "{result:#}");
     assert_eq!(result["counter"]["expected"], 1500);
     assert_eq!(result["refused"], 0);
@@ -127,9 +99,7 @@ fn updates_are_lost_without_a_lock() {
 #[test]
 fn ricart_agrawala_takes_eight_messages_per_entry_of_five() {
     let _slot = cluster_slot();
-    let line = "run --mutex ricart-agrawala --entries 40 --format json";
-    let result = tenure(&words(line)).expect(0).json();
-    assert_sound(&result);
+    let result = sound("--mutex ricart-agrawala --entries 40");
     assert_eq!(result["entries"], 200);
     assert_eq!(result["messages_per_entry"]["measured"], 8.0);
     assert_eq!(result["messages_per_entry"]["card"], 8);
@@ -138,9 +108,7 @@ fn ricart_agrawala_takes_eight_messages_per_entry_of_five() {
 #[test]
 fn central_lock_takes_three_messages_per_entry() {
     let _slot = cluster_slot();
-    let line = "run --mutex central --nodes 4 --entries 40 --format json";
-    let result = tenure(&words(line)).expect(0).json();
-    assert_sound(&result);
+    let result = sound("--mutex central --nodes 4 --entries 40");
     assert_eq!(result["messages_per_entry"]["away_from_coordinator"], 3.0);
     assert_eq!(result["messages_per_entry"]["measured"], 2.25);
 }
@@ -148,9 +116,7 @@ fn central_lock_takes_three_messages_per_entry() {
 #[test]
 fn stopped_leader_loses_no_updates() {
     let _slot = cluster_slot();
-    let line = "run --nodes 3 --duration 5s --hold 2ms --pause leader@1s..2500ms --format json";
-    let result = tenure(&words(line)).expect(0).json();
-    assert_sound(&result);
+    let result = sound("--nodes 3 --duration 5s --hold 2ms --pause leader@1s..2500ms");
     eprintln!("{} refused, {} overlaps", result["refused"], result["overlaps"]);
 }
 
@@ -159,18 +125,14 @@ fn stopped_leader_loses_no_updates() {
 #[test]
 fn stopped_holder_is_rejected_by_its_old_fence() {
     let _slot = cluster_slot();
-    let line = "run --nodes 3 --duration 9s --hold 2ms --pause inside@1s..6s --format json";
-    let result = tenure(&words(line)).expect(0).json();
-    assert_sound(&result);
+    let result = sound("--nodes 3 --duration 9s --hold 2ms --pause inside@1s..6s");
     assert!(result["refused"].as_u64() > Some(0), "{result:#}");
 }
 
 #[test]
 fn killed_holder_restarts_and_is_served() {
     let _slot = cluster_slot();
-    let line = "run --nodes 3 --duration 6s --kill inside@1s --restart inside@2s --format json";
-    let result = tenure(&words(line)).expect(0).json();
-    assert_sound(&result);
+    let result = sound("--nodes 3 --duration 6s --kill inside@1s --restart inside@2s");
     assert_eq!(result["crashes"], 1, "{result:#}");
 }
 
@@ -179,17 +141,15 @@ fn killed_holder_restarts_and_is_served() {
 fn nodes_killed_during_boot_restart() {
     let _slot = cluster_slot();
     let faults = "--kill all@500ms --restart all@800ms --kill all@801ms --restart all@1100ms";
-    let line = format!("run --nodes 3 --election raft {faults} --duration 3s --format json");
-    assert_sound(&tenure(&words(&line)).expect(0).json());
+    sound(&format!("--nodes 3 --election raft {faults} --duration 3s"));
 }
 
 #[test]
 fn stopped_process_with_perfect_detector_is_checked_at_the_resource() {
     let _slot = cluster_slot();
-    let line = "run --mutex tolerant-ricart-agrawala --duration 5s --hold 5ms \
-                --pause 4@1766ms..4353ms --pause 3@956ms..2805ms --format json";
-    let result = tenure(&words(line)).expect(0).json();
-    assert_sound(&result);
+    let pauses = "--pause 4@1766ms..4353ms --pause 3@956ms..2805ms";
+    let line = format!("--mutex tolerant-ricart-agrawala --duration 5s --hold 5ms {pauses}");
+    let result = sound(&line);
     let note = "a perfect failure detector";
     assert!(result["notes"].to_string().contains(note), "{result:#}");
     eprintln!("{} overlaps, not promised: {}", result["overlaps"], result["not_promised"]);
@@ -201,13 +161,13 @@ fn verified_trace_segments_are_deleted_during_a_run() {
     let temporary = tempfile::tempdir().unwrap();
     // A trace segment is full after some 200 entries of each process.
     let line = "run --nodes 3 --mutex lamport --entries 1500 --trace-mib 1 --format json";
-    let run = Running::start_in(temporary.path(), &words(line));
+    let mut run = Running::start_in(temporary.path(), line);
     eventually("a verified and deleted segment", || {
         let folder = fs::read_dir(temporary.path()).unwrap().flatten().next()?.path();
         let (first, later) = (folder.join("p1.ndjson"), folder.join("p1-3.ndjson"));
         (later.exists() && !first.exists()).then_some(())
     });
-    let result = end(run).expect(0).json();
+    let result = run.ended().expect(0).json();
     assert_sound(&result);
     assert_eq!((&result["entries"], &result["crashes"]), (&4_500.into(), &0.into()));
     assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0, "nothing stays");
@@ -216,10 +176,8 @@ fn verified_trace_segments_are_deleted_during_a_run() {
 #[test]
 fn channel_tolerates_lost_and_duplicated_messages() {
     let _slot = cluster_slot();
-    let line = "run --mutex ricart-agrawala --nodes 3 --entries 40 --fifo --lose 0.1 \
-                --duplicate 0.1 --format json";
-    let result = tenure(&words(line)).expect(0).json();
-    assert_sound(&result);
+    let faults = "--fifo --lose 0.1 --duplicate 0.1";
+    let result = sound(&format!("--mutex ricart-agrawala --nodes 3 --entries 40 {faults}"));
     assert_eq!(result["messages_per_entry"]["measured"], 4.0);
     let channel = &result["channel"];
     assert!(channel["injected"]["lost"].as_u64() > Some(0), "{result:#}");
@@ -230,12 +188,8 @@ fn channel_tolerates_lost_and_duplicated_messages() {
 #[test]
 fn clusters_of_one_and_twenty_nodes_run() {
     let _slot = cluster_slot();
-    let result =
-        tenure(&words("run --nodes 1 --no-faults --entries 20 --format json")).expect(0).json();
-    assert_sound(&result);
-    let result =
-        tenure(&words("run --nodes 20 --no-faults --entries 3 --format json")).expect(0).json();
-    assert_sound(&result);
+    sound("--nodes 1 --no-faults --entries 20");
+    let result = sound("--nodes 20 --no-faults --entries 3");
     assert_eq!(result["entries"], 60);
 }
 
@@ -244,19 +198,15 @@ fn traces_of_a_run_can_be_verified_again() {
     let _slot = cluster_slot();
     let (_directory, path) = directory();
     let line = format!("run --nodes 3 --no-faults --entries 20 --dir {path} --format json");
-    let result = tenure(&words(&line)).expect(0).json();
-    let files: Vec<_> =
-        ["p1", "p2", "p3", "parent", "resource"].map(|name| format!("{path}/{name}.ndjson")).into();
-    let files = || files.iter().map(String::as_str);
-    let verify: Vec<_> =
-        ["trace", "verify", "--format", "json"].into_iter().chain(files()).collect();
-    let run_report = tenure(&verify).expect(0).json();
-    assert_eq!(run_report["entries"], result["entries"]);
-    assert_eq!(run_report["counter"], result["counter"]);
-    let show: Vec<_> = ["trace", "show", "--kind", "event"].into_iter().chain(files()).collect();
-    let story = tenure(&show);
+    let result = tenure(&line).expect(0).json();
+    let files = ["p1", "p2", "p3", "parent", "resource"];
+    let files = files.map(|name| format!("{path}/{name}.ndjson")).join(" ");
+    let verified = tenure(&format!("trace verify --format json {files}")).expect(0).json();
+    assert_eq!(verified["entries"], result["entries"]);
+    assert_eq!(verified["counter"], result["counter"]);
+    let story = tenure(&format!("trace show --kind event {files}"));
     assert!(story.expect(0).out.lines().filter(|line| line.contains("enters")).count() == 60);
-    let again = tenure(&words(&line));
+    let again = tenure(&line);
     assert!(again.expect(2).line().contains("is not empty"), "{}", again.err);
 }
 
@@ -267,10 +217,10 @@ fn interrupted_run_ends_every_child_and_prints_its_results() {
         let (_directory, path) = directory();
         let line =
             format!("run --nodes 3 --duration 60s --pause 2@500ms..50s --dir {path} --format json");
-        let run = Running::start(&words(&line));
+        let mut run = Running::start(&line);
         recorded(Path::new(&format!("{path}/parent.ndjson")), "stop");
         run.signal(signal);
-        let result = end(run).expect(3).json();
+        let result = run.ended().expect(3).json();
         assert_eq!(result["violations"], 0, "{result}");
         assert_eq!(result["interrupted"], true);
         assert_eq!(result["verdicts"]["mutual-exclusion"], "holds", "{result}");
@@ -288,7 +238,7 @@ fn children_end_with_their_killed_parent() {
     let _slot = cluster_slot();
     let (_directory, path) = directory();
     let line = format!("run --nodes 3 --duration 60s --pause 2@500ms..50s --dir {path}");
-    let run = Running::start(&words(&line));
+    let run = Running::start(&line);
     let path = Path::new(&path);
     recorded(&path.join("parent.ndjson"), "stop");
     assert_eq!(nodes_of(path).len(), 3);
@@ -302,7 +252,7 @@ fn externally_killed_node_ends_the_run_with_one_line() {
     let _slot = cluster_slot();
     let (_directory, path) = directory();
     let line = format!("run --nodes 3 --pause 2@500ms..50s --duration 60s --dir {path}");
-    let run = Running::start(&words(&line));
+    let mut run = Running::start(&line);
     let path = Path::new(&path);
     recorded(&path.join("parent.ndjson"), "stop");
     let victim = format!("{}/p3.toml", path.display());
@@ -314,7 +264,7 @@ fn externally_killed_node_ends_the_run_with_one_line() {
     for pid in pids {
         kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
     }
-    let ended = end(run);
+    let ended = run.ended();
     let line = ended.expect(4).line();
     assert!(line.contains("P3 ended unexpectedly: signal 9 from another process"), "{line}");
     assert_eq!(nodes_of(path), [""; 0]);
@@ -325,7 +275,7 @@ fn corrupt_state_ends_the_run_with_its_path() {
     let _slot = cluster_slot();
     let (_directory, path) = directory();
     let line = format!("run --nodes 3 --kill 2@500ms --restart 2@10s --duration 30s --dir {path}");
-    let run = Running::start(&words(&line));
+    let mut run = Running::start(&line);
     let path = Path::new(&path);
     recorded(&path.join("parent.ndjson"), "crash");
     // The record is written before the kill.
@@ -337,7 +287,7 @@ fn corrupt_state_ends_the_run_with_its_path() {
         sleep(Duration::from_secs(3));
     }
     fs::write(path.join("p2/state"), "nonsense").unwrap();
-    let ended = end(run);
+    let ended = run.ended();
     let line = ended.expect(4).line();
     assert!(line.contains("P2") && line.contains("p2/state"), "{line}");
     assert_eq!(nodes_of(path), [""; 0]);
@@ -359,7 +309,7 @@ fn full_disk_ends_the_run_with_one_line() {
     }
     let run = path.join("run");
     let line = format!("run --nodes 3 --duration 60s --dir {}", run.display());
-    let ended = tenure(&words(&line));
+    let ended = tenure(&line);
     let left = nodes_of(&run);
     let unmounted = Command::new("umount").arg(&path).status().unwrap();
     assert!(unmounted.success());
@@ -385,7 +335,7 @@ fn occupied_port_is_named_in_the_error() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let config = configuration(directory.path(), &address);
-    let ended = tenure(&["node", "--config", &config]);
+    let ended = tenure(&format!("node --config {config}"));
     let message = ended.expect(4).err.lines().last().unwrap_or_default();
     assert!(message.contains(&address) && message.contains("already in use"), "{message}");
 }
@@ -393,11 +343,11 @@ fn occupied_port_is_named_in_the_error() {
 #[test]
 fn node_does_not_overwrite_a_corrupt_state() {
     let directory = tempfile::tempdir().unwrap();
-    let config = configuration(directory.path(), "127.0.0.1:47199");
+    let config = configuration(directory.path(), &reserved().to_string());
     let state = directory.path().join("state");
     fs::create_dir(&state).unwrap();
     fs::write(state.join("state"), "nonsense").unwrap();
-    let ended = tenure(&["node", "--config", &config]);
+    let ended = tenure(&format!("node --config {config}"));
     let message = ended.expect(4).err.lines().last().unwrap_or_default();
     assert!(message.contains("is damaged"), "{message}");
     assert_eq!(fs::read_to_string(state.join("state")).unwrap(), "nonsense");
@@ -407,23 +357,23 @@ fn node_does_not_overwrite_a_corrupt_state() {
 fn invalid_configuration_is_one_line_with_its_position() {
     let directory = tempfile::tempdir().unwrap();
     let config = configuration(directory.path(), "127.0.0.1:no-port");
-    let ended = tenure(&["node", "--config", &config]);
+    let ended = tenure(&format!("node --config {config}"));
     assert!(ended.expect(2).line().contains("host:port"), "{}", ended.err);
     fs::write(&config, "version = 1\ncolour = 3\n").unwrap();
-    let ended = tenure(&["node", "--config", &config]);
+    let ended = tenure(&format!("node --config {config}"));
     assert!(
         ended.expect(2).line().contains("node.toml:") && ended.err.contains("colour"),
         "{}",
         ended.err
     );
-    let ended = tenure(&["node", "--config", "/nowhere/node.toml"]);
+    let ended = tenure("node --config /nowhere/node.toml");
     assert!(ended.expect(2).line().contains("/nowhere/node.toml"), "{}", ended.err);
 }
 
 #[test]
 fn unknown_algorithms_and_mismatched_pairs_are_rejected() {
     let directory = tempfile::tempdir().unwrap();
-    let config = configuration(directory.path(), "127.0.0.1:47198");
+    let config = configuration(directory.path(), &reserved().to_string());
     let text = fs::read_to_string(&config).unwrap();
     for (mutex, election, part) in [
         ("coordinated:raft", "bully", "do not match"),
@@ -432,7 +382,7 @@ fn unknown_algorithms_and_mismatched_pairs_are_rejected() {
     ] {
         let service = format!("[service]\nmutex = \"{mutex}\"\nelection = \"{election}\"\n");
         fs::write(&config, format!("{text}{service}")).unwrap();
-        let ended = tenure(&["node", "--config", &config]);
+        let ended = tenure(&format!("node --config {config}"));
         let message = ended.expect(2).err.trim_end();
         assert!(message.contains("node.toml: ") && message.contains(part), "{message}");
         assert!(message.len() < directory.path().as_os_str().len() + 250, "{message}");
@@ -455,37 +405,12 @@ fn mistakes_are_rejected_unless_allowed() {
         let text = fs::read_to_string(&config).unwrap();
         let text = format!("{text}{service}\nvariants = [\"{mistake}\"]\n");
         fs::write(&config, &text).unwrap();
-        let ended = tenure(&["node", "--config", &config]);
+        let ended = tenure(&format!("node --config {config}"));
         let message = ended.expect(2).err.trim_end();
         assert!(message.contains(mistake) && message.contains("--allow-mistakes"), "{message}");
-        tenure(&["node", "--config", &config, "--allow-mistakes"]).expect(4);
+        tenure(&format!("node --config {config} --allow-mistakes")).expect(4);
         fs::write(&config, format!("{text}allow_mistakes = true\n")).unwrap();
-        tenure(&["node", "--config", &config]).expect(4);
-    }
-}
-
-#[test]
-fn invalid_command_line_is_rejected_with_the_remedy() {
-    for (line, message) in [
-        ("rum", "run"),
-        ("run --nods 3", "--nodes"),
-        ("run --nodes many", "--nodes"),
-        ("run --kill leader", "leader@2s"),
-        ("run --mutex paxos", "do not match"),
-        ("run --mutex ricart", "ricart-agrawala"),
-        ("run --mutex ricart-agrawala --kill leader@2s", "tolerates no crash and no loss"),
-        ("run --lose 0.1", "--fifo"),
-        ("run --dir /dev/null", "directory"),
-        ("list buly", "bully"),
-        ("node", "--config"),
-        ("trace verify", "FILE"),
-        ("trace verify /dev/null", "/dev/null"),
-        ("trace verify /nowhere.ndjson", "/nowhere.ndjson"),
-        ("completions", "SHELL"),
-    ] {
-        let ended = tenure(&words(line));
-        let report = &ended.expect(2).err;
-        assert!(ended.out.is_empty() && report.contains(message), "{line}: {report}");
+        tenure(&format!("node --config {config}")).expect(4);
     }
 }
 
@@ -500,10 +425,10 @@ fn commands_that_only_print_succeed() {
         ("node --example", "[cluster]"),
         ("completions bash", "_tenure"),
     ] {
-        let ended = tenure(&words(line));
+        let ended = tenure(line);
         assert!(ended.expect(0).out.contains(message), "{line}: {}", ended.out);
         assert_eq!(ended.err, "", "{line}");
     }
-    let list = tenure(&words("list --format json")).expect(0).json();
+    let list = tenure("list --format json").expect(0).json();
     assert!(list.as_array().unwrap().iter().any(|algorithm| algorithm["name"] == "bully"));
 }

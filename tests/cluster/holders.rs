@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -12,6 +12,7 @@ use tenure_daemon::resource::Server;
 use tenure_trace::now;
 
 use crate::hosts::Hosts;
+use crate::killed::Killed;
 use crate::network_cluster::{CUTS, Cluster, Cut, SIZE};
 use crate::waiting::{cluster_slot, eventually};
 
@@ -29,31 +30,19 @@ const OFFICE: Duration = Duration::from_millis(320);
 /// observed by processes that share two cores.
 const LATE: Duration = Duration::from_millis(60);
 
-/// A counter at a host, terminated on drop.
-struct Counter(Child);
-
-impl Counter {
-    /// Starts a counter, and returns its address.
-    fn start(hosts: &Hosts, host: u32, place: PathBuf) -> (Counter, String) {
-        let [program, within @ ..] = &hosts.at(host)[..] else { unreachable!("a command") };
-        let child = Command::new(program)
-            .args(within)
-            .arg(std::env::current_exe().unwrap())
-            .args(["--exact", "holders::in_a_process", "--ignored"])
-            .env(PLACE, &place)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        (Counter(child), eventually("a counter", || fs::read_to_string(&place).ok()))
-    }
-}
-
-impl Drop for Counter {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// Starts a counter at a host, and returns its address.
+fn start_counter(hosts: &Hosts, host: u32, place: PathBuf) -> (Killed, String) {
+    let [program, within @ ..] = &hosts.at(host)[..] else { unreachable!("a command") };
+    let child = Command::new(program)
+        .args(within)
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "holders::in_a_process", "--ignored"])
+        .env(PLACE, &place)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    (Killed(child), eventually("a counter", || fs::read_to_string(&place).ok()))
 }
 
 #[test]
@@ -79,7 +68,7 @@ const USERS: u32 = 2;
 struct Queue {
     cluster: Cluster,
     /// One counter for each host, because no other host can be reached in a partition.
-    _counters: Vec<Counter>,
+    _counters: Vec<Killed>,
     _places: TempDir,
 }
 
@@ -95,7 +84,7 @@ impl Queue {
     fn new() -> Option<Queue> {
         let (hosts, places) = (Hosts::new(SIZE)?, tempfile::tempdir().unwrap());
         let place = |host: u32| places.path().join(host.to_string());
-        let counters = (1..=USERS).map(|host| Counter::start(&hosts, host, place(host)));
+        let counters = (1..=USERS).map(|host| start_counter(&hosts, host, place(host)));
         let (counters, addresses): (Vec<_>, Vec<_>) = counters.unzip();
         let sections = |host: u32| {
             let counter = addresses.get(host as usize - 1);

@@ -1,15 +1,15 @@
 //! Identity of nodes: a node with a wrong identity reports the reason and stops.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use tempfile::TempDir;
 
 use tenure_runtime::ports::reserved;
 
+use crate::nodes::{Node, create_keys};
 use crate::waiting::{cluster_slot, eventually};
 
 /// Exit status of a node that its peers reject permanently.
@@ -21,24 +21,12 @@ struct ClusterFiles {
     addresses: Vec<String>,
 }
 
-/// A running node, killed on drop.
-struct Node {
-    child: Child,
-    out: PathBuf,
-    err: PathBuf,
-}
-
 impl ClusterFiles {
     /// Creates the keys of the group only.
     fn new() -> ClusterFiles {
         let addresses = (0..3).map(|_| reserved().to_string()).collect();
         let files = ClusterFiles { directory: tempfile::tempdir().unwrap(), addresses };
-        let keys = files.path("keys").display().to_string();
-        let made = Command::new(env!("CARGO_BIN_EXE_tenure"))
-            .args(["keys", "new", "--nodes", "3", "--to", &keys])
-            .output()
-            .unwrap();
-        assert!(made.status.success(), "{made:?}");
+        create_keys(3, &files.path("keys"));
         files
     }
 
@@ -64,17 +52,10 @@ impl ClusterFiles {
     }
 
     fn start(&self, name: &str, config: &str) -> Node {
-        let file = |ending: &str| self.path(&format!("{name}.{ending}"));
-        fs::write(file("toml"), config).unwrap();
-        let child = Command::new(env!("CARGO_BIN_EXE_tenure"))
-            .args(["node", "--config"])
-            .arg(file("toml"))
-            .stdin(Stdio::null())
-            .stdout(File::create(file("out")).unwrap())
-            .stderr(File::create(file("err")).unwrap())
-            .spawn()
-            .unwrap();
-        Node { child, out: file("out"), err: file("err") }
+        let file = self.path(&format!("{name}.toml"));
+        fs::write(&file, config).unwrap();
+        let line = [env!("CARGO_BIN_EXE_tenure"), "node", "--config", file.to_str().unwrap()];
+        Node::spawn(self.path(name), &line.map(str::to_owned))
     }
 
     /// Starts all three nodes, and waits until each knows the leader.
@@ -84,49 +65,37 @@ impl ClusterFiles {
             self.start(&format!("p{}", index + 1), &self.config(index + 1, state))
         };
         let nodes: Vec<Node> = states.iter().enumerate().map(start).collect();
-        nodes.iter().for_each(|node| node.message("\"elected\""));
+        nodes.iter().for_each(|node| node.reports_eventually("elected"));
         nodes
     }
 }
 
 impl Node {
-    /// Waits until the node reports this text.
-    fn message(&self, what: &str) {
-        eventually(what, || read(&self.out).contains(what).then_some(()));
-    }
-
-    /// Makes the node read its keys again, by HUP.
-    fn send_hup(&self) {
-        kill_process(Pid::from_child(&self.child), Signal::HUP).unwrap();
+    /// Waits until the node has a report with this key.
+    fn reports_eventually(&self, key: &str) {
+        eventually(key, || self.reported(key).pop());
     }
 
     /// Sends HUP, and waits until the node has read its keys this many times.
     #[track_caller]
     fn reload_keys(&self, times: usize) {
-        self.send_hup();
-        let count = || read(&self.err).matches("keys reloaded").count();
+        self.signal(Signal::HUP);
+        let count = || self.log().matches("keys reloaded").count();
         eventually("the keys", || (count() == times).then_some(()));
     }
 
     fn is_running(&mut self) -> bool {
-        self.child.try_wait().unwrap().is_none()
+        self.status().is_none()
     }
 
     /// Waits for the exit with this status and a last line that contains `words`.
     #[track_caller]
     fn assert_ends(&mut self, status: i32, words: &str) {
-        let ended = eventually("the end of a node", || self.child.try_wait().unwrap());
-        let err = read(&self.err);
-        assert_eq!(ended.code(), Some(status), "{err}");
+        let ended = self.wait();
+        let err = self.log();
+        assert_eq!(ended, status, "{err}");
         let last = err.lines().last().unwrap_or_default();
         assert!(last.starts_with("tenure: ") && last.contains(words), "{err}");
-    }
-}
-
-impl Drop for Node {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -198,7 +167,7 @@ fn node_requires_its_own_state_and_a_private_key() {
     let _slot = cluster_slot();
     let files = ClusterFiles::new();
     let node = files.start("p1", &files.config(1, "state"));
-    node.message("\"ready\"");
+    node.reports_eventually("ready");
     drop(node);
     files
         .start("p2", &files.config(2, "state"))
@@ -213,12 +182,7 @@ fn node_requires_its_own_state_and_a_private_key() {
 
 /// Creates other keys in `newer`, and returns the entry of P3.
 fn another_key_of_p3(files: &ClusterFiles) -> String {
-    let newer = files.path("newer").display().to_string();
-    let made = Command::new(env!("CARGO_BIN_EXE_tenure"))
-        .args(["keys", "new", "--nodes", "3", "--to", &newer])
-        .stdout(Stdio::null())
-        .status();
-    assert!(made.unwrap().success());
+    create_keys(3, &files.path("newer"));
     let keys = read(&files.path("newer/public.keys"));
     keys.lines().find(|line| line.starts_with("P3 ")).unwrap().to_owned()
 }
@@ -236,10 +200,10 @@ fn node_changes_its_key_while_the_others_run() {
     drop(third);
     let config = files.config(3, "state-3").replace("keys/p3.key", "newer/p3.key");
     let third = files.start("newer-p3", &config);
-    third.message("\"ready\"");
+    third.reports_eventually("ready");
     for node in &nodes {
         // Session 2 of P3 is the first with its new key.
-        eventually("P3", || read(&node.err).contains("peer=P3 session=2").then_some(()));
+        eventually("P3", || node.log().contains("peer=P3 session=2").then_some(()));
     }
 }
 
@@ -265,12 +229,12 @@ fn node_reloads_its_key_without_a_restart() {
     // P3, which has not been restarted, connects to P1, which knows the new key only.
     drop(nodes.remove(0));
     let first = files.start("again-p1", &files.config(1, "state-1"));
-    eventually("P3", || read(&first.err).contains("peer=P3 session=1").then_some(()));
+    eventually("P3", || first.log().contains("peer=P3 session=1").then_some(()));
     // An invalid file changes nothing.
     fs::write(&public, "P1 nonsense\n").unwrap();
-    nodes[1].send_hup();
+    nodes[1].signal(Signal::HUP);
     let warning = "keys not reloaded";
-    eventually(warning, || read(&nodes[1].err).contains(warning).then_some(()));
+    eventually(warning, || nodes[1].log().contains(warning).then_some(()));
     assert!(nodes[1].is_running());
 }
 
@@ -285,6 +249,6 @@ fn remote_nodes_require_keys_or_an_explicit_waiver() {
     files.start("plain", &plain).assert_ends(2, "`tenure keys new`");
     let insecure = plain.replace("me = 1", "me = 1\ninsecure = true");
     for (name, config) in [("sealed", sealed), ("insecure", insecure)] {
-        files.start(name, &config).message("\"ready\"");
+        files.start(name, &config).reports_eventually("ready");
     }
 }

@@ -66,7 +66,7 @@ impl Member {
     /// Sends one request; `None` without a successful response.
     fn ask(&self, path: &str, body: &Value) -> Option<Value> {
         let mut stream = TcpStream::connect(self.clients).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
         let (body, mut response) = (body.to_string(), String::new());
         let length = body.len();
         write!(stream, "POST /v3/kv/{path} HTTP/1.0\r\ncontent-length: {length}\r\n\r\n{body}")

@@ -9,6 +9,8 @@ mod floods;
 mod holders;
 mod hosts;
 mod identity;
+#[path = "../support/killed.rs"]
+mod killed;
 mod log_storage;
 mod network_cluster;
 mod nodes;

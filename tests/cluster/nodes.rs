@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -11,6 +11,8 @@ use tempfile::TempDir;
 
 use tenure_runtime::ports::reserved;
 
+use crate::killed::Killed;
+use crate::running::tenure;
 use crate::waiting::eventually;
 
 /// The files of a cluster.
@@ -22,7 +24,7 @@ pub(crate) struct Nodes {
 
 /// A running node, killed on drop.
 pub(crate) struct Node {
-    child: Child,
+    child: Killed,
     /// File name without extension.
     files: PathBuf,
 }
@@ -31,10 +33,7 @@ impl Nodes {
     /// Creates the files of a cluster with these addresses, in the order of the node numbers.
     pub(crate) fn at(addresses: Vec<String>) -> Nodes {
         let directory = tempfile::tempdir().unwrap();
-        let (keys, size) = (directory.path().join("keys"), addresses.len().to_string());
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-        command.args(["keys", "new", "--nodes", &size, "--to"]).arg(keys).stdout(Stdio::null());
-        assert!(command.status().unwrap().success());
+        create_keys(addresses.len(), &directory.path().join("keys"));
         Nodes { directory, addresses, election: "bully" }
     }
 
@@ -110,6 +109,11 @@ impl Nodes {
     }
 }
 
+/// Creates the keys of a group in a folder.
+pub(crate) fn create_keys(size: usize, folder: &Path) {
+    tenure(&format!("keys new --nodes {size} --to {}", folder.display())).expect(0);
+}
+
 impl Node {
     /// Starts a command line with its output in files of this name.
     pub(crate) fn spawn(files: PathBuf, line: &[String]) -> Node {
@@ -121,7 +125,7 @@ impl Node {
             .stderr(output("err"))
             .spawn()
             .unwrap();
-        Node { child, files }
+        Node { child: Killed(child), files }
     }
 
     /// Returns the reports of the node so far.
@@ -129,6 +133,19 @@ impl Node {
         let text = fs::read_to_string(self.files.with_extension("out")).unwrap();
         // The last line may be incomplete.
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    /// Returns the value of `key` in each report that has it.
+    pub(crate) fn reported(&self, key: &str) -> Vec<Value> {
+        self.reports().iter().filter_map(|report| report.get(key).cloned()).collect()
+    }
+
+    /// Returns the leader that the node reported last.
+    pub(crate) fn leader(&self) -> Option<u32> {
+        let reports = self.reports();
+        let news = |it: &&Value| it.get("elected").or(it.get("deposed")).is_some();
+        let leader = reports.iter().rev().find(news)?.get("elected")?["leader"].as_u64()?;
+        u32::try_from(leader).ok()
     }
 
     /// Returns the log of the node so far.
@@ -150,8 +167,7 @@ impl Node {
     pub(crate) fn follows(&mut self, leader: u32) -> u64 {
         eventually("an election", || {
             assert_eq!(self.status(), None, "it has ended: {}", self.log());
-            let elected = |report: &Value| report.get("elected").cloned();
-            let last = self.reports().iter().filter_map(elected).next_back()?;
+            let last = self.reported("elected").pop()?;
             (last["leader"] == leader).then(|| last["term"].as_u64().unwrap())
         })
     }
@@ -188,12 +204,5 @@ impl Node {
     /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
-    }
-}
-
-impl Drop for Node {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

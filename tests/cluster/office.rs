@@ -3,8 +3,6 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use crate::hosts::Hosts;
 use crate::network_cluster::{CUTS, Cluster, Cut};
 use crate::waiting::{cluster_slot, eventually};
@@ -16,12 +14,8 @@ fn cluster() -> Option<Cluster> {
 
 impl Cluster {
     /// Returns the leader that a node reported last.
-    pub(crate) fn belief(&self, host: u32) -> Option<u32> {
-        let reports = self.running[host as usize - 1].reports();
-        let news = |it: &&Value| it.get("elected").or(it.get("deposed")).is_some();
-        let last = reports.iter().rev().find(news)?;
-        let leader = last.get("elected")?["leader"].as_u64()?;
-        u32::try_from(leader).ok()
+    fn belief(&self, host: u32) -> Option<u32> {
+        self.running[host as usize - 1].leader()
     }
 
     /// Waits until all of these hosts report the same leader, which is one of them.

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixDatagram;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -12,6 +12,7 @@ use serde_json::Value;
 use tenure_runtime::ports::reserved;
 
 use crate::nodes::{Node, Nodes};
+use crate::running::tenure;
 use crate::waiting::{TIME_LIMIT, cluster_slot, eventually};
 
 /// Configuration with timeouts that are longer than a test.
@@ -34,10 +35,6 @@ fn page(node: &Node) -> SocketAddr {
     url.strip_prefix("http://").unwrap().trim_end_matches('/').parse().unwrap()
 }
 
-fn tenure(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tenure")).args(arguments).output().unwrap()
-}
-
 /// Starts all nodes, and waits until they agree on a leader.
 fn led(nodes: &Nodes, size: u32, sections: &str) -> (Vec<Node>, u32) {
     let mut running: Vec<Node> = Vec::new();
@@ -53,20 +50,9 @@ fn led(nodes: &Nodes, size: u32, sections: &str) -> (Vec<Node>, u32) {
 #[track_caller]
 fn agreed(running: &mut [Node]) -> u32 {
     eventually("a leader of them all", || {
-        let believed = |node: &Node| {
-            let reports = node.reports();
-            let news = |it: &&Value| it.get("elected").or(it.get("deposed")).is_some();
-            reports.iter().rev().find(news)?.get("elected")?["leader"].as_u64()
-        };
-        let first = believed(&running[0])?;
-        let all = running.iter().all(|node| believed(node) == Some(first));
-        all.then_some(u32::try_from(first).unwrap())
+        let first = running[0].leader()?;
+        running.iter().all(|node| node.leader() == Some(first)).then_some(first)
     })
-}
-
-/// Returns the value of `key` in each report that has it.
-fn report(node: &Node, key: &str) -> Vec<Value> {
-    node.reports().iter().filter_map(|report| report.get(key).cloned()).collect()
 }
 
 #[test]
@@ -79,35 +65,34 @@ fn node_reports_health_and_status_names_the_leader() {
         nodes.configure(me, &format!("[page]\nlisten = {own:?}\naddresses = {pages:?}\n"));
         running.push(nodes.start(me, &[]));
     }
-    let leader = agreed(&mut running);
     let of = |place: usize, path| get(page(&running[place]), path);
+    // A busy machine may cause an election at any time.
     let settled = || {
         let status: Value = serde_json::from_str(&of(0, "/status").1).unwrap();
         let links = status["links"].as_array().unwrap();
-        links.iter().all(|link| link["connected"] == true).then_some(status)
+        let leader = status["leader"]["process"].as_u64()?;
+        let metrics = of(2, "/metrics").1;
+        let has = |line: &str| metrics.lines().any(|it| it == line);
+        let is_led = has(&format!("tenure_leader {leader}")) && has("tenure_link_up{peer=\"1\"} 1");
+        let is_connected = links.iter().all(|link| link["connected"] == true);
+        let is_settled = is_connected && is_led && of(1, "/health").0 == 200;
+        is_settled.then_some((status, metrics))
     };
-    let status = eventually("all links", settled);
+    let (status, metrics) = eventually("all links and a leader", settled);
     assert_eq!((&status["process"], &status["size"]), (&1.into(), &3.into()));
-    assert_eq!(status["leader"]["process"], leader);
     assert!(status["leader"]["since"].as_str().unwrap().ends_with('Z'), "{status}");
     assert!(status["saves"]["count"].as_u64().unwrap() > 0, "{status}");
-    assert_eq!(of(1, "/health").0, 200);
-    let metrics = of(2, "/metrics").1;
     let has = |line: &str| assert!(metrics.lines().any(|it| it == line), "{line}: {metrics}");
-    has(&format!("tenure_leader {leader}"));
-    has("tenure_link_up{peer=\"1\"} 1");
     has("tenure_rejected_total{reason=\"wrong_cluster\"} 0");
     has("# TYPE tenure_saves_total counter");
 
     let config = nodes.directory().join("p1.toml").display().to_string();
-    let all = tenure(&["status", &config]);
-    let message = String::from_utf8(all.stdout).unwrap();
-    assert_eq!(all.status.code(), Some(0), "{message}");
-    assert!(message.contains(&format!("P{leader} is the leader in term ")), "{message}");
-    assert!(
-        message.lines().filter(|line| line.trim_end().ends_with("2/2")).count() == 3,
-        "{message}"
-    );
+    let leader = eventually("a status of all nodes", || {
+        let message = tenure(&format!("status {config}")).out;
+        let connected = message.lines().filter(|line| line.trim_end().ends_with("2/2")).count();
+        let leads = |me: &u32| message.contains(&format!("P{me} is the leader in term "));
+        (1..=3).find(leads).filter(|_| connected == 3)
+    });
 
     // Without the others there is no leader, and the command lists the unreachable nodes.
     let lonely = leader as usize - 1;
@@ -120,13 +105,16 @@ fn node_reports_health_and_status_names_the_leader() {
         (get(page(&running[lonely]), "/health").0 == 503).then_some(())
     });
     let url = format!("http://{}/", pages[(lonely + 1) % 3]);
-    let some = tenure(&["status", &config, &url, "--format", "json"]);
-    assert_eq!(some.status.code(), Some(4));
-    let some: Value = serde_json::from_slice(&some.stdout).unwrap();
-    let answers = some["nodes"].as_array().unwrap();
-    assert_eq!(answers.len(), 3, "an address that is known is asked once: {some}");
-    assert!(some["leader"].is_null(), "{some}");
-    assert_eq!(answers.iter().filter(|answer| answer.get("error").is_some()).count(), 2, "{some}");
+    eventually("a status of one node", || {
+        let some = tenure(&format!("status {config} {url} --format json")).expect(4).json();
+        let answers = some["nodes"].as_array().unwrap();
+        assert_eq!(answers.len(), 3, "an address that is known is asked once: {some}");
+        assert!(some["leader"].is_null(), "{some}");
+        // On a busy machine the node that runs may answer too late.
+        let errors = answers.iter().filter(|answer| answer.get("error").is_some()).count();
+        assert!(errors >= 2, "{some}");
+        (errors == 2).then_some(())
+    });
 }
 
 #[test]
@@ -142,7 +130,8 @@ fn terminated_leader_hands_over_before_a_timeout() {
         let next = agreed(&mut running);
         assert_ne!(next, leader, "{election}");
         eventually("the end of their acquaintance", || {
-            let gone = |it: &Node| report(it, "peer_down").iter().any(|it| it["process"] == leader);
+            let gone =
+                |it: &Node| it.reported("peer_down").iter().any(|it| it["process"] == leader);
             running.iter().all(gone).then_some(())
         });
         // Its trace shows that it was deposed and knew its successor before its end.
@@ -160,15 +149,15 @@ fn departed_node_is_suspected_at_once() {
     let (running, _) = led(&nodes, 3, NO_TIME_OUT);
     let there = |it: &Value| it["process"] == 1 || it["process"] == 2;
     eventually("both peers", || {
-        (report(&running[2], "peer_up").iter().filter(|it| there(it)).count() == 2).then_some(())
+        (running[2].reported("peer_up").iter().filter(|it| there(it)).count() == 2).then_some(())
     });
     running[0].signal(Signal::KILL);
     eventually("a broken connection", || {
         running[2].log().contains("connection lost").then_some(())
     });
     running[1].signal(Signal::TERM);
-    eventually("a goodbye", || report(&running[2], "peer_down").pop());
-    let left: Vec<Value> = report(&running[2], "peer_down");
+    eventually("a goodbye", || running[2].reported("peer_down").pop());
+    let left: Vec<Value> = running[2].reported("peer_down");
     assert_eq!(left, [serde_json::json!({ "process": 2 })], "the killed one is only missed later");
 }
 
@@ -260,14 +249,14 @@ fn fourth_node_is_never_granted_the_lock() {
     write(4, plain(4, &work));
     let mut fourth = nodes.start_with(4, &["--grants"]);
     assert_eq!(fourth.wait(), 5, "{}", fourth.log());
-    assert!(report(&fourth, "granted").is_empty(), "{:?}", fourth.reports());
+    assert!(fourth.reported("granted").is_empty(), "{:?}", fourth.reports());
     assert!(fourth.log().contains("compare cluster.addresses"), "{}", fourth.log());
     assert!(running.iter_mut().all(|node| node.status().is_none()));
     // Control: a grant would be reported, as one of the three gets the lock.
     drop(running.pop());
     write(3, plain(3, &work).replace(&format!(", {:?}", nodes.address(4)), ""));
     let third = nodes.start_with(3, &["--grants"]);
-    eventually("a grant", || report(&third, "granted").pop());
+    eventually("a grant", || third.reported("granted").pop());
 }
 
 #[test]

@@ -16,23 +16,23 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts the command in a temporary folder that is removed on drop.
-    pub(crate) fn start(arguments: &[&str]) -> Running {
+    /// Starts a command line in a temporary folder that is removed on drop.
+    pub(crate) fn start(line: &str) -> Running {
         let output = tempfile::tempdir().unwrap();
         let temporary = output.path().join("tmp");
         fs::create_dir(&temporary).unwrap();
-        Running::spawn(output, &temporary, arguments)
+        Running::spawn(output, &temporary, line)
     }
 
-    /// Starts the command with another directory for temporary files.
-    pub(crate) fn start_in(temporary: &Path, arguments: &[&str]) -> Running {
-        Running::spawn(tempfile::tempdir().unwrap(), temporary, arguments)
+    /// Starts a command line with another directory for temporary files.
+    pub(crate) fn start_in(temporary: &Path, line: &str) -> Running {
+        Running::spawn(tempfile::tempdir().unwrap(), temporary, line)
     }
 
-    fn spawn(output: TempDir, temporary: &Path, arguments: &[&str]) -> Running {
+    fn spawn(output: TempDir, temporary: &Path, line: &str) -> Running {
         let file = |name: &str| File::create(output.path().join(name)).unwrap();
         let child = Command::new(env!("CARGO_BIN_EXE_tenure"))
-            .args(arguments)
+            .args(line.split_whitespace())
             .env("TMPDIR", temporary)
             .stdin(Stdio::null())
             .stdout(file("out"))
@@ -59,8 +59,10 @@ impl Running {
         })
     }
 
-    pub(crate) fn ended(&mut self) -> ExitStatus {
-        eventually("the end of the command", || self.child.try_wait().unwrap())
+    /// Waits for the end.
+    pub(crate) fn ended(&mut self) -> Ended {
+        let status = eventually("the end of the command", || self.child.try_wait().unwrap());
+        Ended { status, out: self.output("out"), err: self.output("err") }
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
@@ -79,14 +81,35 @@ impl Drop for Running {
     }
 }
 
-/// Runs the command, which ends with this status, and returns its report.
+/// A completed command.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    status: ExitStatus,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Ended {
+    #[track_caller]
+    pub(crate) fn expect(&self, code: i32) -> &Self {
+        assert_eq!(self.status.code(), Some(code), "{}\n{}", self.out, self.err);
+        self
+    }
+
+    /// Returns the output, parsed as JSON.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+/// Runs a command line to its end.
+pub(crate) fn tenure(line: &str) -> Ended {
+    Running::start(line).ended()
+}
+
+/// Executes `tenure run`, which ends with this status, and returns its report.
 #[track_caller]
 pub(crate) fn run_report(line: &str, code: i32) -> Value {
-    let line = format!("run --format json {line}");
-    let mut run = Running::start(&line.split_whitespace().collect::<Vec<_>>());
-    let status = run.ended();
-    let (out, err) = (run.output("out"), run.output("err"));
-    let result = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{status}: {out}\n{err}"));
-    assert_eq!(status.code(), Some(code), "{result:#}");
-    result
+    tenure(&format!("run --format json {line}")).expect(code).json()
 }

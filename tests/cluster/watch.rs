@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tenure_runtime::ports::reserved;
 
-use crate::running::Running;
+use crate::running::{Running, tenure};
 use crate::waiting::{TIME_LIMIT, cluster_slot, eventually};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -63,10 +63,9 @@ fn config(folder: &Path, more: &str) -> String {
 #[test]
 fn page_of_a_run_shows_faults_leaders_and_verdicts() {
     let _slot = cluster_slot();
-    let line = ["run", "--watch", "--nodes", "3", "--duration", "4s", "--kill", "leader@1s"];
-    let mut run = Running::start(&line);
+    let mut run = Running::start("run --watch --nodes 3 --duration 6s --kill leader@1s");
     let report: Vec<Value> = report(&run.page()).collect();
-    assert_eq!(run.ended().code(), Some(0), "{}\n{}", run.output("out"), run.output("err"));
+    run.ended().expect(0);
 
     let leaders = report.iter().map(|report| &report["view"]["leader"]);
     let mut leaders: Vec<&Value> = leaders.filter(|leader| !leader.is_null()).collect();
@@ -104,7 +103,7 @@ fn page_of_a_node_requires_configuration() {
     let _slot = cluster_slot();
     let folder = tempfile::tempdir().unwrap();
     let config = config(folder.path(), "[page]\nlisten = \"127.0.0.1:0\"\n");
-    let node = Running::start(&["node", "--config", &config]);
+    let node = Running::start(&format!("node --config {config}"));
     let url = node.page();
     let leads = |report: &Value| report["view"]["leader"][0] == 1;
     let seen = report(&url).find(leads).expect("a node that is alone leads");
@@ -115,7 +114,7 @@ fn page_of_a_node_requires_configuration() {
     drop(node);
 
     let config = self::config(folder.path(), "");
-    let node = Running::start(&["node", "--config", &config]);
+    let node = Running::start(&format!("node --config {config}"));
     let ready = || node.output("out").contains("elected").then_some(());
     eventually("a node that leads", ready);
     assert!(!node.output("out").contains("http://"), "{}", node.output("out"));
@@ -126,7 +125,7 @@ fn remote_page_requires_its_token() {
     let _slot = cluster_slot();
     let folder = tempfile::tempdir().unwrap();
     let config = config(folder.path(), "[page]\nlisten = \"0.0.0.0:0\"\n");
-    let node = Running::start(&["node", "--config", &config]);
+    let node = Running::start(&format!("node --config {config}"));
     let url = node.page();
     assert!(url.contains("/?token="), "{url}");
     let (mut to, query) = parts(&url);
@@ -140,9 +139,8 @@ fn remote_page_requires_its_token() {
 fn occupied_page_address_is_rejected_before_the_run() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let watch = format!("--watch={}", taken.local_addr().unwrap());
-    let mut run = Running::start(&["run", &watch, "--duration", "1s"]);
-    assert_eq!(run.ended().code(), Some(2));
-    let message = run.output("err");
+    let ended = tenure(&format!("run {watch} --duration 1s"));
+    let message = &ended.expect(2).err;
     assert!(message.contains("--watch: cannot listen on"), "{message}");
 }
 
@@ -158,8 +156,7 @@ fn browser_shows_a_run_and_its_end() {
     let _slot = cluster_slot();
     let Some(mut tab) = Tab::open() else { return };
     tab.resize(1280, 900, "light");
-    let line = ["run", "--watch", "--nodes", "3", "--duration", "9s", "--kill", "leader@3s"];
-    let mut run = Running::start(&line);
+    let mut run = Running::start("run --watch --nodes 3 --duration 9s --kill leader@3s");
     tab.visit(&run.page(), "window.live?.lastUpdate?.view.leader");
     assert_eq!(tab.text("#status"), "live");
     assert!(tab.text("#leader").starts_with('P'), "{}", tab.text("#leader"));
@@ -183,7 +180,7 @@ fn browser_shows_a_run_and_its_end() {
         "{}",
         tab.text("#verdict")
     );
-    assert_eq!(run.ended().code(), Some(0));
+    run.ended().expect(0);
     for (wide, look) in [(1280, "light"), (400, "dark")] {
         tab.resize(wide, 900, look);
         assert_eq!(tab.value(CUT), Value::Array(Vec::new()), "{wide} {look}");
@@ -199,7 +196,7 @@ fn browser_reports_a_lost_server_and_reconnects() {
     let folder = tempfile::tempdir().unwrap();
     let port = reserved();
     let config = config(folder.path(), &format!("[page]\nlisten = \"{port}\"\n"));
-    let node = Running::start(&["node", "--config", &config]);
+    let node = Running::start(&format!("node --config {config}"));
     tab.visit(&node.page(), "window.live?.lastUpdate?.view.leader");
     for (wide, look) in [(1280, "light"), (500, "dark")] {
         tab.resize(wide, 900, look);
@@ -215,7 +212,7 @@ fn browser_reports_a_lost_server_and_reconnects() {
     };
     let message = looks("lost");
     assert!(message.contains("connection lost"), "{message}");
-    let _again = Running::start(&["node", "--config", &config]);
+    let _again = Running::start(&format!("node --config {config}"));
     looks("live");
 }
 
@@ -229,8 +226,6 @@ fn shoot(tab: &mut Tab, name: &str) {
 
 #[test]
 fn page_address_must_be_a_socket_address() {
-    let mut run = Running::start(&["run", "--watch=nowhere", "--duration", "1s"]);
-    assert_eq!(run.ended().code(), Some(2));
-    let text = run.output("err");
-    assert!(text.contains("nowhere"), "{text}");
+    let ended = tenure("run --watch=nowhere --duration 1s");
+    assert!(ended.expect(2).err.contains("nowhere"), "{}", ended.err);
 }

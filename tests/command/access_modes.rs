@@ -149,8 +149,9 @@ fn clients_of_etcd_and_shared_holders_exclude_each_other() {
     let service = Service::start();
     let etcdctl = |path: &Path| {
         let mut client = Command::new("etcdctl");
-        client.env("ETCDCTL_API", "3").args(["--endpoints", &service.address, "lock", "a", "--"]);
-        client.args(["sh", "-c", &script(path)]).stdout(Stdio::piped()).stderr(Stdio::null());
+        client.env("ETCDCTL_API", "3").args(["--endpoints", &service.member.address]);
+        client.args(["lock", "a", "--", "sh", "-c", &script(path)]);
+        client.stdout(Stdio::piped()).stderr(Stdio::null());
         client.spawn()
     };
     let file = NamedTempFile::new().expect("a file");
@@ -172,7 +173,8 @@ fn clients_of_etcd_and_shared_holders_exclude_each_other() {
     let mut theirs = etcdctl(file.path()).expect("it starts");
     until(|| service.asking_for_a() == before + 1);
     assert_eq!(attempt(&service, "lock --shared --try a"), Some(120), "etcdctl is first");
-    let queue = crate::shell::data(&format!("locks queue a --endpoints {}", service.address), 0);
+    let queue =
+        crate::shell::data(&format!("locks queue a --endpoints {}", service.member.address), 0);
     let inside: Vec<_> = queue["queue"].as_array().expect("claims").iter().collect();
     assert_eq!((&inside[0]["inside"], &inside[1]["inside"]), (&true.into(), &false.into()));
     reader.end();

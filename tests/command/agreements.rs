@@ -1,106 +1,82 @@
 //! Scenarios of agreement and of related services.
 
-use crate::question_results::answer;
-use crate::scenarios::observed;
+use crate::question_results::assert_answers;
+use crate::scenarios::assert_observed;
 use crate::shell::{data, tenure};
 use serde_json::{Value, json};
 
 #[test]
-fn paxos() {
-    let observed = observed("paxos");
-    assert_eq!((&observed["messages"], &observed["any_value_steps"]), (&json!(20), &json!(11)));
-    assert_eq!(observed["without_a_majority_progress"], "violated");
+fn scenarios_of_agreement() {
+    assert_observed(&json!({
+        "paxos": {
+            "messages": 20,
+            "any_value_steps": 11,
+            "without_a_majority_progress": "violated",
+        },
+        "chandra-toueg": {
+            "p2_s_events": ["decides 3"],
+            "a_wrong_suspicion_agreement": "holds",
+        },
+        "snapshot": {
+            "the_picture_might_have_been": "holds",
+            "where_messages_overtake": "violated",
+            "markers": 20,
+            "reports": 4,
+        },
+        "barrier": {
+            "messages_of_a_round_of_8": 24,
+            "of_9": 36,
+            "all_arrive_before_one_exits": "holds",
+        },
+        "termination": {
+            "announced_when_all_is_done": "holds",
+            "eventually_announced": "holds",
+        },
+        "central-detection": {
+            "all_acquire_in_every_schedule": "holds",
+            "late_reports": "violated",
+            "two_phases": "violated",
+            "one_phase": "holds",
+        },
+        "membership": { "one_view_of_each_number": "holds", "without_a_majority": "violated" },
+        "renaming": {
+            "no_two_have_one_name": "holds",
+            "no_name_is_above_n_t": "holds",
+            "without_asking_unique_names": "violated",
+            "without_asking_steps": 2,
+        },
+    }));
 }
 
 #[test]
-fn chandra_toueg() {
-    let observed = observed("chandra-toueg");
-    assert_eq!(observed["p2_s_events"], json!(["decides 3"]));
-    assert_eq!(observed["a_wrong_suspicion_agreement"], "holds");
-}
-
-#[test]
-fn reliable_broadcast() {
-    let observed = observed("reliable-broadcast");
-    assert_eq!((&observed["messages"], &observed["messages_uniformly"]), (&json!(16), &json!(20)));
-    assert_eq!(observed["after_one_delay_p2_delivers"], json!([]));
-    assert_eq!(observed["after_two_p2_delivers"], json!(["delivers item 1 of P1"]));
-}
-
-#[test]
-fn causal_broadcast() {
-    let observed = observed("causal-broadcast");
-    assert_eq!(observed["causes_first"], "holds");
-    assert_eq!(observed["sender_order_only_causes_first"], "violated");
-    assert_eq!(observed["steps"], 4);
-}
-
-#[test]
-fn central_detection() {
-    let observed = observed("central-detection");
-    assert_eq!(observed["all_acquire_in_every_schedule"], "holds");
-    let phantoms = ["late_reports", "two_phases", "one_phase"];
-    assert_eq!(phantoms.map(|it| observed[it].clone()), ["violated", "violated", "holds"]);
-}
-
-#[test]
-fn atomic_broadcast() {
-    let observed = observed("atomic-broadcast");
-    assert_eq!(observed["without_consensus_steps"], 4);
-    assert_eq!(observed["without_consensus_total_order"], "violated");
-}
-
-#[test]
-fn snapshot() {
-    let observed = observed("snapshot");
-    assert_eq!(observed["the_picture_might_have_been"], "holds");
-    assert_eq!(observed["where_messages_overtake"], "violated");
-    assert_eq!((&observed["markers"], &observed["reports"]), (&json!(20), &json!(4)));
-}
-
-#[test]
-fn barrier() {
-    let observed = observed("barrier");
-    let messages = (&observed["messages_of_a_round_of_8"], &observed["of_9"]);
-    assert_eq!(messages, (&json!(24), &json!(36)));
-    assert_eq!(observed["all_arrive_before_one_exits"], "holds");
-}
-
-#[test]
-fn termination() {
-    let observed = observed("termination");
-    assert_eq!(observed["announced_when_all_is_done"], "holds");
-    assert_eq!(observed["eventually_announced"], "holds");
-}
-
-#[test]
-fn membership() {
-    let observed = observed("membership");
-    assert_eq!(observed["one_view_of_each_number"], "holds");
-    assert_eq!(observed["without_a_majority"], "violated");
-}
-
-#[test]
-fn renaming() {
-    let observed = observed("renaming");
-    assert_eq!(observed["no_two_have_one_name"], "holds");
-    assert_eq!(observed["no_name_is_above_n_t"], "holds");
-    assert_eq!(observed["without_asking_unique_names"], "violated");
-    assert_eq!(observed["without_asking_steps"], 2);
-}
-
-#[test]
-fn raft_log() {
-    let observed = observed("raft-log");
-    assert_eq!(observed["one_history"], "holds");
-    assert_eq!(observed["a_shorter_log_leads"], "violated");
-    assert_eq!(observed["idle_vote_requests"], 4);
-    assert_eq!(observed["idle_messages_of_the_leader"], 380);
-    assert_eq!(observed["both_request_leader"], 1);
-    assert_eq!(observed["p4_is_down_p1_s_events"], json!(["NotCaughtUp"]));
-    assert_eq!(observed["p4_is_up_p1_s_events"], json!(["4"]));
-    let changed = "commits 4: members P1,P2,P4 of term 1";
-    assert_eq!(observed["the_new_one"], json!([changed]));
+fn scenarios_of_broadcast_and_logs() {
+    assert_observed(&json!({
+        "reliable-broadcast": {
+            "messages": 16,
+            "messages_uniformly": 20,
+            "after_one_delay_p2_delivers": [],
+            "after_two_p2_delivers": ["delivers item 1 of P1"],
+        },
+        "causal-broadcast": {
+            "causes_first": "holds",
+            "sender_order_only_causes_first": "violated",
+            "steps": 4,
+        },
+        "atomic-broadcast": {
+            "without_consensus_steps": 4,
+            "without_consensus_total_order": "violated",
+        },
+        "raft-log": {
+            "one_history": "holds",
+            "a_shorter_log_leads": "violated",
+            "idle_vote_requests": 4,
+            "idle_messages_of_the_leader": 380,
+            "both_request_leader": 1,
+            "p4_is_down_p1_s_events": ["NotCaughtUp"],
+            "p4_is_up_p1_s_events": ["4"],
+            "the_new_one": ["commits 4: members P1,P2,P4 of term 1"],
+        },
+    }));
 }
 
 /// With a latency of one unit per message, the measured delays equal those of the papers.
@@ -157,20 +133,9 @@ fn card_lists_the_properties_of_its_service() {
 }
 
 #[test]
-fn old_edges_show_phantom_deadlocks() {
-    let facts = answer("Q-61");
-    assert_eq!(facts.one("late_reports"), "violated");
-    assert_eq!(
-        (facts.one("the_same_names"), facts.one("two_tables")),
-        ("violated".into(), "holds".into())
-    );
-}
-
-#[test]
-fn answer_is_delivered_after_its_question() {
-    let facts = answer("Q-62");
-    assert_eq!(
-        (facts.one("causal_order"), facts.one("one_order")),
-        ("holds".into(), "violated".into())
-    );
+fn phantom_deadlocks_and_causal_order() {
+    assert_answers(&json!({
+        "Q-61": { "late_reports": "violated", "the_same_names": "violated", "two_tables": "holds" },
+        "Q-62": { "causal_order": "holds", "one_order": "violated" },
+    }));
 }

@@ -6,12 +6,13 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::hold::{Service, ended, lines, until};
-use crate::operating::Member;
+use crate::hold::{Service, ended, until};
+use crate::member::Member;
 use crate::shell::{assert_fails_with, data, tenure, text};
 
 fn broken(service: &Service, options: &str) -> Output {
-    tenure(&format!("locks break --yes {options} --endpoints {}", service.address))
+    let wait = if options.contains("--force") { "" } else { "--wait 100s" };
+    tenure(&format!("locks break --yes {wait} {options} --endpoints {}", service.member.address))
 }
 
 /// Script that appends to a file when it is terminated, somewhat later.
@@ -54,7 +55,7 @@ fn command_of_a_broken_holder_ends_before_the_next_one_starts() {
 #[test]
 fn command_that_ignores_termination_is_killed_before_the_next_one_starts() {
     let service = Service::start();
-    let (holder, id) = service.running("lock --grace 200ms a", "trap '' TERM; echo $$; sleep 60");
+    let (holder, id) = service.running("lock --grace 200ms a", "trap '' TERM; echo $$; sleep 600");
     let script = format!("kill -0 {id} 2>/dev/null && echo runs; echo in");
     let next = service.wrapper("lock a", &script).spawn().expect("it starts");
     until(|| service.asking_for_a() == 2);
@@ -84,7 +85,7 @@ const KEYS: [(&str, &str); 4] =
 
 /// Starts a member, and puts keys by their index in [`KEYS`].
 fn member(folder: &Path, keys: &[usize]) -> Member {
-    let member = Member::start(&format!("--data-dir {}", folder.join("data").display()));
+    let member = Member::start_in(folder);
     for lease in ["26", "27"] {
         member.ask("/v3/lease/grant", &json!({ "TTL": 600, "ID": lease }));
     }
@@ -140,16 +141,9 @@ fn break_without_a_terminal_requires_yes() {
 fn log_of_the_member_names_the_client_that_revoked_a_lease() {
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("log");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_tenure"))
-        .args(["serve", "--listen-client-urls", "http://127.0.0.1:0", "--data-dir"])
-        .arg(folder.path().join("data"))
-        .stdout(Stdio::piped())
-        .stderr(fs::File::create(&log).expect("room"))
-        .spawn()
-        .expect("the command starts");
-    let line = lines(&mut child).next().expect("a line").expect("text");
-    let address = line.split_once("http://").expect("an address").1.to_owned();
-    let member = Member { process: child, address };
+    let data = folder.path().join("data");
+    let mut command = Member::command(&format!("--data-dir {}", data.display()));
+    let member = Member::started_by(command.stderr(fs::File::create(&log).expect("room")));
     for (lease, keys) in [("26", true), ("27", false)] {
         member.ask("/v3/lease/grant", &json!({ "TTL": 600, "ID": lease }));
         if keys {
@@ -173,9 +167,9 @@ fn log_of_the_member_names_the_client_that_revoked_a_lease() {
 fn locks_show_the_program_and_no_arguments() {
     let service = Service::start();
     let (mut labelled, _) =
-        service.running("lock --label nightly-report a", "echo $$; : secret; exec sleep 60");
-    let (mut plain, _) = service.running("lock b", "echo $$; : secret; exec sleep 60");
-    let at = format!("--endpoints {}", service.address);
+        service.running("lock --label nightly-report a", "echo $$; : secret; exec sleep 600");
+    let (mut plain, _) = service.running("lock b", "echo $$; : secret; exec sleep 600");
+    let at = format!("--endpoints {}", service.member.address);
     // The time since which it is held is stored after the command has started.
     let held = || data(&format!("locks show a {at}"), 0)["holders"][0]["client"].clone();
     until(|| held()["held"].is_string());

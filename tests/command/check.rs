@@ -3,44 +3,36 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Output, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use tempfile::TempDir;
 
-use crate::shell::{assert_fails_with, handles, is_concise};
+use crate::shell::{assert_fails_with, assert_refused, data, handles, has_computed, tenure, text};
 
-fn tenure(arguments: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-    command.args(arguments.split_whitespace()).output().expect("the command starts")
-}
-
-fn json(output: &Output) -> Value {
-    let err = String::from_utf8_lossy(&output.stderr);
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {err}"))
+/// Runs a command line with a trace. Returns the folder of the trace and its path.
+#[track_caller]
+fn traced(line: &str) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.ndjson");
+    let output = tenure(&format!("{line} --trace {}", path.display()));
+    assert!(output.status.success() && output.stderr.is_empty(), "{line}: {output:?}");
+    (folder, path)
 }
 
 #[test]
 fn replay_rejects_a_trace_without_a_violation() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("run.ndjson");
-    let simulated = tenure(&format!("simulate central -n 3 --trace {}", path.display()));
-    assert_eq!(simulated.status.code(), Some(0), "{simulated:?}");
-    let refused = tenure(&format!("trace replay {}", path.display()));
-    assert_eq!(refused.status.code(), Some(2));
-    let message = String::from_utf8_lossy(&refused.stderr);
-    assert!(message.contains("violates no property"), "{message}");
+    let (_folder, path) = traced("simulate central -n 3");
+    assert_refused(&format!("trace replay {}", path.display()), &["violates no property"]);
 }
 
 #[test]
 fn both_scopes_of_the_order_are_checked_in_one_search() {
     let scopes = "order,order-with-messages,mutual-exclusion";
     let line = format!("check central -n 3 --entries 0,1,1 --app-messages 1 --property {scopes}");
-    let checked = tenure(&format!("{line} --format json"));
-    assert_eq!(checked.status.code(), Some(1), "{checked:?}");
-    let report = json(&checked);
+    let report = data(&line, 1);
     assert_eq!(report["properties"]["order"], "holds");
     assert_eq!(report["properties"]["order-with-messages"], "violated");
     assert_eq!(report["properties"]["mutual-exclusion"], "holds");
@@ -50,17 +42,17 @@ fn both_scopes_of_the_order_are_checked_in_one_search() {
 /// Without options, a check names a next command and its cost.
 #[test]
 fn check_without_options_names_the_next_command() {
-    let text = |line: &str| String::from_utf8(tenure(line).stdout).expect("text");
-    let bare = text("check central");
+    let bare = text("check central", 0);
     let next = bare.lines().find(|line| line.contains("next:")).expect("the next command");
     assert!(next.contains("next: `tenure check central -n 4`, "), "{next}");
     let states = next.split('(').nth(1).and_then(|rest| rest.split([',', ')']).next());
     let expected: u64 = states.and_then(|states| states.parse().ok()).expect("a number");
-    let larger = json(&tenure("check central -n 4 --format json"))["states"].as_u64();
-    let larger = larger.expect("a number of states");
+    let larger = data("check central -n 4", 0)["states"].as_u64().expect("a number of states");
     assert!((expected / 2..expected * 10).contains(&larger), "{expected} expected, {larger} found");
-    for line in ["check central -n 2", "check central --lose 1 --beyond-assumptions"] {
-        assert!(!text(line).contains("next:"), "{line}");
+    for (line, status) in
+        [("check central -n 2", 0), ("check central --lose 1 --beyond-assumptions", 1)]
+    {
+        assert!(!text(line, status).contains("next:"), "{line}");
     }
 }
 
@@ -68,19 +60,15 @@ fn check_without_options_names_the_next_command() {
 #[test]
 fn fault_matrix_can_be_limited_to_selected_rows() {
     let names = |line: &str| {
-        let data = json(&tenure(&format!("{line} --format json")));
-        let rows = data["algorithms"].as_array().expect("rows").clone();
+        let rows = data(line, 0)["algorithms"].as_array().expect("rows").clone();
         rows.iter().map(|row| row["name"].as_str().expect("a name").to_owned()).collect::<Vec<_>>()
     };
     let some = names("compare mutex --faults --only token-ring,central");
     assert_eq!(some, ["central", "token-ring"]);
     assert_eq!(names("compare election --runs 2 --only lelann"), ["lelann"]);
-    let unknown = tenure("compare mutex --faults --only centrall");
-    assert_eq!(unknown.status.code(), Some(2));
-    let message = String::from_utf8_lossy(&unknown.stderr).into_owned();
-    assert!(
-        message.contains("unknown algorithm 'centrall' for --only") && message.contains("central,"),
-        "{message}"
+    assert_refused(
+        "compare mutex --faults --only centrall",
+        &["unknown algorithm 'centrall' for --only", "central,"],
     );
 }
 
@@ -112,11 +100,11 @@ fn interrupted_check_prints_partial_results() {
         let child = command.spawn().expect("the command starts");
         // This check takes hours.
         handles(child.id(), signal);
-        sleep(Duration::from_secs(2));
+        has_computed(child.id());
         kill(&child, signal);
         let ended = child.wait_with_output().expect("it ends");
         assert_eq!(ended.status.code(), Some(3), "{ended:?}");
-        let report = json(&ended);
+        let report: Value = serde_json::from_slice(&ended.stdout).expect("JSON");
         assert_eq!(report["verdict"], "incomplete");
         assert_eq!(report["properties"][property], "incomplete");
         assert_eq!(report["limit"], "stopped");
@@ -142,17 +130,7 @@ fn check_rejects_an_environment_outside_the_card() {
         ("lamport -n 2 --down 2", "a process is down from the start, and its card says"),
         ("coordinated:bully -n 2 --partition 1", "a partition loses messages, and its card says"),
     ] {
-        let refused = tenure(&format!("check {line}"));
-        let report = String::from_utf8_lossy(&refused.stderr);
-        assert_eq!(
-            (refused.status.code(), report.lines().count()),
-            (Some(2), 1),
-            "{line}: {report}"
-        );
-        assert!(
-            report.contains(message) && report.contains("add --beyond-assumptions"),
-            "{report}"
-        );
+        assert_refused(&format!("check {line}"), &[message, "add --beyond-assumptions"]);
         let beyond = tenure(&format!("check {line} --beyond-assumptions"));
         assert_ne!(beyond.status.code(), Some(2), "{line}");
     }
@@ -161,11 +139,8 @@ fn check_rejects_an_environment_outside_the_card() {
 /// Options without effect are warnings, and change neither the result nor the status.
 #[test]
 fn option_without_effect_is_a_warning() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("run.ndjson");
+    let (_folder, path) = traced("simulate raymond -n 3 --tree path --states");
     let file = path.display();
-    let traced = format!("simulate raymond -n 3 --tree path --states --trace {file}");
-    assert!(tenure(&traced).stderr.is_empty());
     for (line, message) in [
         ("check lamport -n 2 --tree star", "--tree has no effect on lamport"),
         ("simulate lamport --tree star", "--tree has no effect on lamport"),
@@ -202,10 +177,8 @@ fn option_without_effect_is_a_warning() {
 /// An unknown filter, or a file name that contradicts the format, is rejected.
 #[test]
 fn trace_commands_reject_unknown_kinds_and_processes() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("run.ndjson");
+    let (folder, path) = traced("simulate raymond -n 3 --tree path");
     let (file, picture) = (path.display(), folder.path().join("a.png"));
-    assert!(tenure(&format!("simulate raymond -n 3 --tree path --trace {file}")).stderr.is_empty());
     for (line, message) in [
         (
             format!("trace show {file} --kind nosuch"),
@@ -227,9 +200,7 @@ fn trace_commands_reject_unknown_kinds_and_processes() {
 #[test]
 fn check_without_options_ends() {
     for (line, size) in [("lamport", 3), ("chang-roberts --ids 2,1", 2)] {
-        let checked = tenure(&format!("check {line} --format json"));
-        assert_eq!(checked.status.code(), Some(0), "{checked:?}");
-        assert_eq!(json(&checked)["n"], size);
+        assert_eq!(data(&format!("check {line}"), 0)["n"], size);
     }
 }
 
@@ -237,9 +208,7 @@ fn check_without_options_ends() {
 #[test]
 fn composition_over_a_ring_may_leave_the_ring() {
     for name in ["mutex-from-election:chang-roberts", "election-from-mutex:token-ring"] {
-        let report = tenure(&format!("check {name} -n 3"));
-        let message = String::from_utf8_lossy(&report.stdout);
-        assert_eq!(report.status.code(), Some(0), "{name}: {message}");
+        text(&format!("check {name} -n 3"), 0);
     }
 }
 
@@ -247,11 +216,9 @@ fn composition_over_a_ring_may_leave_the_ring() {
 fn stopped_check_prints_its_depth_and_a_larger_limit() {
     // The memory of several threads depends on their timing, and so does the depth.
     let line = "check lamport -n 4 --max-memory 20M --threads 1";
-    let stopped = tenure(&format!("{line} --format json"));
-    assert_eq!(stopped.status.code(), Some(3), "{stopped:?}");
-    let report = json(&stopped);
+    let report = data(line, 3);
     assert_eq!((&report["verdict"], &report["limit"]), (&"incomplete".into(), &"memory".into()));
-    let text = String::from_utf8(tenure(line).stdout).expect("text");
+    let text = text(line, 3);
     assert!(report["depth"].as_u64() > Some(0), "{report}");
     let depth = text.split("within depth ").nth(1).and_then(|rest| rest.split(' ').next());
     assert!(depth.is_some_and(|depth| depth.parse::<u64>().is_ok()), "{text}");
@@ -262,10 +229,7 @@ fn stopped_check_prints_its_depth_and_a_larger_limit() {
 #[test]
 fn too_many_threads_are_rejected() {
     for line in ["check lamport -n 2 --threads 100000", "simulate lamport --threads 100000"] {
-        let refused = tenure(line);
-        let message = String::from_utf8_lossy(&refused.stderr);
-        assert_eq!(refused.status.code(), Some(2), "{message}");
-        assert!(message.contains("expected 1 to 1024"), "{message}");
+        assert_refused(line, &["expected 1 to 1024"]);
     }
 }
 
@@ -297,33 +261,21 @@ fn interrupted_matrix_names_the_checks_done() {
 
 #[test]
 fn oversized_trace_names_the_option_for_the_limit() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("run.ndjson");
-    let file = path.display();
-    assert!(tenure(&format!("simulate token-ring -n 3 --trace {file}")).status.success());
+    let (_folder, path) = traced("simulate token-ring -n 3");
     let mut lines = fs::read_to_string(&path).expect("a trace");
     lines.insert_str(lines.len() - 2, &" ".repeat(4096));
     fs::write(&path, &lines).expect("a file");
-    let line = format!("trace verify {file}");
+    let line = format!("trace verify {}", path.display());
     for (option, short) in [("longest-line", "4K"), ("most-processes", "2")] {
-        let refused = tenure(&format!("{line} --{option} {short}"));
-        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
-        let message = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert!(
-            message.contains(&format!("--{option}")) && message.lines().count() == 1,
-            "{message}"
-        );
+        assert_refused(&format!("{line} --{option} {short}"), &[&format!("--{option}")]);
     }
-    let read = tenure(&format!("{line} --longest-line 8K --most-processes 3"));
-    assert_eq!(read.status.code(), Some(0), "{read:?}");
+    text(&format!("{line} --longest-line 8K --most-processes 3"), 0);
 }
 
 #[test]
 fn trace_is_drawn_exported_and_read_back() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("run.ndjson");
+    let (folder, path) = traced("simulate token-ring -n 3");
     let file = path.display();
-    assert!(tenure(&format!("simulate token-ring -n 3 --trace {file}")).status.success());
     let report = |arguments: &str| {
         let output = tenure(arguments);
         assert!(output.status.success() && output.stderr.is_empty(), "{arguments}: {output:?}");
@@ -345,8 +297,6 @@ fn trace_is_drawn_exported_and_read_back() {
         .expect("spans are JSON");
     assert_eq!(spans["resourceSpans"].as_array().map(Vec::len), Some(3));
     for options in ["--events 9..3", "--from soon", "--events 5000..6000", "--as png"] {
-        let refused = tenure(&format!("trace diagram {file} {options}"));
-        assert_eq!(refused.status.code(), Some(2), "{options}: {refused:?}");
-        assert!(is_concise(&String::from_utf8_lossy(&refused.stderr)), "{options}");
+        assert_refused(&format!("trace diagram {file} {options}"), &[]);
     }
 }

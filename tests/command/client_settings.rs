@@ -51,7 +51,7 @@ fn endpoints(address: &str) -> String {
 #[test]
 fn option_precedes_environment_and_file() {
     let service = Service::start();
-    let there = format!("http://{}", service.address);
+    let there = format!("http://{}", service.member.address);
     let with_file = Home::new(&endpoints(&there), 0o644);
     let wrong = Home::new(&endpoints(NOWHERE), 0o644);
     let nowhere = [("TENURE_ENDPOINTS", NOWHERE)];
@@ -80,7 +80,7 @@ fn option_precedes_environment_and_file() {
 #[test]
 fn file_is_found_by_variable_or_configuration_folder() {
     let service = Service::start();
-    let here = endpoints(&format!("http://{}", service.address));
+    let here = endpoints(&format!("http://{}", service.member.address));
     let wrong = Home::new(&endpoints(NOWHERE), 0o644);
     let other = tempfile::tempdir().expect("a folder");
     write(&other.path().join("tenure/client.toml"), &here, 0o644);
@@ -129,7 +129,7 @@ fn user_in_the_file_is_used_unless_another_is_given() {
         let report = service.post(&format!("/v3/auth/{path}"), body);
         assert!(report.contains(" 200 "), "{path}: {report}");
     }
-    let there = endpoints(&format!("http://{}", service.address));
+    let there = endpoints(&format!("http://{}", service.member.address));
     let home = Home::new(&format!("{there}user = \"root:secret\"\n"), 0o600);
     let anonymous = Home::new(&there, 0o600);
     let (right, wrong) = (("TENURE_USER", "root:secret"), ("TENURE_USER", "root:wrong"));

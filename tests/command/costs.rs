@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::shell::{data, tenure, text};
+use crate::shell::{assert_refused, data, tenure, text};
 
 /// Returns the verdict of a command line on a property.
 #[track_caller]
@@ -31,10 +31,8 @@ fn cost_is_not_checked_without_a_bound_on_the_card() {
     for line in
         ["bully --crash 5@1", "coordinated:bully", "chang-roberts --down 2 --beyond-assumptions"]
     {
-        let report = tenure(&format!("simulate {line} --property cost"));
-        assert_eq!(report.status.code(), Some(2), "{line}: {report:?}");
-        let message = String::from_utf8_lossy(&report.stderr);
-        assert!(message.contains("--property cost cannot be checked"), "{line}: {message}");
+        let line = format!("simulate {line} --property cost");
+        assert_refused(&line, &["--property cost cannot be checked"]);
     }
     let crashed = data("simulate bully --crash 5@1", 0);
     assert!(crashed["verdicts"].get("cost").is_none(), "{crashed}");
@@ -111,36 +109,30 @@ fn without_pre_votes_a_rejoining_process_deposes_the_leader() {
 
 /// Checks that no fault that a card tolerates causes a violation. A lost majority in a group of
 /// two, and a permanent partition, contradict no card.
-fn assert_matrix_agrees_with_cards(of: &str) {
-    assert_eq!(tenure(&format!("compare {of}")).status.code(), Some(0), "{of}");
+fn assert_matrices_agree_with_cards(tables: &[&str]) {
+    for of in tables {
+        let line = format!("compare {of}");
+        assert_eq!(tenure(&line).status.code(), Some(0), "{line}");
+    }
 }
 
 #[test]
-fn fault_matrix_agrees_with_the_card_of_a_lock() {
-    assert_matrix_agrees_with_cards("mutex --faults --only central");
-}
-
-#[test]
-#[ignore = "minutes; `just long` runs it"]
-fn fault_matrix_agrees_with_the_cards_of_locks_that_tolerate_crashes() {
-    assert_matrix_agrees_with_cards("mutex --faults --only nishio-li-manning,majority");
-}
-
-#[test]
-#[ignore = "minutes; `just long` runs it"]
-fn fault_matrix_agrees_with_the_card_of_a_lease() {
-    assert_matrix_agrees_with_cards("mutex --faults --only lease");
+fn fault_matrix_agrees_with_the_cards_of_a_lock_and_an_agreement() {
+    assert_matrices_agree_with_cards(&[
+        "mutex --faults --only central",
+        "agreement --faults --only chandra-toueg",
+    ]);
 }
 
 #[test]
 #[ignore = "minutes; `just long` runs it"]
-fn fault_matrix_agrees_with_the_card_of_an_election() {
-    assert_matrix_agrees_with_cards("election --faults --only bully");
-}
-
-#[test]
-fn fault_matrix_agrees_with_the_card_of_an_agreement() {
-    assert_matrix_agrees_with_cards("agreement --faults --only chandra-toueg");
+fn fault_matrix_agrees_with_cards_that_tolerate_crashes() {
+    assert_matrices_agree_with_cards(&[
+        "mutex --faults --only nishio-li-manning,majority",
+        "mutex --faults --only lease",
+        "election --faults --only bully",
+        "mutex --faults --only coordinated:raft",
+    ]);
 }
 
 /// The default lock of nodes is compared like any other.
@@ -159,12 +151,6 @@ fn default_lock_has_its_own_row() {
     }
     assert_eq!(tenure("compare mutex -n 3 --only coordinated:paxos").status.code(), Some(2));
     assert_eq!(tenure("compare election -n 3 --only coordinated:raft").status.code(), Some(2));
-}
-
-#[test]
-#[ignore = "minutes; `just long` runs it"]
-fn fault_matrix_agrees_with_the_card_of_the_default_lock() {
-    assert_matrix_agrees_with_cards("mutex --faults --only coordinated:raft");
 }
 
 /// A check names a command for clocked promises, and that command checks them.

@@ -14,12 +14,10 @@
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::shell::{data, handles, tenure, text};
+use crate::shell::{data, handles, has_computed, tenure, text};
 
 /// Starts a command line.
 fn start(line: &str) -> Child {
@@ -37,7 +35,7 @@ fn interrupted_commands_report_no_violations() {
     ];
     let mut under_way = lines.map(start);
     under_way.iter().for_each(|child| handles(child.id(), Signal::INT));
-    sleep(Duration::from_secs(1));
+    under_way.iter().for_each(|child| has_computed(child.id()));
     for (line, child) in lines.iter().zip(&mut under_way) {
         let pid = Pid::from_raw(i32::try_from(child.id()).expect("a number")).expect("a process");
         kill_process(pid, Signal::INT).expect("it is under way");

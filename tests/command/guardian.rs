@@ -46,7 +46,7 @@ struct Marked {
 impl Marked {
     fn start() -> Marked {
         let service = Service::start();
-        let mark = format!("MARKED_BY={}", service.address);
+        let mark = format!("MARKED_BY={}", service.member.address);
         Marked { service, mark }
     }
 
@@ -119,9 +119,9 @@ fn whole_tree_ends_when_the_guardian_is_killed() {
 
 #[test]
 fn stopped_wrapper_kills_the_tree_before_losing_the_lock() {
-    let marked = Marked::start();
-    for shape in [SHAPES[0], SHAPES[4], SHAPES[6]] {
-        let wrapper = marked.running("lock --ttl 2s a", shape);
+    let stops = |shape: &str| {
+        let marked = Marked::start();
+        let wrapper = marked.running("lock --ttl 5s a", shape);
         let id = wrapper.id().to_string();
         let mut next = marked.waiting();
         assert!(signal("-STOP", &id));
@@ -133,7 +133,13 @@ fn stopped_wrapper_kills_the_tree_before_losing_the_lock() {
         let (status, message) = ended(wrapper);
         assert_eq!(status, 121, "{shape}: {message}");
         assert_eq!(ended(next).0, 0);
-    }
+    };
+    // Each waits for the end of a lease.
+    std::thread::scope(|scope| {
+        for shape in [SHAPES[0], SHAPES[4], SHAPES[6]] {
+            scope.spawn(move || stops(shape));
+        }
+    });
 }
 
 #[test]
@@ -243,7 +249,7 @@ fn ignored_signals_stay_ignored() {
     let tenure = env!("CARGO_BIN_EXE_tenure");
     let script = format!(
         "trap '' HUP; exec {tenure} lock a --endpoints {} -- sh -c 'echo up; read line; exit 4'",
-        service.address
+        service.member.address
     );
     let mut wrapper = Command::new("sh")
         .args(["-c", &script])
@@ -260,7 +266,7 @@ fn ignored_signals_stay_ignored() {
 #[test]
 fn command_outlives_many_leases_that_are_renewed() {
     let service = Service::start();
-    let output = service.run("lock --ttl 1s a", "sleep 4; exit 9");
+    let output = service.run("lock --ttl 4s --grace 100ms a", "sleep 9; exit 9");
     assert_eq!(output.status.code(), Some(9), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -269,8 +275,8 @@ fn stopped_service_ends_the_whole_tree_before_the_deadline() {
     let marked = Marked::start();
     let script =
         "setsid sh -c 'trap \"\" TERM; while :; do sleep 0.05; done' & echo $TENURE_DEADLINE; wait";
-    let wrapper = marked.running("lock --ttl 2s a", script);
-    assert!(signal("-STOP", &marked.service.child.id().to_string()));
+    let wrapper = marked.running("lock --ttl 4s a", script);
+    assert!(signal("-STOP", &marked.service.member.process.id().to_string()));
     let (status, message) = ended(wrapper);
     assert_eq!((status, marked.left()), (121, Vec::new()), "{message}");
 }
@@ -292,7 +298,7 @@ fn command_at_a_terminal_reads_input_and_is_interrupted_once() {
         .args(["--default-signal=INT,QUIT", "script", "--quiet", "--return"])
         .args(["--command", command, "/dev/null"])
         .envs([("SHELL", "/bin/sh"), ("PROGRAM", env!("CARGO_BIN_EXE_tenure"))])
-        .envs([("SCRIPT", script), ("MARKED_BY", &marked.service.address)])
+        .envs([("SCRIPT", script), ("MARKED_BY", &marked.service.member.address)])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -377,7 +383,7 @@ fn processes_of_another_user_keep_the_lock_held() {
     assert_eq!(marked.service.leases(), 0);
     // After losing the lock.
     let script = format!("echo up; {as_root} --reuid 0 sleep 600; true");
-    let (mut wrapper, mut message) = unprivileged("lock --ttl 2s a", &script);
+    let (mut wrapper, mut message) = unprivileged("lock --ttl 60s a", &script);
     until(|| marked.left().iter().any(|id| is_sleeping(id)));
     marked.service.post("/v3/kv/deleterange", r#"{"key":"YS8=","range_end":"YTA="}"#);
     let lost = message.next().expect("a line");
@@ -405,7 +411,7 @@ fn whole_tree_is_terminated_before_it_is_killed() {
     let script =
         "sh -c 'trap \"echo asked; exit\" TERM; echo up; while :; do sleep 0.02; done'; true";
     let mut child =
-        marked.wrapper("lock --ttl 3s --grace 1s a", script).spawn().expect("it starts");
+        marked.wrapper("lock --ttl 6s --grace 3s a", script).spawn().expect("it starts");
     let mut observed = lines(&mut child);
     assert_eq!(observed.next().expect("a line").expect("text"), "up");
     assert!(signal("-STOP", &child.id().to_string()));

@@ -1,48 +1,41 @@
 //! `tenure lock` and `tenure elect` with a real member process.
 
-use std::io::{BufRead, BufReader, Lines, Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::member::Member;
 use crate::shell::assert_fails_with;
 
 /// Upper limit for any wait.
-pub(crate) const LONG: Duration = Duration::from_secs(30);
+pub(crate) const LONG: Duration = Duration::from_secs(120);
 
-/// A member process, killed on drop.
+/// A member with its data in a folder of its own.
 pub(crate) struct Service {
-    pub(crate) child: Child,
-    pub(crate) address: String,
+    pub(crate) member: Member,
     _folder: TempDir,
 }
 
 impl Service {
     pub(crate) fn start() -> Service {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tenure"))
-            .args(["serve", "--listen-client-urls", "http://127.0.0.1:0", "--data-dir"])
-            .arg(folder.path().join("data"))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the command starts");
-        let line = lines(&mut child).next().expect("a line").expect("text");
-        let address = line.split_once("http://").expect("an address").1.to_owned();
-        Service { child, address, _folder: folder }
+        Service { member: Member::start_in(folder.path()), _folder: folder }
     }
 
     /// Returns a wrapper that runs a shell script. A test that runs in the background of a script
     /// ignores INT and QUIT; the wrapper starts with their default actions.
+    ///
+    /// A lease expires during a test only if the options give its time to live.
     pub(crate) fn wrapper(&self, options: &str, script: &str) -> Command {
         let mut command = Command::new("env");
         command
             .args(["--default-signal=INT,QUIT", env!("CARGO_BIN_EXE_tenure")])
             .args(options.split(' '))
-            .args(["--endpoints", &self.address, "--", "sh", "-c", script])
+            .args((!options.contains("--ttl")).then_some("--ttl=60s"))
+            .args(["--endpoints", &self.member.address, "--", "sh", "-c", script])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -61,28 +54,13 @@ impl Service {
     }
 
     pub(crate) fn post(&self, path: &str, body: &str) -> String {
-        self.post_as(path, body, "")
-    }
-
-    /// Posts with additional header lines for authentication.
-    fn post_as(&self, path: &str, body: &str, headers: &str) -> String {
-        let length = body.len();
-        let head = format!("POST {path} HTTP/1.0\r\n{headers}content-length: {length}\r\n\r\n");
-        self.exchange(&(head + body))
+        self.member.post(path, body).expect("a response")
     }
 
     fn watchers(&self) -> usize {
-        let report = self.exchange("GET /metrics HTTP/1.0\r\n\r\n");
+        let report = self.member.exchange("GET /metrics HTTP/1.0\r\n\r\n").expect("a response");
         let count = report.lines().find_map(|line| line.strip_prefix("tenure_watchers "));
         count.and_then(|count| count.parse().ok()).expect("a number")
-    }
-
-    fn exchange(&self, request: &str) -> String {
-        let mut stream = TcpStream::connect(&self.address).expect("it listens");
-        stream.write_all(request.as_bytes()).expect("it reads");
-        let mut report = String::new();
-        stream.read_to_string(&mut report).expect("an answer");
-        report
     }
 
     /// Returns the number of holders and waiting clients of lock `a`: the keys from `a/` to `a0`.
@@ -92,13 +70,6 @@ impl Service {
 
     pub(crate) fn leases(&self) -> usize {
         self.post("/v3/lease/leases", "{}").matches("\"ID\"").count()
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -151,7 +122,7 @@ fn wrapper_passes_the_exit_status_and_leaves_no_lease() {
     child.stdin.take().expect("input").write_all(b"typed").expect("it is read");
     assert_eq!(child.wait_with_output().expect("an end").stdout, b"typed");
     let mut missing = Command::new(env!("CARGO_BIN_EXE_tenure"));
-    missing.args(["lock", "a", "--endpoints", &service.address, "--", "/no/such/command"]);
+    missing.args(["lock", "a", "--endpoints", &service.member.address, "--", "/no/such/command"]);
     assert_eq!(missing.output().expect("it starts").status.code(), Some(127));
     assert_eq!(service.leases(), 0, "each session was closed");
 }
@@ -159,9 +130,14 @@ fn wrapper_passes_the_exit_status_and_leaves_no_lease() {
 #[test]
 fn lock_not_acquired_ends_with_status_120() {
     let service = Service::start();
-    let (mut holder, _) = service.running("lock a", "echo in; exec sleep 60");
-    for options in ["lock --try a", "lock --timeout 5s a", "elect --timeout 5s a"] {
-        let refused = service.run(options, "echo started");
+    let (mut holder, _) = service.running("lock a", "echo in; exec sleep 600");
+    let mut unserved = Command::new(env!("CARGO_BIN_EXE_tenure"));
+    unserved.args(["lock", "a", "--endpoints", "127.0.0.1:1", "--", "true"]);
+    let unserved = unserved.stderr(Stdio::null()).spawn().expect("it starts");
+    let all = ["lock --try a", "lock --timeout 5s a", "elect --timeout 5s a"];
+    let all = all.map(|options| service.wrapper(options, "echo started").spawn());
+    for refused in all {
+        let refused = refused.expect("it starts").wait_with_output().expect("an end");
         let message = String::from_utf8_lossy(&refused.stderr);
         assert_eq!(
             (refused.status.code(), &refused.stdout[..]),
@@ -182,10 +158,7 @@ fn lock_not_acquired_ends_with_status_120() {
     assert_eq!(service.leases(), 1);
     assert!(signal("-TERM", &holder.id().to_string()));
     assert_eq!(holder.wait().expect("an end").code(), Some(143), "it was passed on");
-    let unserved = Command::new(env!("CARGO_BIN_EXE_tenure"))
-        .args(["lock", "a", "--endpoints", "127.0.0.1:1", "--", "true"])
-        .output()
-        .expect("it starts");
+    let unserved = unserved.wait_with_output().expect("an end");
     assert_eq!(unserved.status.code(), Some(120));
 }
 
@@ -203,8 +176,8 @@ fn signals_are_forwarded_to_the_command() {
 fn command_is_killed_before_its_lease_expires_without_responses() {
     let service = Service::start();
     let (wrapper, id) =
-        service.running("lock --ttl 2s a", "trap '' TERM; echo $$; while :; do sleep 0.02; done");
-    assert!(signal("-STOP", &service.child.id().to_string()));
+        service.running("lock --ttl 4s a", "trap '' TERM; echo $$; while :; do sleep 0.02; done");
+    assert!(signal("-STOP", &service.member.process.id().to_string()));
     let (status, message) = ended(wrapper);
     assert_eq!(status, 121, "{message}");
     assert!(message.starts_with("tenure: `a` was lost: "), "{message}");
@@ -214,7 +187,7 @@ fn command_is_killed_before_its_lease_expires_without_responses() {
 #[test]
 fn command_is_killed_when_its_lease_is_revoked() {
     let service = Service::start();
-    let (wrapper, id) = service.running("lock a", "echo $$; exec sleep 60");
+    let (wrapper, id) = service.running("lock a", "echo $$; exec sleep 600");
     service.post("/v3/kv/deleterange", r#"{"key":"YS8=","range_end":"YTA="}"#);
     let (status, message) = ended(wrapper);
     assert_eq!((status, lives(&id)), (121, false), "{message}");
@@ -224,7 +197,7 @@ fn command_is_killed_when_its_lease_is_revoked() {
 #[test]
 fn command_has_ended_when_a_stopped_wrapper_loses_the_lease() {
     let service = Service::start();
-    let (wrapper, id) = service.running("lock --ttl 2s a", "echo $$; exec sleep 60");
+    let (wrapper, id) = service.running("lock --ttl 5s a", "echo $$; exec sleep 600");
     let wrappers = wrapper.id().to_string();
     assert!(signal("-STOP", &wrappers));
     until(|| service.leases() == 0);
@@ -236,7 +209,7 @@ fn command_has_ended_when_a_stopped_wrapper_loses_the_lease() {
 #[test]
 fn command_does_not_outlive_a_killed_wrapper() {
     let service = Service::start();
-    let (mut wrapper, id) = service.running("lock a", "echo $$; exec sleep 60");
+    let (mut wrapper, id) = service.running("lock a", "echo $$; exec sleep 600");
     wrapper.kill().expect("killed");
     wrapper.wait().expect("an end");
     until(|| !lives(&id));
@@ -246,7 +219,7 @@ fn command_does_not_outlive_a_killed_wrapper() {
 fn observer_sees_the_leader_and_its_absence() {
     let service = Service::start();
     let mut observer = Command::new(env!("CARGO_BIN_EXE_tenure"))
-        .args(["elect", "--observe", "boss", "--endpoints", &service.address])
+        .args(["elect", "--observe", "boss", "--endpoints", &service.member.address])
         .stdout(Stdio::piped())
         .spawn()
         .expect("the command starts");
@@ -279,7 +252,7 @@ fn wrapper_queues_with_clients_of_etcd() {
     let service = Service::start();
     let etcdctl = |command: &str| {
         let mut client = Command::new("etcdctl");
-        client.env("ETCDCTL_API", "3").args(["--endpoints", &service.address, "lock", "a"]);
+        client.env("ETCDCTL_API", "3").args(["--endpoints", &service.member.address, "lock", "a"]);
         client.args(["--", "sh", "-c", command]).stdout(Stdio::piped()).stderr(Stdio::null());
         client.spawn()
     };
@@ -384,7 +357,7 @@ fn users_hold_only_permitted_locks() {
 #[test]
 fn user_without_permission_leaves_the_queue() {
     let service = closed();
-    let (root, _) = service.running("lock --user root:secret jobs/x", "echo in; exec sleep 60");
+    let (root, _) = service.running("lock --user root:secret jobs/x", "echo in; exec sleep 600");
     let mut waits = service.wrapper("lock --ttl 5s --user bob:one jobs/x", "echo inside");
     let mut waits = waits.spawn().expect("it starts");
     // The holder has two watches. The waiter watches the key of the holder, and its own.
@@ -392,9 +365,11 @@ fn user_without_permission_leaves_the_queue() {
     let named = r#"{"name":"root","password":"secret"}"#;
     let report = service.post("/v3/auth/authenticate", named);
     let token = report.split("\"token\":\"").nth(1).and_then(|rest| rest.split('"').next());
-    let root_asks = format!("authorization: {}\r\n", token.expect("a token"));
-    let revoked =
-        service.post_as("/v3/auth/user/revoke", r#"{"name":"bob","role":"jobs"}"#, &root_asks);
+    let (token, body) = (token.expect("a token"), r#"{"name":"bob","role":"jobs"}"#);
+    let length = body.len();
+    let headers = format!("authorization: {token}\r\ncontent-length: {length}\r\n");
+    let revoke = format!("POST /v3/auth/user/revoke HTTP/1.0\r\n{headers}\r\n{body}");
+    let revoked = service.member.exchange(&revoke).expect("a response");
     assert!(revoked.contains(" 200 "), "{revoked}");
     assert!(signal("-TERM", &root.id().to_string()));
     let started = Instant::now();
@@ -409,6 +384,6 @@ fn user_without_permission_leaves_the_queue() {
     assert_eq!(status, 120, "{message}");
     assert!(message.contains("permission denied"), "{message}");
     assert_eq!(ended(root).0, 143);
-    let next = service.run("lock --timeout 30s --user root:secret jobs/x", "echo inside");
+    let next = service.run("lock --timeout 100s --user root:secret jobs/x", "echo inside");
     assert_eq!((next.status.code(), &next.stdout[..]), (Some(0), &b"inside\n"[..]));
 }

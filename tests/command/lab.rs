@@ -2,15 +2,16 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
+use crate::killed::Killed;
 use crate::shell::is_concise;
 use crate::support::{Response, send, send_raw};
 use serde_json::{Value, json};
 
 /// A lab process, terminated on drop.
 pub(crate) struct Lab {
-    child: Child,
+    child: Killed,
     address: String,
     at: SocketAddr,
     token: Option<String>,
@@ -28,7 +29,7 @@ impl Lab {
         let (at, query) = rest.split_once('/').unwrap();
         let token = query.strip_prefix("?token=").map(str::to_owned);
         let port = at.parse::<SocketAddr>().unwrap().port();
-        Lab { child, address, at: ([127, 0, 0, 1], port).into(), token }
+        Lab { child: Killed(child), address, at: ([127, 0, 0, 1], port).into(), token }
     }
 
     fn send(&self, line: &str, body: &str) -> Response {
@@ -68,13 +69,6 @@ impl Lab {
         let id = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
         self.child.wait().unwrap().code()
-    }
-}
-
-impl Drop for Lab {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

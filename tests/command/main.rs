@@ -19,10 +19,14 @@ mod guardian;
 mod guardian_faults;
 mod hold;
 mod invalid_arguments;
+#[path = "../support/killed.rs"]
+mod killed;
 mod lab;
 mod log;
 mod malformed_grpc;
 mod malformed_responses;
+#[path = "../support/member.rs"]
+mod member;
 mod member_list;
 mod monitoring;
 mod nested;
@@ -30,8 +34,6 @@ mod on_lost;
 mod operating;
 mod own_models;
 mod own_properties;
-mod permissions;
-mod philosophers;
 mod prompt;
 mod properties;
 mod prove;

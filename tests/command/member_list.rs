@@ -1,19 +1,19 @@
 //! `tenure member list` asks each member for its state.
 
-use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
 
-use crate::operating::{Member, Three};
+use crate::hold::signal;
+use crate::operating::Three;
 use crate::shell::tenure;
 
 /// Upper limit for any wait.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// Repeats the command until its report is as expected, and returns the report.
 #[track_caller]
-fn listed(at: &str, is_expected: impl Fn(&Value, i32) -> bool) -> Value {
+pub(crate) fn listed(at: &str, is_expected: impl Fn(&Value, i32) -> bool) -> Value {
     let started = Instant::now();
     loop {
         let ended = tenure(&format!("member list --endpoints {at} --format json"));
@@ -24,6 +24,21 @@ fn listed(at: &str, is_expected: impl Fn(&Value, i32) -> bool) -> Value {
         }
         let error = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert!(started.elapsed() < LIMIT, "{status}: {report:#} {error}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Repeats the command until its table is as expected, and returns the table and the status.
+#[track_caller]
+fn table(at: &str, is_expected: impl Fn(&str) -> bool) -> (String, Option<i32>) {
+    let started = Instant::now();
+    loop {
+        let ended = tenure(&format!("member list --endpoints {at}"));
+        let table = String::from_utf8(ended.stdout).expect("text");
+        if is_expected(&table) {
+            return (table, ended.status.code());
+        }
+        assert!(started.elapsed() < LIMIT, "{table}");
         std::thread::sleep(Duration::from_millis(100));
     }
 }
@@ -50,11 +65,6 @@ fn count(report: &Value, state: &str) -> usize {
     states(report).into_iter().filter(|it| *it == state).count()
 }
 
-fn stop(member: &Member) {
-    let id = member.process.id().to_string();
-    assert!(Command::new("kill").args(["-STOP", &id]).status().expect("kill").success());
-}
-
 #[test]
 fn members_report_their_state_and_failed_ones_are_unreachable() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -71,10 +81,9 @@ fn members_report_their_state_and_failed_ones_are_unreachable() {
         assert!(is_number("term") && is_number("applied_index") && is_number("lag"), "{report:#}");
         assert!(member["version"].is_string() && member["unreachable"].is_null(), "{report:#}");
     }
-    let table = tenure(&format!("member list --endpoints {at}"));
-    let table = String::from_utf8(table.stdout).expect("text");
+    // A member that responds late has a further line.
+    let (table, _) = self::table(&at, |table| table.lines().count() == 4);
     assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
-    assert_eq!(table.lines().count(), 4, "{table}");
 
     let killed_after = tenure::daemon::format_rfc3339(SystemTime::now());
     c.kill();
@@ -84,7 +93,10 @@ fn members_report_their_state_and_failed_ones_are_unreachable() {
     let c = report["members"].as_array().expect("members").iter().find(|it| it["name"] == "c");
     let why = c.expect("c")["unreachable"].as_str().expect("a reason");
     assert!(why.contains("Connection refused"), "{why}");
-    let report = listed(&at, |report, _| member(report, "c")["unreachable_since"].is_string());
+    let is_down = |report: &Value, _: i32| {
+        count(report, "unreachable") == 1 && member(report, "c")["unreachable_since"].is_string()
+    };
+    let report = listed(&at, is_down);
     let since = member(&report, "c")["unreachable_since"].as_str().expect("a time");
     assert!(
         since >= &*killed_after && since.ends_with('Z'),
@@ -92,15 +104,13 @@ fn members_report_their_state_and_failed_ones_are_unreachable() {
     );
     assert!(member(&report, "a")["unreachable_since"].is_null(), "{report:#}");
     // The time does not move.
-    let again = listed(&at, |report, _| member(report, "c")["unreachable_since"].is_string());
+    let again = listed(&at, is_down);
     assert_eq!(member(&again, "c")["unreachable_since"], since);
-    let table = tenure(&format!("member list --endpoints {at}"));
-    let table = String::from_utf8(table.stdout).expect("text");
-    assert!(table.contains("c is unreachable since 20"), "{table}");
+    let (table, _) = self::table(&at, |table| table.contains("c is unreachable since 20"));
     assert!(table.contains("Z: no response from "), "{table}");
 
     // One of three members remains.
-    stop(&b);
+    assert!(signal("-STOP", &b.process.id().to_string()));
     let is_alone = |report: &Value, status: i32| status == 4 && states(report)[0] == "no-leader";
     let report = listed(&at, is_alone);
     assert_eq!((&report["quorum"], &report["leader"]), (&Value::Bool(false), &Value::Null));
@@ -110,8 +120,7 @@ fn members_report_their_state_and_failed_ones_are_unreachable() {
     assert!(stopped["unreachable_since"].is_null(), "{report:#}");
     assert!(stopped["last_contact"].is_string(), "{report:#}");
     assert!(killed["unreachable_since"].is_string(), "{report:#}");
-    let alone = tenure(&format!("member list --endpoints {}", a.address));
-    let message = String::from_utf8(alone.stdout).expect("text");
-    assert_eq!(alone.status.code(), Some(4), "{message}");
-    assert!(message.contains("no quorum: 1 of 3 voting members responded"), "{message}");
+    let is_alone = |table: &str| table.contains("no quorum: 1 of 3 voting members responded");
+    let (message, status) = self::table(&a.address, is_alone);
+    assert_eq!(status, Some(4), "{message}");
 }

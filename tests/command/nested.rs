@@ -7,21 +7,12 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::{NamedTempFile, TempDir};
 
-use crate::operating::Member;
+use crate::killed::Killed;
+use crate::member::Member;
 use crate::shell::{data, tenure, text};
 
 /// Upper limit for any wait.
-const LIMIT: Duration = Duration::from_secs(60);
-
-/// A process, killed on drop.
-struct Killed(Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// Starts an etcd server, if etcd is installed.
 fn etcd() -> Option<(Killed, TempDir, String)> {
@@ -65,7 +56,7 @@ impl Holder {
 
     fn tenure(at: &str, name: &str) -> Holder {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-        command.args(["lock", "--endpoints", at, name]);
+        command.args(["lock", "--ttl", "60s", "--endpoints", at, name]);
         Holder::start(&mut command)
     }
 
@@ -97,7 +88,7 @@ impl Drop for Holder {
 
 /// Runs a command with a lock, and returns its status.
 fn lock(at: &str, options: &str) -> Option<i32> {
-    tenure(&format!("lock --endpoints {at} --timeout 50s {options} -- true")).status.code()
+    tenure(&format!("lock --endpoints {at} --timeout 100s {options} -- true")).status.code()
 }
 
 fn attempt(at: &str, name: &str) -> Option<i32> {
@@ -158,7 +149,7 @@ fn names_are_independent(at: &str) {
 #[test]
 fn nested_names_are_independent_at_tenure() {
     let folder = tempfile::tempdir().expect("a folder");
-    let member = Member::start(&format!("--data-dir {}", folder.path().join("data").display()));
+    let member = Member::start_in(folder.path());
     member.ask("/v3/kv/put", &json!({ "key": "YQ==", "value": "MQ==" }));
     names_are_independent(&format!("http://{}", member.address));
 }

@@ -16,7 +16,7 @@ fn delete_claims(service: &Service) {
 fn elect(service: &Service, on_lost: &str, script: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
     command
-        .args(["elect", "--endpoints", &service.address, "--on-lost", on_lost, "a"])
+        .args(["elect", "--endpoints", &service.member.address, "--on-lost", on_lost, "a"])
         .args(["--", "sh", "-c", script])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -39,7 +39,7 @@ fn on_lost_runs_after_the_command_has_ended() {
         id.display(),
         file.display()
     );
-    let script = format!("echo $$ >{}; exec sleep 60", id.display());
+    let script = format!("echo $$ >{}; exec sleep 600", id.display());
     let elected = elect(&service, &on_lost, &script).spawn().expect("it starts");
     until(|| !read(&id).is_empty());
     delete_claims(&service);
@@ -77,7 +77,7 @@ fn signals_are_passed_to_the_command_of_on_lost() {
     let on_lost = format!(
         "trap 'echo asked >>{at}; exit' TERM; echo lost >>{at}; while :; do sleep 0.02; done"
     );
-    let (up, script) = (folder.path().join("up"), "exec sleep 60");
+    let (up, script) = (folder.path().join("up"), "exec sleep 600");
     let script = format!("touch {}; {script}", up.display());
     let elected = elect(&service, &on_lost, &script).spawn().expect("it starts");
     until(|| up.exists());
@@ -115,7 +115,7 @@ fn leader_ends_its_command_for_a_preferred_candidate() {
     let waits = service.wrapper("elect --identity y a", &next).spawn().expect("it starts");
     until(|| service.asking_for_a() == 2);
     let transfer = |identity: &str| {
-        tenure(&format!("elect --transfer-to {identity} a --endpoints {}", service.address))
+        tenure(&format!("elect --transfer-to {identity} a --endpoints {}", service.member.address))
     };
     assert_fails_with(&transfer("z"), 2, "no candidate 'z' waits in this election");
     assert_eq!(read(&events), "", "the control: it does not lead yet");

@@ -1,59 +1,30 @@
 //! Operation of a lock service: backups, members, holders and waiting clients.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::shell::{assert_fails_with, data, tenure, text};
-
-/// A running member, killed on drop.
-pub(crate) struct Member {
-    pub(crate) process: Child,
-    pub(crate) address: String,
-}
+use crate::hold::LONG;
+use crate::member::Member;
+use crate::member_list::listed;
+use crate::shell::{assert_fails_with, assert_refused, data, tenure, text};
 
 impl Member {
-    pub(crate) fn start(options: &str) -> Member {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_tenure"))
-            .args(["serve", "--listen-client-urls", "http://127.0.0.1:0"])
-            .args(options.split_whitespace())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the command starts");
-        let mut line = String::new();
-        let mut out = BufReader::new(process.stdout.take().expect("its output"));
-        out.read_line(&mut line).expect("a line");
-        // A closed standard error only causes an error to be ignored.
-        let (_, address) = line.trim_end().split_once("http://").expect("an address");
-        Member { address: address.to_owned(), process }
-    }
-
     /// Sends a request until there is a leader, and returns the response.
     pub(crate) fn ask(&self, path: &str, body: &Value) -> Value {
-        let until = Instant::now() + Duration::from_secs(20);
+        let until = Instant::now() + LONG;
         loop {
-            let answer = self.try_to_ask(path, &body.to_string());
-            if let Some(answer) = answer.as_ref().filter(|it| it.get("error").is_none()) {
-                return answer.clone();
+            let response = self.post(path, &body.to_string()).unwrap_or_default();
+            let (_, answer) = response.split_once("\r\n\r\n").unwrap_or_default();
+            match serde_json::from_str::<Value>(answer) {
+                Ok(answer) if answer.get("error").is_none() => return answer,
+                _ => assert!(Instant::now() < until, "{path} {body}: {response}"),
             }
-            assert!(Instant::now() < until, "{path} {body}: {answer:?}");
             std::thread::sleep(Duration::from_millis(20));
         }
-    }
-
-    fn try_to_ask(&self, path: &str, body: &str) -> Option<Value> {
-        let mut stream = TcpStream::connect(&self.address).ok()?;
-        let length = body.len();
-        write!(stream, "POST {path} HTTP/1.0\r\ncontent-length: {length}\r\n\r\n{body}").ok()?;
-        let mut report = String::new();
-        stream.read_to_string(&mut report).ok()?;
-        serde_json::from_str(report.split_once("\r\n\r\n")?.1).ok()
     }
 
     /// Acquires and releases lock `jobs` with a new lease, and returns the fence.
@@ -67,7 +38,7 @@ impl Member {
 
     /// Acquires lock `jobs`.
     fn lock(&self) -> (Value, Value) {
-        let lease = self.ask("/v3/lease/grant", &json!({ "TTL": 60 }))["ID"].clone();
+        let lease = self.ask("/v3/lease/grant", &json!({ "TTL": 600 }))["ID"].clone();
         let held = self.ask("/v3/lock/lock", &json!({ "name": "am9icw==", "lease": lease }));
         (lease, held["key"].clone())
     }
@@ -75,13 +46,6 @@ impl Member {
     pub(crate) fn kill(mut self) {
         self.process.kill().expect("it runs");
         self.process.wait().expect("it ends");
-    }
-}
-
-impl Drop for Member {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 
@@ -108,10 +72,8 @@ fn restored_cluster_assigns_no_fence_twice() {
     assert!(restored("new", "") > last);
     assert!(restored("as-it-was", "--bump-revision 0") <= last, "the control");
     // An existing directory is not overwritten.
-    let again = tenure(&format!("snapshot restore {} --data-dir {}", at("backup"), at("new")));
-    let message = String::from_utf8_lossy(&again.stderr).into_owned();
-    assert_eq!(again.status.code(), Some(2), "{message}");
-    assert!(message.contains("needs a new directory"), "{message}");
+    let again = format!("snapshot restore {} --data-dir {}", at("backup"), at("new"));
+    assert_refused(&again, &["needs a new directory"]);
     // A revision that would let fences start again is rejected.
     for bump in [u64::MAX, 1 << 63, 1 << 62] {
         let options = format!("--data-dir {} --bump-revision {bump}", at("beyond"));
@@ -204,9 +166,13 @@ impl Three {
     }
 }
 
-/// Returns the names of the members that a member knows, each with true for a learner.
+/// Runs a command that changes the members. Returns their names, each with true for a learner.
 fn members(line: &str) -> Vec<(String, bool)> {
-    let report = data(line, 0);
+    names(&data(line, 0))
+}
+
+/// Returns the names of the members in a report, each with true for a learner.
+fn names(report: &Value) -> Vec<(String, bool)> {
     let members = report["members"].as_array().expect("members").clone();
     let name = |it: &Value| it["name"].as_str().expect("a name").to_owned();
     members.iter().map(|it| (name(it), it["learner"] == true)).collect()
@@ -220,7 +186,8 @@ fn member_with_a_lost_disk_is_replaced() {
     let fence = a.fence();
     let at = format!("--endpoints http://{},http://{}", a.address, b.address);
     let all = |learner| ["a", "b", "c"].map(|name| (name.to_owned(), learner && name == "c"));
-    assert_eq!(members(&format!("member list {at}")), all(false));
+    let report = listed(&format!("{},{}", a.address, b.address), |_, status| status == 0);
+    assert_eq!(names(&report), all(false));
     c.kill();
     std::fs::remove_dir_all(three.data("c")).expect("a folder that is gone");
     assert_eq!(members(&format!("member remove c {at}")).len(), 2);
@@ -235,21 +202,11 @@ fn member_with_a_lost_disk_is_replaced() {
     let later = b.fence();
     assert!(later > fence && c.fence() > later);
     // Each member knows the client addresses of the others.
-    let until = Instant::now() + Duration::from_secs(20);
-    loop {
-        let report = data(&format!("member list --endpoints {}", b.address), 0);
-        let urls: Vec<&Value> = report["members"]
-            .as_array()
-            .expect("members")
-            .iter()
-            .map(|it| &it["client_urls"])
-            .collect();
-        if urls.iter().all(|urls| urls.as_array().is_some_and(|urls| urls.len() == 1)) {
-            return;
-        }
-        assert!(Instant::now() < until, "{report}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    listed(&b.address, |report, status| {
+        let members = report["members"].as_array();
+        let has_address = |it: &Value| it["client_urls"].as_array().map(Vec::len) == Some(1);
+        status == 0 && members.is_some_and(|it| it.iter().all(has_address))
+    });
 }
 
 #[test]
@@ -260,7 +217,7 @@ fn removed_member_ends_with_a_status_and_a_reason() {
     c.fence();
     let at = format!("--endpoints http://{},http://{}", a.address, b.address);
     assert_eq!(members(&format!("member remove c {at}")).len(), 2);
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + LONG;
     let status = loop {
         if let Some(status) = c.process.try_wait().expect("a process") {
             break status.code();
@@ -278,19 +235,19 @@ fn removed_member_ends_with_a_status_and_a_reason() {
 #[test]
 fn holders_and_waiting_clients_are_listed() {
     let folder = tempfile::tempdir().expect("a folder");
-    let member = Member::start(&format!("--data-dir {}", folder.path().join("data").display()));
+    let member = Member::start_in(folder.path());
     let at = format!("--endpoints http://{}", member.address);
     assert_eq!(data(&format!("locks ls {at}"), 0), json!({ "locks": [] }));
     let (_, key) = member.lock();
     // A waiting client creates a key and looks up its predecessor.
-    let lease = member.ask("/v3/lease/grant", &json!({ "TTL": 30, "ID": "26" }))["ID"].clone();
+    let lease = member.ask("/v3/lease/grant", &json!({ "TTL": 600, "ID": "26" }))["ID"].clone();
     member.ask("/v3/kv/put", &json!({ "key": "am9icy8xYQ==", "lease": lease }));
     let report = data(&format!("locks ls {at}"), 0);
     let lock = &report["locks"][0];
     assert_eq!((&lock["name"], &lock["waiting"]), (&json!("jobs"), &json!(1)), "{report}");
     let holder = &lock["holders"][0];
     let left = holder["seconds_left"].as_i64().expect("a time");
-    assert!((1..=60).contains(&left) && holder["seconds"] == 60, "{report}");
+    assert!((1..=600).contains(&left) && holder["seconds"] == 600, "{report}");
     assert!(key.is_string());
     assert_eq!(data(&format!("locks show jobs {at}"), 0)["holders"][0]["fence"], holder["fence"]);
     let queue = data(&format!("locks queue jobs {at}"), 0);

@@ -3,93 +3,50 @@
 
 use serde_json::json;
 
-use crate::question_results::answer;
-use crate::scenarios::observed;
+use crate::question_results::assert_answers;
+use crate::scenarios::assert_observed;
 use crate::shell::{tenure, text};
 
 #[test]
-fn race() {
-    let observed = observed("race");
-    assert_eq!(observed["schedules_by_final_value"], json!({"4": 9, "5": 2, "6": 9}));
-    assert_eq!(observed["schedules_by_final_value_under_a_lock"], json!({"5": 2}));
-    assert_eq!(observed["orders_by_final_value_of_the_record"], json!({"4": 2, "5": 2, "6": 2}));
-    assert_eq!(observed["by_final_value_under_a_lock"], json!({"5": 2}));
+fn scenarios_of_the_race_of_shared_memory_and_of_generals() {
+    assert_observed(&json!({
+        "race": {
+            "schedules_by_final_value": { "4": 9, "5": 2, "6": 9 },
+            "schedules_by_final_value_under_a_lock": { "5": 2 },
+            "orders_by_final_value_of_the_record": { "4": 2, "5": 2, "6": 2 },
+            "by_final_value_under_a_lock": { "5": 2 },
+        },
+        "peterson-lock": { "states": 67, "without_a_turn_one_inside": "holds" },
+        "bakery": { "both_enter_or_both_wait_one_inside": ["violated", "holds"] },
+        "test-and-set": { "every_process_enters": "violated" },
+        "byzantine-generals": {
+            "messages_of_four_generals_and_one_liar": 9,
+            "three_generals_the_order_of_a_loyal_commander": "violated",
+        },
+    }));
 }
 
 #[test]
-fn locks_in_shared_memory() {
-    let observed = observed("peterson-lock");
-    assert_eq!(
-        (&observed["states"], &observed["without_a_turn_one_inside"]),
-        (&json!(67), &json!("holds"))
-    );
-}
-
-#[test]
-fn bakery() {
-    let bounded = observed("bakery")["both_enter_or_both_wait_one_inside"].clone();
-    assert_eq!(bounded, json!(["violated", "holds"]));
-}
-
-#[test]
-fn test_and_set() {
-    assert_eq!(observed("test-and-set")["every_process_enters"], "violated");
-}
-
-#[test]
-fn byzantine_generals() {
-    let observed = observed("byzantine-generals");
-    assert_eq!(observed["messages_of_four_generals_and_one_liar"], 9);
-    assert_eq!(observed["three_generals_the_order_of_a_loyal_commander"], "violated");
-}
-
-#[test]
-fn flags_or_tickets_make_a_lock_in_shared_memory() {
-    let observed = answer("Q-63");
-    assert_eq!((observed.one("the_bakery"), observed.one("steps")), ("holds".into(), 9.into()));
-    assert_eq!(observed.one("test_and_set"), "violated");
-}
-
-#[test]
-fn agreement_among_liars_needs_more_than_three_for_each() {
-    let observed = answer("Q-64");
-    assert_eq!(observed.one("the_same_order"), "holds");
-    assert_eq!(
-        (observed.one("three_generals"), observed.one("steps")),
-        ("violated".into(), 5.into())
-    );
-}
-
-#[test]
-fn server_record_races_like_a_variable() {
-    let observed = answer("Q-04");
-    assert_eq!(observed.one("orders_by_final_value"), json!({ "4": 2, "5": 2, "6": 2 }));
-    assert_eq!(observed.one("orders_by_final_value_with_the_lock"), json!({ "5": 2 }));
-}
-
-#[test]
-fn more_clients_lose_more_updates() {
-    let observed = answer("Q-05");
-    assert_eq!(
-        (observed.one("orders"), observed.one("orders_that_end_in_3")),
-        (90.into(), 6.into())
-    );
-    assert_eq!(observed.one("orders_by_final_value_with_the_lock"), json!({ "3": 6 }));
-    assert_eq!(observed.one("among_100"), 3);
-}
-
-#[test]
-fn exclusive_resources_need_mutual_exclusion() {
-    let observed = answer("Q-06");
-    assert_eq!((observed.one("orders_with_the_lock"), observed.one("steps")), (2.into(), 2.into()));
-    assert_eq!(observed.one("at_most_two_print"), "holds");
-}
-
-#[test]
-fn outcomes_of_the_race() {
-    let observed = answer("Q-33");
-    assert_eq!(observed.one("schedules_by_final_value"), json!({ "4": 9, "5": 2, "6": 9 }));
-    assert_eq!(observed.one("schedules_by_final_value_under_a_lock"), json!({ "5": 2 }));
+fn questions_of_the_race_of_shared_memory_and_of_generals() {
+    assert_answers(&json!({
+        "Q-04": {
+            "orders_by_final_value": { "4": 2, "5": 2, "6": 2 },
+            "orders_by_final_value_with_the_lock": { "5": 2 },
+        },
+        "Q-05": {
+            "orders": 90,
+            "orders_that_end_in_3": 6,
+            "orders_by_final_value_with_the_lock": { "3": 6 },
+            "among_100": 3,
+        },
+        "Q-06": { "orders_with_the_lock": 2, "steps": 2, "at_most_two_print": "holds" },
+        "Q-33": {
+            "schedules_by_final_value": { "4": 9, "5": 2, "6": 9 },
+            "schedules_by_final_value_under_a_lock": { "5": 2 },
+        },
+        "Q-63": { "the_bakery": "holds", "steps": 9, "test_and_set": "violated" },
+        "Q-64": { "the_same_order": "holds", "three_generals": "violated", "steps": 5 },
+    }));
 }
 
 #[test]

@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use crate::shell::tenure;
+use crate::shell::{assert_fails_with, data, tenure};
+
+/// Option that lets the solver decide each query, also on a busy machine.
+const PATIENT: &str = "--query-timeout 300s";
 
 /// Returns true if z3 is installed. Prints that the test is skipped if not.
 fn has_solver() -> bool {
@@ -13,18 +16,12 @@ fn has_solver() -> bool {
     found
 }
 
-fn report(line: &str, status: i32) -> Value {
-    let output = tenure(line);
-    assert_eq!(output.status.code(), Some(status), "{line}: {output:?}");
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{line}: {error}"))
-}
-
 #[test]
 fn proves_an_election_and_compares_it_with_the_code() {
     if !has_solver() {
         return;
     }
-    let report = &report("prove chang-roberts --format json", 0)[0];
+    let report = &data(&format!("prove chang-roberts {PATIENT}"), 0)[0];
     assert_eq!(report["proof"]["is_proved"], true, "{report}");
     let groups = report["code"].as_array().expect("groups were compared");
     assert_eq!(groups.len(), 2, "{report}");
@@ -39,11 +36,12 @@ fn refuses_an_unsound_variant_with_a_counterexample() {
     if !has_solver() {
         return;
     }
-    let report = &report("prove ricart-agrawala --variant clock-only-strict --format json", 1)[0];
+    let line = format!("prove ricart-agrawala --variant clock-only-strict {PATIENT}");
+    let report = &data(&line, 1)[0];
     let found = &report["proof"]["counterexample"];
     assert_eq!(found["processes"], 2, "{report}");
     assert!(found["witness"].as_object().is_some_and(|it| !it.is_empty()), "{report}");
-    let text = tenure("prove ricart-agrawala --variant clock-only-strict");
+    let text = tenure(&line);
     let text = String::from_utf8_lossy(&text.stdout);
     for part in ["not proved", "counterexample to induction", "  before   ", "  violated "] {
         assert!(text.contains(part), "{part}: {text}");
@@ -63,16 +61,13 @@ fn explains_unknown_names_and_a_missing_solver() {
         ("prove raft --solver /no/such/z3", 4, "/no/such/z3"),
         ("prove raft --solver true", 4, "neither z3 nor cvc5"),
     ] {
-        let output = tenure(line);
-        let message = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(status), "{line}: {message}");
-        assert!(message.contains(part), "{line}: {message}");
+        assert_fails_with(&tenure(line), status, part);
     }
 }
 
 #[test]
 fn lists_the_algorithms_with_a_model() {
-    let list = report("prove --format json", 0);
+    let list = data("prove", 0);
     assert!(list.as_array().is_some_and(|models| models.len() > 5), "{list}");
 }
 
@@ -81,12 +76,12 @@ fn refuses_a_proof_without_a_needed_conjunct() {
     if !has_solver() {
         return;
     }
-    let line = "prove ricart-agrawala --without granted-precedes";
-    let text = String::from_utf8_lossy(&tenure(line).stdout).into_owned();
+    let line = format!("prove ricart-agrawala --without granted-precedes {PATIENT}");
+    let text = String::from_utf8_lossy(&tenure(&line).stdout).into_owned();
     for part in ["not proved", "refuted: ", "  violated "] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    let report = report(&format!("{line} --format json"), 1);
+    let report = data(&line, 1);
     assert_eq!(report[0]["without"], "granted-precedes", "{report}");
 }
 
@@ -95,14 +90,14 @@ fn redundant_conjuncts_are_proved_to_be_redundant() {
     if !has_solver() {
         return;
     }
-    let report = report("prove ricart-agrawala --redundant --format json", 0);
+    let report = data(&format!("prove ricart-agrawala --redundant {PATIENT}"), 0);
     let conjuncts = report[0]["conjuncts"].as_array().expect("conjuncts");
     let needed = conjuncts.iter().filter(|it| it["need"] == "needed").count();
     assert!(needed > 8, "{report}");
     for conjunct in conjuncts.iter().filter(|it| it["need"] == "redundant") {
         let name = conjunct["conjunct"].as_str().expect("a name");
-        let line = format!("prove ricart-agrawala --without {name} -n 0 --format json");
-        assert_eq!(self::report(&line, 0)[0]["proof"]["is_proved"], true, "{name}");
+        let line = format!("prove ricart-agrawala --without {name} -n 0 {PATIENT}");
+        assert_eq!(data(&line, 0)[0]["proof"]["is_proved"], true, "{name}");
     }
 }
 
@@ -141,8 +136,8 @@ fn equal_seeds_judge_equal_mutants() {
         return;
     }
     let changes = |seed: u32| {
-        let line = format!("prove chang-roberts --mutants 4 --seed {seed} --format json");
-        let report = report(&line, 0);
+        let line = format!("prove chang-roberts --mutants 4 --seed {seed} {PATIENT}");
+        let report = data(&line, 0);
         let mutants = report["mutants"].as_array().expect("mutants").clone();
         mutants.iter().map(|it| it["change"].to_string()).collect::<Vec<_>>()
     };
@@ -157,7 +152,7 @@ fn mistakes_on_cards_are_refused_by_the_named_part() {
         return;
     }
     let mut compared = 0;
-    for entry in report("list --format json", 0).as_array().expect("cards") {
+    for entry in data("list", 0).as_array().expect("cards") {
         let name = entry["name"].as_str().expect("a name");
         for variant in entry["variants"].as_array().into_iter().flatten() {
             // `cargo test -p tenure-prove` refuses the variants of models.
@@ -165,8 +160,8 @@ fn mistakes_on_cards_are_refused_by_the_named_part() {
                 continue;
             }
             let variant = variant["name"].as_str().expect("a name");
-            let line = format!("prove {name} --variant {variant} -n 2 --format json");
-            let report = report(&line, 1);
+            let line = format!("prove {name} --variant {variant} -n 2 {PATIENT}");
+            let report = data(&line, 1);
             assert_eq!(report[0]["proof"]["is_proved"], true, "{line}: {report}");
             assert_eq!(report[0]["code"][0]["agrees"], false, "{line}: {report}");
             compared += 1;

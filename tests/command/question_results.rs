@@ -5,6 +5,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
+use crate::scenarios::assert_values;
 use crate::shell::tenure;
 
 /// Exit status and output for all questions: with their experiments, and with one change in each
@@ -54,6 +55,19 @@ pub(crate) fn answer(id: &str) -> Answer {
         assert_ne!(experiment["observed"], broken["observed"], "{id}: {message}");
     }
     Answer(experiments(report).iter().map(|it| it["observed"].clone()).collect())
+}
+
+/// Calls [`answer`] for each question, and compares its observations. A name after the word `all`
+/// stands for the list of all observations with this name. Any other name occurs once.
+#[track_caller]
+pub(crate) fn assert_answers(expected: &Value) {
+    for (id, expected) in expected.as_object().expect("an object") {
+        let answer = answer(id);
+        assert_values(id, expected, |name| match name.strip_prefix("all ") {
+            Some(name) => answer.all(name),
+            None => answer.one(name),
+        });
+    }
 }
 
 impl Answer {

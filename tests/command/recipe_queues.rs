@@ -6,14 +6,13 @@ use serde_json::{Value, json};
 use tenure_client::{Client, Session};
 
 use crate::hold::until;
-use crate::operating::Member;
+use crate::member::Member;
 use crate::shell::{data, text};
 
 /// Runs `work` with three sessions at a member, and with the options that select the member.
 fn with_sessions<T>(work: impl AsyncFnOnce(&Member, [Session; 3], &str) -> T) -> T {
     let folder = tempfile::tempdir().expect("a folder");
-    let data = folder.path().join("data");
-    let member = Member::start(&format!("--data-dir {}", data.display()));
+    let member = Member::start_in(folder.path());
     let at = format!("--endpoints http://{}", member.address);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::shell::{is_concise, tenure};
+use crate::shell::{assert_fails_with, assert_refused, data, tenure};
 
 /// Each run of the tests replays one in this number of counterexamples of the cards; the ignored
 /// tests replay all.
@@ -16,10 +16,6 @@ const SHARE: usize = 4;
 
 /// The engines of a replay.
 const EVERYWHERE: [&str; 3] = ["simulator", "checker", "tcp"];
-
-fn json(text: &[u8]) -> Value {
-    serde_json::from_slice(text).unwrap_or_else(|error| panic!("{error}"))
-}
 
 /// Properties that are decided at the end of a run.
 const ENDS: [&str; 6] = [
@@ -33,10 +29,8 @@ const ENDS: [&str; 6] = [
 
 /// Replays a file, and returns the report.
 fn again(file: &Path, over: &str, more: &str) -> Value {
-    let line = format!("trace replay {} --over {over} --format json{more}", file.display());
-    let again = tenure(&line);
-    assert_eq!(again.status.code(), Some(1), "{line}: {again:?}");
-    let report = json(&again.stdout);
+    let line = format!("trace replay {} --over {over}{more}", file.display());
+    let report = data(&line, 1);
     assert_eq!(report["violated_again"], true, "{line}");
     report
 }
@@ -44,10 +38,8 @@ fn again(file: &Path, over: &str, more: &str) -> Value {
 /// Checks, saves the counterexample, and replays it. Returns the property, and whether real nodes
 /// needed to be forced.
 fn happens_again(check: &str, file: &Path, over: &[&str]) -> (String, bool) {
-    let line = format!("check {check} --format json --trace {}", file.display());
-    let checked = tenure(&line);
-    assert_eq!(checked.status.code(), Some(1), "{check}: {checked:?}");
-    let shortest = &json(&checked.stdout)["counterexample"];
+    let checked = data(&format!("check {check} --trace {}", file.display()), 1);
+    let shortest = &checked["counterexample"];
     let steps = shortest["length"].as_u64().expect("it has a length");
     let property = shortest["property"].as_str().expect("it has a name");
     let mut made_to = false;
@@ -71,7 +63,7 @@ fn happens_again(check: &str, file: &Path, over: &[&str]) -> (String, bool) {
 /// `check` or of `simulate`, as `verb` selects. Compositions are included where their commands
 /// differ from those of their parts.
 fn shown(verb: &str) -> Vec<(Value, String)> {
-    let cards = json(&tenure("list --format json").stdout);
+    let cards = data("list", 0);
     let cards = cards.as_array().expect("a list of cards").clone();
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let is_composed = |card: &Value| word(&card["name"]).contains(':');
@@ -297,10 +289,8 @@ fn unsaved_state_is_lost_in_the_replay() {
         let check = format!("{check} --saving late");
         let (found, _) = happens_again(&check, &file, &["simulator", "checker"]);
         assert_eq!(found, property);
-        let over_tcp = tenure(&format!("trace replay {} --over tcp", file.display()));
-        assert_eq!(over_tcp.status.code(), Some(2), "{over_tcp:?}");
-        let message = String::from_utf8_lossy(&over_tcp.stderr).into_owned();
-        assert!(message.contains("unsaved p"), "{message}");
+        let over_tcp = format!("trace replay {} --over tcp", file.display());
+        assert_refused(&over_tcp, &["unsaved p"]);
     }
 }
 
@@ -320,7 +310,8 @@ fn starvation_is_reproduced() {
         let line = format!("{check} --property {property}");
         assert_eq!(happens_again(&line, &file, &EVERYWHERE).0, property);
         let head = fs::read_to_string(&file).expect("a trace");
-        let head = json(head.lines().next().expect("a head").as_bytes());
+        let head = head.lines().next().expect("a head");
+        let head: Value = serde_json::from_str(head).expect("JSON");
         assert_eq!(head["repeats"].is_u64(), goes_round, "{check}: {head}");
     }
 }
@@ -396,10 +387,7 @@ fn invalid_commands_are_rejected_without_a_panic() {
 fn waiting_process_cannot_arrive_at_a_barrier_again() {
     let line = ["simulate", "dissemination-barrier", "-n", "3", "--steer", "2 arrive p1"];
     let steered = Command::new(env!("CARGO_BIN_EXE_tenure")).args(line).output().unwrap();
-    let report = String::from_utf8_lossy(&steered.stderr);
-    assert_eq!(steered.status.code(), Some(2), "{report}");
-    assert!(report.contains("'2 arrive p1' is not possible"), "{report}");
-    assert!(is_concise(&report), "{report}");
+    assert_fails_with(&steered, 2, "'2 arrive p1' is not possible");
 }
 
 #[test]

@@ -2,45 +2,25 @@
 
 use serde_json::{Map, json};
 
-use crate::question_results::answer;
-use crate::scenarios::observed;
+use crate::question_results::assert_answers;
+use crate::scenarios::assert_observed;
 use crate::shell::{assert_fails_with, data, tenure};
 
 #[test]
-fn floodset() {
-    let observed = observed("floodset");
-    assert_eq!((&observed["messages"], &observed["rounds"]), (&json!(36), &json!(3.0)));
-    assert_eq!(observed["f_rounds_agreement"], "violated");
-}
-
-#[test]
-fn time_slice() {
-    let observed = observed("time-slice -n 9");
-    assert_eq!(observed["messages"], 9);
-    assert_eq!(observed["short_phases"], "violated");
-}
-
-#[test]
-fn variable_speeds() {
-    let observed = observed("variable-speeds");
-    assert_eq!(observed["time_slice_n_messages"], 32.0);
-}
-
-#[test]
-fn consensus_takes_one_round_more_than_crashes() {
-    let facts = answer("Q-53");
-    assert_eq!(facts.one("agreement_in_f_rounds"), "violated");
-    assert_eq!(
-        (facts.one("one_crash"), facts.one("two_crashes")),
-        ("holds".into(), "violated".into())
-    );
-}
-
-#[test]
-fn synchronous_ring_needs_few_messages_and_much_time() {
-    let facts = answer("Q-54");
-    assert_eq!(facts.one("time_slice"), 32.0);
-    assert_eq!(facts.one("identifier_10_with_speeds"), 3075.0);
+fn scenarios_and_questions_of_rounds() {
+    assert_observed(&json!({
+        "floodset": { "messages": 36, "rounds": 3.0, "f_rounds_agreement": "violated" },
+        "time-slice -n 9": { "messages": 9, "short_phases": "violated" },
+        "variable-speeds": { "time_slice_n_messages": 32.0 },
+    }));
+    assert_answers(&json!({
+        "Q-53": {
+            "agreement_in_f_rounds": "violated",
+            "one_crash": "holds",
+            "two_crashes": "violated",
+        },
+        "Q-54": { "time_slice": 32.0, "identifier_10_with_speeds": 3075.0 },
+    }));
 }
 
 #[test]

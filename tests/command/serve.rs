@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
+use crate::killed::Killed;
 use crate::shell::{assert_fails_with, tenure};
 
 #[test]
@@ -98,12 +99,12 @@ fn started(folder: &std::path::Path, arguments: &[&str], variables: &[(&str, &st
     };
     let leads = lines.next().expect("a line").expect("text");
     assert!(leads.contains(" leads in term "), "{leads}");
-    Started { member, serves, log }
+    Started { _member: Killed(member), serves, log }
 }
 
 /// A running member.
 struct Started {
-    member: std::process::Child,
+    _member: Killed,
     serves: String,
     log: std::path::PathBuf,
 }
@@ -111,13 +112,6 @@ struct Started {
 impl Started {
     fn log(&self) -> String {
         std::fs::read_to_string(&self.log).expect("a log")
-    }
-}
-
-impl Drop for Started {
-    fn drop(&mut self) {
-        let _ = self.member.kill();
-        let _ = self.member.wait();
     }
 }
 

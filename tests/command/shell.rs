@@ -1,6 +1,8 @@
 //! Starts the command as a script does.
 
 use std::process::{Command, Output};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -15,6 +17,19 @@ pub(crate) fn assert_fails_with(ended: &Output, status: i32, message: &str) {
     let report = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(status), "{message}: {report}");
     assert!(report.contains(message) && is_concise(&report), "{message}: {report}");
+}
+
+/// Asserts that a command line is rejected with an error that contains all of these words, and
+/// prints nothing else.
+#[track_caller]
+pub(crate) fn assert_refused(line: &str, words: &[&str]) {
+    let output = tenure(line);
+    let report = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{line}: {report}");
+    assert!(is_concise(&report) && output.stdout.is_empty(), "{line}: {report}");
+    for word in words {
+        assert!(report.contains(word), "{line}: “{word}” is not in {report}");
+    }
 }
 
 /// Returns true for an error in one line, or in the form of the command-line parser.
@@ -38,10 +53,33 @@ pub(crate) fn data(line: &str, status: i32) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{line}: {error}"))
 }
 
+/// Upper limit for any wait.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Waits until a process has computed for half a second, however long that takes.
+#[track_caller]
+pub(crate) fn has_computed(process: u32) {
+    /// Half a second in the unit of `/proc`.
+    const TICKS: u64 = 50;
+    let started = Instant::now();
+    let ticks = || {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        // The name of the program may contain spaces. The time in user mode is the field 14.
+        stat.rsplit(") ").next()?.split(' ').nth(11)?.parse::<u64>().ok()
+    };
+    if !cfg!(target_os = "linux") {
+        return sleep(Duration::from_secs(2));
+    }
+    while ticks().is_none_or(|ticks| ticks < TICKS) {
+        assert!(started.elapsed() < LIMIT, "it does not compute");
+        sleep(Duration::from_millis(10));
+    }
+}
+
 /// Waits until a process has a handler for a signal, so that the signal does not end it.
 #[track_caller]
 pub(crate) fn handles(process: u32, signal: rustix::process::Signal) {
-    let started = std::time::Instant::now();
+    let started = Instant::now();
     let caught = || {
         let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
         let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
@@ -49,7 +87,7 @@ pub(crate) fn handles(process: u32, signal: rustix::process::Signal) {
         (mask >> (signal.as_raw() - 1) & 1 == 1).then_some(())
     };
     while cfg!(target_os = "linux") && caught().is_none() {
-        assert!(started.elapsed().as_secs() < 60, "no handler for {signal:?}");
-        std::thread::sleep(std::time::Duration::from_millis(10));
+        assert!(started.elapsed() < LIMIT, "no handler for {signal:?}");
+        sleep(Duration::from_millis(10));
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::shell::{assert_fails_with, data, tenure, text};
+use crate::shell::{assert_fails_with, assert_refused, data, tenure, text};
 
 /// The lines of a CSV file without quoted cells, as columns by name.
 fn rows(csv: &str) -> Vec<BTreeMap<String, String>> {
@@ -260,10 +260,7 @@ fn invalid_sweeps_are_refused() {
         ("compare mutex --faults --sweep n=3", "--faults has no measurements"),
         ("simulate central --sweep n=0", "invalid group size 0"),
     ] {
-        let output = tenure(line);
-        assert_eq!(output.status.code(), Some(2), "{line}");
-        let report = String::from_utf8_lossy(&output.stderr);
-        assert!(report.contains(message), "{line}: {report}");
+        assert_refused(line, &[message]);
     }
     // A point that cannot be measured is a line with the reason.
     let rows = text("simulate maekawa --quorums fpp --sweep n=4,7 --runs 2 --format csv", 0);

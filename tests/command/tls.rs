@@ -2,16 +2,17 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
 use crate::authority::authority;
+use crate::killed::Killed;
 use crate::shell::assert_fails_with;
 
 /// A member process with TLS, killed on drop.
 struct Sealed {
-    child: Child,
+    _child: Killed,
     endpoint: String,
     folder: TempDir,
 }
@@ -32,19 +33,12 @@ impl Sealed {
         let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
         let line = lines.next().expect("a line").expect("text");
         let endpoint = format!("https://{}", line.split_once("https://").expect("a URL").1);
-        Some(Sealed { child, endpoint, folder })
+        Some(Sealed { _child: Killed(child), endpoint, folder })
     }
 
     fn tenure(&self, line: &str) -> Output {
         let line = line.replace("AT", &format!("--endpoints {}", self.endpoint));
         command(self.folder.path(), &line).output().expect("the command starts")
-    }
-}
-
-impl Drop for Sealed {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

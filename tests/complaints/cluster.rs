@@ -1,12 +1,13 @@
 //! Three members of `tenure serve`, in processes of their own.
 
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::killed::Killed;
 use crate::server::{post, send, until};
 
 /// Number of members.
@@ -14,7 +15,7 @@ const MEMBERS: usize = 3;
 
 /// Members that end when this is dropped.
 pub(crate) struct Cluster {
-    members: Vec<Child>,
+    members: Vec<Killed>,
     clients: Vec<SocketAddr>,
     _folder: TempDir,
 }
@@ -29,15 +30,15 @@ impl Cluster {
         let all = peers.iter().enumerate().map(|(at, peer)| format!("m{at}=http://{peer}"));
         let all = all.collect::<Vec<_>>().join(",");
         let members = clients.iter().enumerate().map(|(at, client)| {
-            Command::new(env!("CARGO_BIN_EXE_tenure"))
+            let member = Command::new(env!("CARGO_BIN_EXE_tenure"))
                 .args(["serve", "--name", &format!("m{at}"), "--initial-cluster", &all])
                 .args(["--listen-client-urls", &format!("http://{client}"), "--data-dir"])
                 .arg(folder.path().join(format!("m{at}")))
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
-                .spawn()
-                .expect("the command starts")
+                .spawn();
+            Killed(member.expect("the command starts"))
         });
         let cluster = Cluster { members: members.collect(), clients, _folder: folder };
         cluster.leader();
@@ -72,14 +73,5 @@ impl Cluster {
 
     fn status(&self, member: usize) -> Option<Value> {
         post(self.clients[member], "/v3/maintenance/status", &json!({})).map(|(_, status)| status)
-    }
-}
-
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        for member in &mut self.members {
-            let _ = member.kill();
-            let _ = member.wait();
-        }
     }
 }

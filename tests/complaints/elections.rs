@@ -4,18 +4,19 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tenure_client::{CampaignOptions, ClientError, ElectionState, LossReason};
 
-use crate::server::{LONG, SHORT, in_time, servers, until};
+use crate::server::{ENDING, LONG, in_time, servers, until, with_clients_at_each_server};
 
 /// The service restarts, quickly or after the lease of the leader. At most one candidate leads
 /// after it.
-#[tokio::test(flavor = "multi_thread")]
-async fn complaint_15_restart_of_the_service_leaves_one_leader() {
-    for mut server in servers() {
-        for is_short in [true, false] {
-            let (one, other) = (server.session(SHORT * 3).await, server.session(LONG).await);
+#[test]
+fn complaint_15_restart_of_the_service_leaves_one_leader() {
+    with_clients_at_each_server(async |mut server| {
+        for (is_short, ttl) in [(true, LONG), (false, ENDING)] {
+            let (other, one) = (server.session(LONG).await, server.session(ttl).await);
             let leading = one.campaign("a", "one").await.expect("elected");
-            let waits = tokio::spawn(async move { other.campaign("a", "other").await });
-            until("both are in the queue", || server.queue().len() == 2);
+            let waiting = other.clone();
+            let waits = tokio::spawn(async move { waiting.campaign("a", "other").await });
+            until("the other candidate is in the queue", || server.has_claim(&other));
             server.kill();
             if !is_short {
                 in_time(leading.lost()).await;
@@ -34,14 +35,14 @@ async fn complaint_15_restart_of_the_service_leaves_one_leader() {
             assert!(next.deadline().is_some());
             next.resign().await.expect("resigned");
         }
-    }
+    });
 }
 
 /// The candidate is notified at its next renewal at the latest.
 #[tokio::test(flavor = "multi_thread")]
 async fn complaint_16_campaign_ends_with_its_session() {
     for server in servers() {
-        let (one, other) = (server.session(LONG).await, server.session(SHORT * 3).await);
+        let (one, other) = (server.session(LONG).await, server.session(5 * ENDING).await);
         let leading = one.campaign("a", "one").await.expect("elected");
         let lease = Value::from(other.id().to_string());
         let waits = tokio::spawn(async move { other.campaign("a", "other").await });
@@ -90,28 +91,29 @@ async fn complaint_16_observer_reports_leaders_only() {
 
 /// A client that starts after the lease of the leader has expired acquires the lock at once, and
 /// does not wait for the length of a lease again.
-#[tokio::test(flavor = "multi_thread")]
-async fn complaint_17_expired_lease_is_not_awaited_again() {
-    for server in servers() {
-        let (mut leader, _) = server.running("elect --ttl 2s a", "echo up; exec sleep 600");
+#[test]
+fn complaint_17_expired_lease_is_not_awaited_again() {
+    with_clients_at_each_server(async |server| {
+        let line = "elect --ttl 4s --grace 100ms a";
+        let (mut leader, _) = server.running(line, "echo up; exec sleep 600");
         leader.kill();
         until("the lease has expired", || server.queue().is_empty());
         let session = server.session(LONG).await;
         let guard = session.try_lock("a").await.expect("a response");
         assert!(guard.is_some(), "{}: it is free without a wait", server.name());
-    }
+    });
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn complaint_18_cut_off_leader_learns_of_its_loss() {
-    for server in servers() {
-        let session = server.session(SHORT).await;
+#[test]
+fn complaint_18_cut_off_leader_learns_of_its_loss() {
+    with_clients_at_each_server(async |server| {
+        let session = server.session(ENDING).await;
         let leading = session.campaign("a", "one").await.expect("elected");
         server.signal(Signal::STOP);
         assert_eq!(in_time(leading.lost()).await, LossReason::NotRenewed, "{}", server.name());
         assert_eq!(leading.deadline(), None);
         server.signal(Signal::CONT);
-    }
+    });
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,10 +7,7 @@ use rustix::process::Signal;
 use tenure_client::Client;
 
 use crate::cluster::Cluster;
-use crate::server::{LONG, SHORT, Server, in_time, servers, until};
-
-/// Time to live of a lease that is renewed during an election.
-const RENEWED: Duration = Duration::from_secs(6);
+use crate::server::{ENDING, LONG, RENEWED, Server, at_each_server, in_time, servers, until};
 
 #[test]
 fn complaint_09_lock_is_free_at_once_after_the_command() {
@@ -29,40 +26,42 @@ fn complaint_09_lock_is_free_at_once_after_the_command() {
     }
 }
 
-/// A lease of 2 s ends before a lease of 7 s that was granted at the same time. The server of the
+/// A lease of 4 s ends before a lease of 14 s that was granted at the same time. The server of the
 /// complaint kept it several times as long, and would end it last.
 #[test]
 fn complaint_10_lease_ends_before_another_of_thrice_its_length() {
-    for server in servers() {
-        let (short, long) = (server.grant(SHORT), server.grant(SHORT * 7 / 2));
+    at_each_server(|server| {
+        let (short, long) = (server.grant(ENDING), server.grant(ENDING * 7 / 2));
         until("the short lease has ended", || {
             let is_there = server.has_lease(&long);
             assert!(is_there || server.has_lease(&short), "{}: it ended last", server.name());
             !server.has_lease(&short)
         });
-    }
+    });
 }
 
 #[test]
 fn complaint_22_lock_of_a_killed_holder_becomes_free() {
-    for server in servers() {
-        let (mut holder, _) = server.running("lock --ttl 2s a", "echo up; exec sleep 600");
+    at_each_server(|server| {
+        let line = "lock --ttl 4s --grace 100ms a";
+        let (mut holder, _) = server.running(line, "echo up; exec sleep 600");
         holder.kill();
-        assert_eq!(server.run("lock --timeout 50s a", "exit 3"), Some(3), "{}", server.name());
-    }
+        assert_eq!(server.run("lock --timeout 150s a", "exit 3"), Some(3), "{}", server.name());
+    });
 }
 
 #[test]
 fn complaint_23_lock_outlasts_its_lease_while_the_command_runs() {
-    for server in servers() {
-        let (holder, _) = server.running("lock --ttl 2s a", "echo up; exec sleep 600");
-        // A lease that no client renews, granted at the same time.
-        let reference = server.grant(3 * SHORT);
+    at_each_server(|server| {
+        let line = "lock --ttl 8s --grace 100ms a";
+        let (holder, _) = server.running(line, "echo up; exec sleep 600");
+        // A longer lease that no client renews, granted later.
+        let reference = server.grant(RENEWED * 5 / 4);
         until("the reference has ended", || !server.has_lease(&reference));
         assert_eq!(server.run("lock --try a", "true"), Some(120), "{}", server.name());
         holder.signal(Signal::TERM);
         assert_eq!(holder.wait().0, Some(143));
-    }
+    });
 }
 
 /// The leader of three members is suspended for longer than the lease, while the client renews it
@@ -76,7 +75,7 @@ async fn complaint_07_suspended_leader_ends_no_lease() {
     for _ in 0..2 {
         let leader = cluster.leader();
         cluster.signal(leader, Signal::STOP);
-        tokio::time::sleep(RENEWED + SHORT).await;
+        tokio::time::sleep(RENEWED + Duration::from_millis(300)).await;
         assert_eq!(session.end_reason(), None, "it is renewed at the new leader");
         cluster.signal(leader, Signal::CONT);
         until("the member follows", || cluster.follows(leader).is_some_and(|it| it != leader));

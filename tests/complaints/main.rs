@@ -8,6 +8,8 @@
 mod cluster;
 mod elections;
 mod etcd;
+#[path = "../support/killed.rs"]
+mod killed;
 mod leases;
 mod losses;
 mod operators;

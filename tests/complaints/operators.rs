@@ -54,6 +54,6 @@ fn complaint_20_operator_takes_a_lock_away() {
         let (status, message) = holder.wait();
         assert_eq!(status, Some(121), "{}: {message}", server.name());
         assert!(!is_running(&id), "{}: the command has ended", server.name());
-        assert_eq!(server.run("lock --timeout 50s a", "exit 3"), Some(3));
+        assert_eq!(server.run("lock --timeout 150s a", "exit 3"), Some(3));
     }
 }

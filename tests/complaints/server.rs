@@ -12,19 +12,24 @@ use tempfile::TempDir;
 use tenure_client::{Client, Session};
 
 use crate::etcd::Etcd;
+use crate::killed::Killed;
 
 /// Upper limit for any wait.
-pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const LIMIT: Duration = Duration::from_secs(180);
 
-/// Shortest time to live that etcd grants.
-pub(crate) const SHORT: Duration = Duration::from_secs(2);
+/// Time to live of a lease whose end a test awaits. It is not the shortest one, because a client on
+/// a busy machine may run seldom.
+pub(crate) const ENDING: Duration = Duration::from_secs(4);
+
+/// Time to live of a lease that is renewed while a test waits for longer than it.
+pub(crate) const RENEWED: Duration = Duration::from_secs(8);
 
 /// Time to live that does not expire during a test.
 pub(crate) const LONG: Duration = Duration::from_secs(600);
 
 /// A server with one member. It ends when this is dropped.
 pub(crate) struct Server {
-    child: Child,
+    child: Killed,
     etcd: Option<Etcd>,
     client: SocketAddr,
     peer: SocketAddr,
@@ -35,6 +40,25 @@ pub(crate) struct Server {
 pub(crate) fn servers() -> Vec<Server> {
     let etcd = Etcd::find().map(|etcd| Server::start(Some(etcd)));
     std::iter::once(Server::tenure()).chain(etcd).collect()
+}
+
+/// Runs a test at all [`servers`] concurrently: most of its time is the end of a lease.
+pub(crate) fn at_each_server(test: impl Fn(Server) + Sync) {
+    let test = &test;
+    std::thread::scope(|scope| {
+        for server in servers() {
+            scope.spawn(move || test(server));
+        }
+    });
+}
+
+/// Like [`at_each_server`], each with a runtime of its own.
+pub(crate) fn with_clients_at_each_server(test: impl AsyncFn(Server) + Sync) {
+    at_each_server(|server| {
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(2).enable_all().build().expect("a runtime");
+        runtime.block_on(test(server));
+    });
 }
 
 impl Server {
@@ -54,6 +78,11 @@ impl Server {
     /// Returns the name of the program, for messages.
     pub(crate) fn name(&self) -> &str {
         self.etcd.as_ref().map_or("tenure", |_| "etcd")
+    }
+
+    /// Returns the version of etcd; `None` for `tenure serve`.
+    pub(crate) fn etcd_version(&self) -> Option<&str> {
+        self.etcd.as_ref().map(|etcd| &*etcd.version)
     }
 
     pub(crate) fn url(&self) -> String {
@@ -101,14 +130,26 @@ impl Server {
         post(self.client, path, body)
     }
 
+    /// Sends a request that changes nothing until it succeeds, and returns the response.
+    fn read(&self, path: &str, body: &Value) -> Value {
+        let mut response = Value::Null;
+        until("a response", || match self.try_post(path, body) {
+            Some((200, found)) => {
+                response = found;
+                true
+            }
+            _ => false,
+        });
+        response
+    }
+
     pub(crate) fn address(&self) -> SocketAddr {
         self.client
     }
 
     /// Returns the number of leases.
     pub(crate) fn leases(&self) -> usize {
-        let (_, response) = self.post("/v3/lease/leases", &json!({}));
-        response["leases"].as_array().map_or(0, Vec::len)
+        self.read("/v3/lease/leases", &json!({}))["leases"].as_array().map_or(0, Vec::len)
     }
 
     /// Grants a lease without renewals, and returns its ID as JSON.
@@ -117,9 +158,8 @@ impl Server {
     }
 
     pub(crate) fn has_lease(&self, id: &Value) -> bool {
-        let (_, response) = self.post("/v3/lease/leases", &json!({}));
-        let leases = response["leases"].as_array().cloned().unwrap_or_default();
-        leases.iter().any(|lease| lease["ID"] == *id)
+        let leases = self.read("/v3/lease/leases", &json!({}))["leases"].clone();
+        leases.as_array().into_iter().flatten().any(|lease| lease["ID"] == *id)
     }
 
     pub(crate) fn revoke(&self, id: &Value) {
@@ -127,12 +167,17 @@ impl Server {
         assert_eq!(status, 200, "{response}");
     }
 
+    /// Returns true if a session has a key in the queue of the lock or election `a`.
+    pub(crate) fn has_claim(&self, session: &Session) -> bool {
+        let lease = session.id().to_string();
+        self.queue().iter().any(|claim| claim["lease"] == *lease)
+    }
+
     /// Returns the keys of the queue of the lock or election `a`, oldest first.
     pub(crate) fn queue(&self) -> Vec<Value> {
         // The range from `a/` to `a0`.
         let range = json!({ "key": "YS8=", "range_end": "YTA=", "sort_target": "CREATE" });
-        let (_, response) = self.post("/v3/kv/range", &range);
-        response["kvs"].as_array().cloned().unwrap_or_default()
+        self.read("/v3/kv/range", &range)["kvs"].as_array().cloned().unwrap_or_default()
     }
 
     /// Connects a client.
@@ -169,17 +214,11 @@ impl Server {
         let mut child = self.wrapper(line, script).spawn().expect("the command starts");
         let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
         let line = lines.next().expect("a line").expect("text");
-        (Wrapper(child), line)
+        (Wrapper(Killed(child)), line)
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
-fn spawn(folder: &Path, etcd: Option<&Etcd>, client: SocketAddr, peer: SocketAddr) -> Child {
+fn spawn(folder: &Path, etcd: Option<&Etcd>, client: SocketAddr, peer: SocketAddr) -> Killed {
     let (client, peer) = (format!("http://{client}"), format!("http://{peer}"));
     let mut command = match etcd {
         None => {
@@ -198,7 +237,7 @@ fn spawn(folder: &Path, etcd: Option<&Etcd>, client: SocketAddr, peer: SocketAdd
     };
     command.arg("--data-dir").arg(folder.join("data"));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().expect("the command starts")
+    Killed(command.spawn().expect("the command starts"))
 }
 
 /// Sends a JSON request. Returns `None` if the connection fails.
@@ -225,7 +264,7 @@ fn post_as(token: &str, address: SocketAddr, path: &str, body: &Value) -> Option
 }
 
 /// A running `tenure lock` or `tenure elect`, killed on drop.
-pub(crate) struct Wrapper(Child);
+pub(crate) struct Wrapper(Killed);
 
 impl Wrapper {
     pub(crate) fn signal(&self, signal: Signal) {
@@ -250,12 +289,6 @@ impl Wrapper {
             stderr.read_to_string(&mut message).expect("text");
         }
         (status.and_then(|status| status.code()), message)
-    }
-}
-
-impl Drop for Wrapper {
-    fn drop(&mut self) {
-        self.kill();
     }
 }
 

@@ -7,6 +7,7 @@
 //! to its author; an outdated announcement is answered with a higher number.
 
 use super::search::{Outbox, Process, Step};
+use super::user::Reported;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
@@ -28,13 +29,6 @@ pub(crate) struct Site {
 
 /// A number and its leader.
 type Term = (u64, usize);
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Reported {
-    Nothing,
-    Asked,
-    Leader,
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Phase {

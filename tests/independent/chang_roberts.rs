@@ -3,6 +3,7 @@
 //! are marked, a received rank has three cases, and a final lap announces the leader.
 
 use super::search::{Outbox, Process, Step};
+use super::user::Reported;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
@@ -15,13 +16,6 @@ pub(crate) struct Site {
     asks: bool,
     /// The report to the user since its request.
     reported: Reported,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Reported {
-    Nothing,
-    Asked,
-    Leader,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::graphs::Graph;
 use super::search::{Outbox, Process, Step};
+use super::user::Reported;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
@@ -19,13 +20,6 @@ pub(crate) struct Site {
     /// *rec*: neighbours, except the father, that have sent the active wave.
     rec: BTreeSet<usize>,
     sons: BTreeSet<usize>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Reported {
-    Nothing,
-    Asked,
-    Leader,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use super::graphs::{Graph, diameter};
 use super::search::{Outbox, Process, Step};
+use super::user::Reported;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
@@ -19,13 +20,6 @@ pub(crate) struct Site {
     max_uid: usize,
     /// Ranks by sender, of this round and of the next.
     inbox: [BTreeMap<usize, usize>; 2],
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Reported {
-    Nothing,
-    Asked,
-    Leader,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::search::{Outbox, Process, Step};
+use super::user::Reported;
 
 /// Weight of no edge.
 const INFINITE: u64 = u64::MAX;
@@ -46,13 +47,6 @@ pub(crate) enum Sn {
     Sleeping,
     Find,
     Found,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Reported {
-    Nothing,
-    Asked,
-    Leader,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::search::{Outbox, Process, Step};
+use super::user::Reported;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
@@ -24,13 +25,6 @@ pub(crate) struct Site {
 }
 
 type Group = (u64, usize);
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Reported {
-    Nothing,
-    Asked,
-    Leader,
-}
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum State {

@@ -3,6 +3,7 @@
 //! when its own returns.
 
 use super::search::{Outbox, Process, Step};
+use super::user::Reported;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
@@ -12,13 +13,6 @@ pub(crate) struct Site {
     reported: Reported,
     /// The list of active processes, in the order of arrival; empty before the election.
     list: Vec<u32>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Reported {
-    Nothing,
-    Asked,
-    Leader,
 }
 
 /// Creates processes with these ranks in ring order; the users of `initiators` request one election

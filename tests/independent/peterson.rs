@@ -3,6 +3,7 @@
 //! receipts. A process that receives its initial value announces itself around the ring.
 
 use super::search::{Outbox, Process, Step};
+use super::user::Reported;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
@@ -12,13 +13,6 @@ pub(crate) struct Site {
     asks: bool,
     reported: Reported,
     place: Place,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Reported {
-    Nothing,
-    Asked,
-    Leader,
 }
 
 /// The receipt at which a process waits, with its variables.

@@ -3,6 +3,7 @@
 
 use super::graphs::Graph;
 use super::search::{Outbox, Process, Step};
+use super::user::Reported;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
@@ -14,13 +15,6 @@ pub(crate) struct Site {
     reported: Reported,
     state: State,
     largest: usize,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Reported {
-    Nothing,
-    Asked,
-    Leader,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

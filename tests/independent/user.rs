@@ -1,4 +1,5 @@
-//! The user of a lock: it requests, waits and exits.
+//! Users: that of a lock requests, waits and exits, and that of an election requests a leader and
+//! receives it.
 
 use super::search::Step;
 
@@ -18,4 +19,12 @@ impl User {
             User::Inside => Some(Step::Exit),
         }
     }
+}
+
+/// The last report to the user of an election since its request.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Reported {
+    Nothing,
+    Asked,
+    Leader,
 }

@@ -1,7 +1,7 @@
 //! Resources reject a holder that was paused until its lock had passed to another process.
 //!
 //! The first holder reads a total and adds 1. Before it writes, it is stopped together with
-//! `tenure lock` and its guardian, as when a machine is suspended. Its lease expires, and a second
+//! `tenure lock` and its guardian, as when a machine is suspended. Its lease ends, and a second
 //! holder adds 10. Then the first holder continues and writes.
 
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ fn status_of_paused_holder(service: &Service, script: &[&str]) -> String {
     let holder = |add: &str, go: &str| {
         let mut command = service.command("tenure");
         command
-            .args(["lock", "--ttl", "2s", "--endpoints", &service.url(), "total", "--"])
+            .args(["lock", "--ttl", "600s", "--endpoints", &service.url(), "total", "--"])
             .args(["sh", "-c", "\"$@\"; echo $? >$STATUS", "sh"])
             .args(script)
             .args(["sh", "-c", WORK])
@@ -39,6 +39,7 @@ fn status_of_paused_holder(service: &Service, script: &[&str]) -> String {
     until("the first holder has read", || service.path("held1").exists());
     let processes = first.processes();
     Tree::signal(&processes, Signal::STOP);
+    service.expire(&service.leases());
 
     let mut second = Tree::start(&mut holder("10", "/"));
     assert!(second.wait().success());

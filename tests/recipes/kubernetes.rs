@@ -89,7 +89,7 @@ fn only_the_pod_of_the_leader_is_ready() {
     until("the first pod is ready", || first.is_ready(&service, deployment));
     let earlier = first.fence(&service).expect("a token");
     let second = Pod::start(&service, deployment, "pod-2");
-    until("the second pod campaigns", || service.leases() == 2);
+    until("the second pod campaigns", || service.leases().len() == 2);
     assert!(!second.is_ready(&service, deployment));
 
     first.sidecar.signal_first(Signal::TERM);

@@ -3,10 +3,11 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 
 use serde_json::Value;
 
+use crate::killed::Killed;
 use crate::service::{Service, example, has_programs, until};
 
 /// The programs of one language.
@@ -21,7 +22,7 @@ struct Language<'a> {
 
 /// A running program. Closing its standard input ends its work.
 struct Running {
-    child: Child,
+    child: Killed,
     output: BufReader<ChildStdout>,
 }
 
@@ -30,7 +31,7 @@ impl Running {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
         let output = BufReader::new(child.stdout.take().expect("a pipe"));
-        Running { child, output }
+        Running { child: Killed(child), output }
     }
 
     /// Waits for the line with the fencing token.
@@ -51,13 +52,6 @@ impl Running {
     fn finish(mut self) {
         drop(self.child.stdin.take());
         assert!(self.child.wait().expect("an end").success());
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

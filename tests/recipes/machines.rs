@@ -36,7 +36,7 @@ fn nightly_job_succeeds_once_a_day() {
     let job = "echo $TENURE_FENCE >>runs; [ $(wc -l <runs) -ge 2 ]";
     let on = |day: &str| {
         let mut command = service.command(recipe("nightly.sh"));
-        command.args(["report", "sh", "-c", job]).env("DAY", day).env("TTL", "2s");
+        command.args(["report", "sh", "-c", job]).env("DAY", day).env("TTL", "60s");
         command
     };
     let runs = || -> Vec<u64> {
@@ -65,7 +65,7 @@ fn assert_migrated_once(service: &Service, client: &str) {
         |name: &str, text: &str| std::fs::write(migrations.join(name), text).expect("written");
     let migrate = || {
         let mut command = service.command(recipe("migration.sh"));
-        command.args([client, "migrations"]).env("TTL", "2s");
+        command.args([client, "migrations"]).env("TTL", "60s");
         command
     };
     add("001.sql", "CREATE TABLE items (n INTEGER);\n");
@@ -105,7 +105,7 @@ fn shards_move_from_a_failed_machine() {
     let machine = |number: &str| {
         let mut command = service.command(recipe("sharded-workers.sh"));
         command.args([&SHARDS.to_string(), "sh", "-c", work]);
-        command.env("MACHINE", number).env("MACHINES", "2").env("TTL", "2s").env("STANDBY", "1");
+        command.env("MACHINE", number).env("MACHINES", "2").env("TTL", "600s").env("STANDBY", "1");
         Tree::start(&mut command)
     };
     let workers = || -> String {
@@ -113,8 +113,10 @@ fn shards_move_from_a_failed_machine() {
     };
     let first = machine("0");
     until("the first machine leads all shards", || workers() == "0\n0\n0\n0\n");
+    let leases = service.leases();
     let mut second = machine("1");
     drop(first); // KILL to all of its processes
+    service.expire(&leases);
     until("the second machine leads all shards", || workers() == "1\n1\n1\n1\n");
     for shard in 0..SHARDS {
         let text = service.text(&format!("fences-{shard}"));
@@ -128,10 +130,10 @@ fn shards_move_from_a_failed_machine() {
     assert_eq!(left.count(), 0, "TERM ends all processes of the machine");
 }
 
-/// Restarts three machines, and returns the number of those that restart before the first of them
-/// passes its check.
+/// Restarts three machines. Asserts that this number of them restart before the first one passes
+/// its check.
 #[track_caller]
-fn restarted_at_once(service: &Service, script: &Path) -> usize {
+fn assert_restart_at_once(expected: usize, service: &Service, script: &Path) {
     let folder = tempfile::tempdir_in(service.path(".")).expect("a folder");
     let path = |name: String| folder.path().join(name);
     let restarted = || (0..3).filter(|number| path(format!("restarted-{number}")).exists()).count();
@@ -140,32 +142,31 @@ fn restarted_at_once(service: &Service, script: &Path) -> usize {
             let restart = format!(": >restarted-{number}");
             let check = format!("test -e healthy-{number}");
             let mut command = service.command(script);
-            command.args(["shop", &restart, &check]).current_dir(folder.path()).env("TTL", "2s");
+            command.args(["shop", &restart, &check]).current_dir(folder.path()).env("TTL", "60s");
             Tree::start(&mut command)
         })
         .collect();
-    until("all machines have a lease", || service.leases() == 3);
-    until("two machines restart", || restarted() >= 2);
-    // A third one that is not held back restarts long before these requests have ended.
+    until("all machines have a lease", || service.leases().len() == 3);
+    until("the machines restart", || restarted() >= expected);
+    // Another one that is not held back restarts long before these requests have ended.
     let revision = service.revision();
     until("other clients change the store", || {
         service.post("/v3/kv/put", r#"{"key":"eA=="}"#);
         service.revision() > revision + 100
     });
-    let at_once = restarted();
+    assert_eq!(restarted(), expected, "at once");
     for number in 0..3 {
         std::fs::write(path(format!("healthy-{number}")), "").expect("written");
     }
     assert!(machines.iter_mut().all(|machine| machine.wait().success()));
     assert_eq!(restarted(), 3);
-    until("all leases have ended", || service.leases() == 0);
-    at_once
+    until("all leases have ended", || service.leases().is_empty());
 }
 
 #[test]
 fn at_most_two_machines_restart_at_a_time() {
     let service = Service::start();
-    assert_eq!(restarted_at_once(&service, &recipe("rolling-restart.sh")), 2);
+    assert_restart_at_once(2, &service, &recipe("rolling-restart.sh"));
     // With a third place the same three machines restart together.
     let text = std::fs::read_to_string(recipe("rolling-restart.sh")).expect("a script");
     let wider = service.path("wider.sh");
@@ -173,14 +174,14 @@ fn at_most_two_machines_restart_at_a_time() {
         .expect("written");
     std::fs::set_permissions(&wider, std::os::unix::fs::PermissionsExt::from_mode(0o755))
         .expect("permission");
-    assert_eq!(restarted_at_once(&service, &wider), 3);
+    assert_restart_at_once(3, &service, &wider);
 }
 
 #[test]
 fn restart_without_a_passed_check_fails() {
     let service = Service::start();
     let mut command = service.command(recipe("rolling-restart.sh"));
-    command.args(["shop", ": >restarted", "false"]).env("WITHIN", "1").env("TTL", "2s");
+    command.args(["shop", ": >restarted", "false"]).env("WITHIN", "1").env("TTL", "60s");
     let output = command.output().expect("the command starts");
     assert_eq!(output.status.code(), Some(1));
     let report = String::from_utf8_lossy(&output.stderr);

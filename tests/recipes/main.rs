@@ -6,9 +6,13 @@
 mod databases;
 mod guards;
 mod holder;
+#[path = "../support/killed.rs"]
+mod killed;
 mod kubernetes;
 mod languages;
 mod machines;
+#[path = "../support/member.rs"]
+mod member;
 mod service;
 mod systemd;
 

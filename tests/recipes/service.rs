@@ -1,43 +1,32 @@
 //! A lock service for a test, and helpers for processes and files.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Upper limit for any wait.
-const LONG: Duration = Duration::from_secs(60);
+use crate::member::Member;
 
-/// A member process and a directory for the test. Both end with this value.
+/// Upper limit for any wait.
+const LONG: Duration = Duration::from_secs(180);
+
+/// A member and a directory for the test. Both end with this value.
 pub(crate) struct Service {
-    child: Child,
-    address: String,
+    member: Member,
     folder: TempDir,
 }
 
 impl Service {
     pub(crate) fn start() -> Service {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tenure"))
-            .args(["serve", "--listen-client-urls", "http://127.0.0.1:0", "--data-dir"])
-            .arg(folder.path().join("data"))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the command starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
-        let line = lines.next().expect("a line").expect("text");
-        let address = line.split_once("http://").expect("an address").1.to_owned();
-        Service { child, address, folder }
+        Service { member: Member::start_in(folder.path()), folder }
     }
 
     /// Returns the URL of the member.
     pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("http://{}", self.member.address)
     }
 
     /// Returns a path in the directory of the test.
@@ -71,19 +60,22 @@ impl Service {
 
     /// Posts JSON and returns the response as JSON.
     pub(crate) fn post(&self, path: &str, body: &str) -> Value {
-        let mut stream = TcpStream::connect(&self.address).expect("it listens");
-        let length = body.len();
-        write!(stream, "POST {path} HTTP/1.0\r\ncontent-length: {length}\r\n\r\n{body}")
-            .expect("it reads");
-        let mut response = String::new();
-        stream.read_to_string(&mut response).expect("a response");
+        let response = self.member.post(path, body).expect("a response");
         let (_, body) = response.split_once("\r\n\r\n").expect("a body");
         serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {response}"))
     }
 
-    /// Returns the number of leases: each session has one.
-    pub(crate) fn leases(&self) -> usize {
-        self.post("/v3/lease/leases", "{}")["leases"].as_array().map_or(0, Vec::len)
+    /// Returns the leases: each session has one.
+    pub(crate) fn leases(&self) -> Vec<Value> {
+        self.post("/v3/lease/leases", "{}")["leases"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// Ends these leases, as the service does when their clients have been silent for too long. So
+    /// the clients may have long leases, which do not expire while a busy machine delays them.
+    pub(crate) fn expire(&self, leases: &[Value]) {
+        for lease in leases {
+            self.post("/v3/lease/revoke", &lease.to_string());
+        }
     }
 
     /// Returns the revision of the store.
@@ -91,13 +83,6 @@ impl Service {
         let response = self.post("/v3/kv/range", r#"{"key":"AA=="}"#);
         let revision = response["header"]["revision"].as_str().and_then(|it| it.parse().ok());
         revision.expect("a revision")
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -44,7 +44,7 @@ fn start(service: &Service, host: &str) -> Tree {
         .replace("%i", "shop")
         .replace("%H", host)
         .replace("${TENURE_ENDPOINTS}", &service.url())
-        .replace("${TENURE_TTL}", "2s");
+        .replace("${TENURE_TTL}", "600s");
     assert!(!line.contains(['%', '$']), "{line}");
     let mut words = line.split_whitespace();
     let mut command = service.command(words.next().expect("a program"));
@@ -62,9 +62,11 @@ fn standby_becomes_active_after_the_active_machine() {
     let active = || -> Vec<String> { service.text("active").lines().map(str::to_owned).collect() };
     let first = start(&service, "host-1");
     until("a machine is active", || active().len() == 1);
+    let leases = service.leases();
     let mut second = start(&service, "host-2");
-    until("the standby has a lease", || service.leases() == 2);
+    until("the standby has a lease", || service.leases().len() == 2);
     drop(first); // KILL to all of its processes
+    service.expire(&leases);
     until("the standby is active", || active().len() == 2);
     assert!(second.is_running());
     let fences = ["host-1 ", "host-2 "].iter().zip(active()).map(|(host, line)| {

@@ -2,7 +2,9 @@
 //! seeds.
 
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
+
+use crate::program::cargo;
 
 /// A kind of attack: its package, its test program, the filter of its tests, and the number of
 /// seeds of a long run.
@@ -39,9 +41,8 @@ impl Kind {
 
     /// Runs the tests of this kind with the given range of seeds. Returns true if they pass.
     fn attack(&self, root: &Path, seeds: &str, seconds: Option<&str>) -> bool {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut command = Command::new(cargo);
-        command.current_dir(root).stdin(Stdio::null()).env("TENURE_SEEDS", seeds);
+        let mut command = cargo(root);
+        command.env("TENURE_SEEDS", seeds);
         if let Some(seconds) = seconds {
             command.env("TENURE_SECONDS", seconds);
         }

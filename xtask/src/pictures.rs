@@ -3,15 +3,15 @@
 //! The test that checks the pictures also draws them, so that their list exists only once.
 
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
+
+use crate::program::cargo;
 
 /// Draws the pictures, or checks that they are current.
 ///
 /// Exits with status 1 if a picture is out of date or could not be drawn.
 pub(crate) fn main(root: &Path, writes: bool) -> ExitCode {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut test = Command::new(cargo);
-    test.current_dir(root);
+    let mut test = cargo(root);
     test.args(["test", "--quiet", "--package", "tenure-sim", "--test", "sim", "pictures::stories"]);
     if writes {
         test.env("TENURE_PICTURES", "rewrite");

@@ -20,6 +20,7 @@ pub mod compose;
 pub mod detector;
 mod drift;
 pub mod election;
+mod graph_config;
 pub mod mutex;
 mod parameters;
 pub mod reduction;

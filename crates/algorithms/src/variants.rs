@@ -48,16 +48,8 @@ impl<S: Switch> Variants<S> {
     ///
     /// Returns an error for the first name that the algorithm does not declare.
     pub fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, UnknownVariant> {
-        names.into_iter().try_fold(Variants::none(), |variants, name| {
-            S::ALL
-                .iter()
-                .find(|switch| switch.declaration().name == name)
-                .map(|switch| variants.with(*switch))
-                .ok_or_else(|| UnknownVariant {
-                    name: name.into(),
-                    known: S::ALL.iter().map(|switch| switch.declaration().name).collect(),
-                })
-        })
+        let bits = bits_of(&Self::declared(), &mut names.into_iter())?;
+        Ok(Variants { bits, ..Variants::none() })
     }
 
     /// Checks that no variant is switched on, for a configuration in which variants have no effect.
@@ -83,6 +75,22 @@ impl<S: Switch> Variants<S> {
     pub fn declared() -> Vec<Variant> {
         S::ALL.iter().map(|switch| switch.declaration()).collect()
     }
+}
+
+/// Returns the bits of the variants with these names, by the order of their declaration.
+fn bits_of(
+    declared: &[Variant],
+    names: &mut dyn Iterator<Item = &str>,
+) -> Result<u32, UnknownVariant> {
+    let mut bits = 0;
+    for name in names {
+        let Some(place) = declared.iter().position(|variant| variant.name == name) else {
+            let known = declared.iter().map(|variant| variant.name).collect();
+            return Err(UnknownVariant { name: name.into(), known });
+        };
+        bits |= 1 << place;
+    }
+    Ok(bits)
 }
 
 fn bit<S: Switch>(switch: S) -> u32 {

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Longest time for which a test waits for a response of the browser.
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(120);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(300);
 const BROWSER_NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 /// Shell script that starts the browser, and moves the two pipes to file descriptors 3 and 4, which
 /// the DevTools protocol uses.
@@ -139,7 +139,8 @@ impl Tab {
 
     /// Waits until a JavaScript expression is true.
     pub fn until(&mut self, expression: &str) {
-        for _ in 0..600 {
+        let started = Instant::now();
+        while started.elapsed() < RESPONSE_TIMEOUT {
             if self.value(&format!("Boolean({expression})")) == json!(true) {
                 return;
             }

@@ -28,6 +28,7 @@ use crate::users::crashes::UserPhase;
 use crate::users::entries::EntryLimits;
 use crate::users::stamping::Stamping;
 use crate::users::user::Checkable;
+use crate::world::Layout;
 
 /// Exhaustive check of a protocol: the schedules to explore, the properties to judge, and the
 /// limits.
@@ -95,6 +96,20 @@ pub(crate) enum CheckKind {
     OwnSafety(usize),
     /// Checks that every fair run satisfies the expression at this index.
     OwnLiveness(usize),
+}
+
+impl CheckKind {
+    /// Returns the bits of the monitors and expressions that decide the property in every step.
+    pub(crate) fn step_bits(self, layout: Layout) -> u32 {
+        match self {
+            CheckKind::Always(index) | CheckKind::InTheEnd(index) => 1 << index,
+            CheckKind::OwnSafety(index) => 1 << (layout.monitors + index),
+            CheckKind::Progress
+            | CheckKind::DeadlockFreedom
+            | CheckKind::StarvationFreedom
+            | CheckKind::OwnLiveness(_) => 0,
+        }
+    }
 }
 
 impl<P: Checkable> Check<P> {

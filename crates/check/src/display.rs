@@ -13,11 +13,7 @@ impl Counterexample {
     /// Returns a space–time diagram as text of at most 100 columns. Its row numbers are the step
     /// numbers of the run description.
     pub fn diagram(&self) -> String {
-        self.diagram_within(usize::MAX)
-    }
-
-    fn diagram_within(&self, columns: usize) -> String {
-        diagram(&self.trace, columns)
+        diagram(&self.trace, usize::MAX)
     }
 }
 
@@ -109,6 +105,6 @@ impl fmt::Display for Counterexample {
         let (property, length, kind) = (&self.property, self.length(), self.kind.name());
         writeln!(f, "{property} violated after {length} steps ({kind}): {}", self.explanation)?;
         writeln!(f, "{}", self.run)?;
-        f.write_str(&self.diagram_within(f.precision().unwrap_or(usize::MAX)))
+        f.write_str(&diagram(&self.trace, f.precision().unwrap_or(usize::MAX)))
     }
 }

@@ -26,6 +26,7 @@ mod reduce;
 mod report;
 mod run;
 mod shared_memory;
+mod shortest_walk;
 mod stabilization;
 mod swarm;
 mod users;

@@ -269,6 +269,23 @@ impl Limits {
             None
         }
     }
+
+    /// Returns the limit that a search on one thread has reached, if any. A flag stops it, too.
+    pub(crate) fn reached_since(
+        self,
+        started: Instant,
+        (states, bytes): (u64, usize),
+        stop_flag: Option<&Arc<AtomicBool>>,
+    ) -> Option<Limit> {
+        let is_stopped = stop_flag.is_some_and(|flag| flag.load(Ordering::Relaxed));
+        let checks = [
+            (is_stopped, Limit::Stopped),
+            (self.states.is_some_and(|most| states >= most), Limit::States),
+            (self.bytes.is_some_and(|most| bytes as u64 >= most), Limit::Memory),
+            (self.time.is_some_and(|most| started.elapsed() >= most), Limit::Time),
+        ];
+        checks.into_iter().find_map(|(is_reached, limit)| is_reached.then_some(limit))
+    }
 }
 
 /// Progress of a search.

@@ -14,7 +14,7 @@ use crate::swarm::report::SwarmCoverage;
 use tenure_trace::{CreateError, Trace, WriteError, Writer, files};
 
 /// Result of a check.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Name of the algorithm.
     pub algorithm: String,
@@ -157,6 +157,15 @@ impl Counterexample {
     }
 }
 
+/// Returns the judgement of a property after a search.
+pub(crate) fn judged(is_violated: bool, limit: Option<Limit>) -> Judgement {
+    match limit {
+        _ if is_violated => Judgement::Violated,
+        Some(_) => Judgement::Incomplete,
+        None => Judgement::Holds,
+    }
+}
+
 /// Writes a trace to a file.
 pub(crate) fn save_trace(trace: &Trace, path: impl AsRef<Path>) -> Result<(), SaveError> {
     let path = path.as_ref();
@@ -261,7 +270,8 @@ impl Report {
     }
 }
 
-struct Properties<'a>(&'a [(Property, Judgement)]);
+/// Judgements of properties, serialized as a map.
+pub(crate) struct Properties<'a>(pub(crate) &'a [(Property, Judgement)]);
 
 impl Serialize for Properties<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {

@@ -15,17 +15,17 @@ use crate::explain::findings::FinishedSearch;
 use crate::explain::replay::path_to;
 use crate::explain::schedule::ScheduleRunner;
 use crate::explore::successors::Worker;
-use crate::explore::{Explored, Search, SearchEnd};
+use crate::explore::{Explored, Search};
 use crate::limits::Watchdog;
 use crate::liveness::graph::Graph;
 use crate::model::Model;
 use crate::model::causality::Causality;
 use crate::model::fingerprint::missed_state_probability;
 use crate::model::intern::Interner;
-use crate::model::processes::{Processes, ProtocolHooks};
+use crate::model::processes::Processes;
 use crate::own::fold::ServiceFold;
 use crate::own::{self, OwnProperties};
-use crate::report::{Bounds, BypassBound, Report};
+use crate::report::{Bounds, BypassBound, Report, judged};
 use crate::users::crashes::Saving;
 use crate::users::entries::Entries;
 use crate::users::entries::EntryLimits;
@@ -133,23 +133,33 @@ impl<P: Checkable> Check<P> {
         processes: &Processes<P>,
         rules: Arc<Rules>,
     ) -> Result<Report, CheckError> {
+        let (started, analyses) = (Instant::now(), self.analyses_liveness());
+        let (mut finished, _watchdog) = self.searched(processes, rules, started, analyses)?;
+        finished.refuse_panic()?;
+        Ok(self.report(&mut finished))
+    }
+
+    /// Performs the search of a check that began at `started`. If `keeps_edges`, an analysis of the
+    /// graph follows. Also returns the watchdog of the search and the analysis.
+    pub(crate) fn searched<'p>(
+        &mut self,
+        processes: &'p Processes<P>,
+        rules: Arc<Rules>,
+        started: Instant,
+        keeps_edges: bool,
+    ) -> Result<(FinishedSearch<'p, P>, Option<Watchdog>), CheckError> {
         let (first, rules) = self.begin(processes, rules)?;
         let search = &self.config.search;
         self.stop = self.stop.reset(search.stop_flag.clone());
-        let analyses = self.analyses_liveness();
-        let _watchdog = Watchdog::start(search.limits, &self.stop, Instant::now(), analyses);
-        let explored = self.search(&rules).run(first);
-        let mut finished = FinishedSearch { processes, rules, explored };
-        if let Some(panicked) = finished.explored.panicked.take() {
-            let run = finished.run_to_panic(&panicked);
-            return Err(CheckError::Panicked { message: panicked.message, run });
-        }
-        Ok(self.report(&mut finished))
+        let watchdog = Watchdog::start(search.limits, &self.stop, started, keeps_edges);
+        let search = Search { keeps_edges, ..self.search(&rules) };
+        let explored = search.run(first);
+        Ok((FinishedSearch { processes, rules, explored }, watchdog))
     }
 
     /// Returns `rules` with the steps to take before the search. They start in the first initial
     /// world.
-    pub(crate) fn forced_steps(
+    fn forced_steps(
         &self,
         processes: &Processes<P>,
         rules: Arc<Rules>,
@@ -178,10 +188,9 @@ impl<P: Checkable> Check<P> {
         let (budget, layout) = (self.config.budget()?, self.layout()?);
         let own = if self.measure.is_some() { &[][..] } else { &self.config.own };
         let own = OwnProperties::new(own, layout, self.own_fold)?.map(Arc::new);
-        let hooks = ProtocolHooks {
-            shifts: self.hooks.shifts.filter(|_| self.shifts_timestamps()),
-            ..std::mem::take(&mut self.hooks)
-        };
+        let shifts_timestamps = self.shifts_timestamps();
+        let mut hooks = std::mem::take(&mut self.hooks);
+        hooks.shifts = hooks.shifts.filter(|_| shifts_timestamps);
         let CheckConfig { model, faults, bounds, .. } = &self.config;
         let timed = model.latency.is_some();
         let network = Arc::new(Network::new(model.order, timed, bounds.in_flight));
@@ -325,23 +334,14 @@ impl<P: Checkable> Check<P> {
         self.selected.iter().any(|selected| !is_safety(selected.kind))
     }
 
-    pub(crate) fn search(&self, rules: &Arc<Rules>) -> Search<'_> {
-        let keeps_edges = self.analyses_liveness();
-        let mut wanted = 0;
-        for selected in &self.selected {
-            if let CheckKind::Always(index) | CheckKind::InTheEnd(index) = selected.kind {
-                wanted |= 1 << index;
-            }
-            if let CheckKind::OwnSafety(index) = selected.kind {
-                wanted |= 1 << (rules.layout.monitors + index);
-            }
-        }
+    fn search(&self, rules: &Arc<Rules>) -> Search<'_> {
+        let bits = self.selected.iter().map(|selected| selected.kind.step_bits(rules.layout));
         Search {
             config: &self.config.search,
             rules: Arc::clone(rules),
             stop: self.stop.clone(),
-            keeps_edges,
-            wanted,
+            keeps_edges: self.analyses_liveness(),
+            wanted: bits.fold(0, |all, bits| all | bits),
             measuring: self.bypass_cap.map(|(index, _)| index),
         }
     }
@@ -357,15 +357,10 @@ impl<P: Checkable> Check<P> {
     fn empty_report(&self, finished: &mut FinishedSearch<'_, P>) -> Report {
         let states = finished.explored.states();
         let hooks = &finished.processes.hooks;
-        let limit = match finished.explored.ended {
-            SearchEnd::Limited(limit) => Some(limit),
-            SearchEnd::Complete | SearchEnd::Decided => None,
-        };
         let is_commuting = finished.rules.commuting.is_some();
         Report {
             algorithm: self.config.name.clone(),
             size: self.config.size,
-            properties: Vec::new(),
             states,
             transitions: finished.explored.transitions,
             depth: finished.explored.depth,
@@ -374,16 +369,14 @@ impl<P: Checkable> Check<P> {
                 || is_commuting
                 || finished.is_ample(),
             is_commuting,
-            seconds: 0.0,
-            counterexamples: Vec::new(),
             bounds: self.bounds(&finished.explored),
             has_terms: finished.processes.has_terms.load(Ordering::Relaxed),
-            limit,
+            limit: finished.explored.ended.limit(),
             fairness: self.judges_liveness().then_some(self.config.fairness),
             missed: if self.config.search.exact { 0.0 } else { missed_state_probability(states) },
             bypass: self.bypass_bound(finished),
             bytes: finished.explored.bytes_peak,
-            swarm: None,
+            ..Report::default()
         }
     }
 
@@ -401,11 +394,7 @@ impl<P: Checkable> Check<P> {
                 found = finished.judge(selected, None);
                 report.limit = self.stop.limit();
             }
-            let judgement = match (&found, report.limit) {
-                (Some(_), _) => Judgement::Violated,
-                (None, Some(_)) => Judgement::Incomplete,
-                (None, None) => Judgement::Holds,
-            };
+            let judgement = judged(found.is_some(), report.limit);
             report.properties.push((selected.property, judgement));
             report.counterexamples.extend(found);
         }

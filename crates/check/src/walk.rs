@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::check::Check;
 use crate::error::CheckError;
 use crate::explore::successors::{Worker, WorldRef};
-use crate::own::view::entry;
+use crate::model::cache::entry;
 use crate::users::user::Checkable;
 use crate::world::action::ActionKind;
 use crate::world::rules::Rules;

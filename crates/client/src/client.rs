@@ -37,11 +37,9 @@ impl Client {
     ///
     /// [`ClientError::InvalidEndpoint`], and [`ClientError::Unavailable`] if no member accepts a
     /// connection within three seconds.
-    pub async fn connect<I>(endpoints: I) -> Result<Client, ClientError>
-    where
-        I: IntoIterator,
-        I::Item: AsRef<str>,
-    {
+    pub async fn connect(
+        endpoints: impl IntoIterator<Item: AsRef<str>>,
+    ) -> Result<Client, ClientError> {
         Client::connect_as(endpoints, ConnectOptions::default()).await
     }
 
@@ -52,14 +50,10 @@ impl Client {
     ///
     /// As [`Client::connect`], [`ClientError::MissingCertificates`] for an `https` endpoint without
     /// certificates, and [`ClientError::Rejected`] if the password is wrong.
-    pub async fn connect_as<I>(
-        endpoints: I,
+    pub async fn connect_as(
+        endpoints: impl IntoIterator<Item: AsRef<str>>,
         options: impl Into<ConnectOptions>,
-    ) -> Result<Client, ClientError>
-    where
-        I: IntoIterator,
-        I::Item: AsRef<str>,
-    {
+    ) -> Result<Client, ClientError> {
         let options = options.into();
         let endpoints = Endpoint::parse_all(endpoints, &options)?;
         let channel = Arc::new(Channel::new(endpoints, options));

@@ -11,14 +11,18 @@ use tenure_session::QueueView;
 /// Returns a request that adds a key to the end of a queue, and reads the key and its predecessor.
 /// If the key exists, its position stays the same.
 pub(crate) fn enqueue(name: &str, key: &[u8], value: Vec<u8>, lease: i64) -> rpc::TxnRequest {
-    let newest = rpc::RangeRequest { limit: 2, ..keys(name, SortOrder::Descend) };
     // A repeated request must not overwrite a later value. Without a value it changes nothing.
     let (compare, failure) = match value.is_empty() {
         true => (Vec::new(), Vec::new()),
         false => (vec![created(key, Vec::new(), 0)], vec![op(read_key(key))]),
     };
-    let success = vec![op(put(key, value, lease)), op(Request::RequestRange(newest))];
+    let success = vec![op(put(key, value, lease)), newest(name)];
     rpc::TxnRequest { compare, success, failure }
+}
+
+/// Reads the newest two keys of a queue.
+pub(crate) fn newest(name: &str) -> rpc::RequestOp {
+    op(Request::RequestRange(rpc::RangeRequest { limit: 2, ..keys(name, SortOrder::Descend) }))
 }
 
 /// Returns a request that adds a key to a queue if the queue is empty, and reads the key.
@@ -69,12 +73,11 @@ pub(crate) fn serializable(mut txn: rpc::TxnRequest) -> rpc::TxnRequest {
     txn
 }
 
-/// Returns a request that changes the value of a key, if the key was created in the revision
-/// `fence`.
-pub(crate) fn update(key: &[u8], fence: u64, value: Vec<u8>, lease: i64) -> rpc::TxnRequest {
+/// Returns a request that makes a change, if the key was created in the revision `fence`.
+pub(crate) fn if_created(key: &[u8], fence: u64, change: Request) -> rpc::TxnRequest {
     rpc::TxnRequest {
         compare: vec![created(key, Vec::new(), fence)],
-        success: vec![op(put(key, value, lease))],
+        success: vec![op(change)],
         failure: Vec::new(),
     }
 }
@@ -130,6 +133,11 @@ pub(crate) fn is_new(response: &rpc::TxnResponse, key: &[u8]) -> bool {
     response.succeeded && key_values(response).any(|kv| kv.key == key && kv.version == 1)
 }
 
+/// Returns the revision of the store at the time of a transaction.
+pub(crate) fn revision(response: &rpc::TxnResponse) -> u64 {
+    response.header.as_ref().map_or(0, |header| unsigned(header.revision))
+}
+
 /// Returns all keys that the reads of a transaction have returned, in order.
 pub(crate) fn key_values(response: &rpc::TxnResponse) -> impl Iterator<Item = &KeyValue> {
     let ranges = response.responses.iter().filter_map(|it| match &it.response {
@@ -157,10 +165,7 @@ pub(crate) fn queue_view(
     let count = i64::try_from(others().count()).unwrap_or(i64::MAX);
     match others().map(|kv| unsigned(kv.create_revision)).min() {
         Some(oldest) if predecessor.is_none() && count >= limit => Err(oldest),
-        _ => {
-            let revision = response.header.as_ref().map_or(0, |header| unsigned(header.revision));
-            Ok(QueueView { revision, own, predecessor })
-        }
+        _ => Ok(QueueView { revision: revision(response), own, predecessor }),
     }
 }
 
@@ -187,12 +192,19 @@ fn queue(name: &str, order: SortOrder) -> rpc::RangeRequest {
 }
 
 pub(crate) fn created(key: &[u8], range_end: Vec<u8>, revision: u64) -> rpc::Compare {
+    let value = TargetUnion::CreateRevision(signed(revision));
+    rpc::Compare { range_end, ..equal(key, CompareTarget::Create, value) }
+}
+
+/// Returns the condition that the field `target` of a key has this value. The revisions of a
+/// missing key are 0.
+pub(crate) fn equal(key: &[u8], target: CompareTarget, value: TargetUnion) -> rpc::Compare {
     rpc::Compare {
         result: CompareResult::Equal.into(),
-        target: CompareTarget::Create.into(),
+        target: target.into(),
         key: key.to_vec(),
-        target_union: Some(TargetUnion::CreateRevision(signed(revision))),
-        range_end,
+        target_union: Some(value),
+        range_end: Vec::new(),
     }
 }
 

@@ -8,8 +8,7 @@ use crate::theory::{Precision, Prediction, Quantity};
 
 /// Unit of work to which a [`Cost`] refers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 pub enum Per {
     /// One entry to the critical section.
     Entry,

@@ -62,7 +62,9 @@ pub use graph::{Graph, GraphError};
 pub use label::{Label, Labelled, Layer};
 pub use lift::Lift;
 pub use lock_name::{LockName, LockNameError};
-pub use monitor::{ElectionObservation, Monitor, MutexObservation, Observation, Violation};
+pub use monitor::{
+    ElectionObservation, Monitor, MonitorResult, MutexObservation, Observation, Violation,
+};
 pub use monitor_set::{
     AgreementMonitorSet, ElectionMonitorSet, Finding, FirstViolation, Judgement, MonitorConfig,
     MonitorRun, MutexMonitorSet,

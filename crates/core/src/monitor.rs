@@ -10,6 +10,9 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::{election, mutex};
 
+/// Result of a monitor: an error if the property is violated.
+pub type MonitorResult = Result<(), Violation>;
+
 /// A property of runs: an automaton over the commands and events of users. It never reads the
 /// private state of an algorithm.
 ///
@@ -21,11 +24,11 @@ pub trait Monitor<C, E>: Clone + Eq + Hash {
 
     /// Processes the observation `seen` at the process `at`. Returns an error if it violates the
     /// property; from then on the state of the monitor is unspecified.
-    fn observe(&mut self, at: ProcessId, seen: Observation<'_, C, E>) -> Result<(), Violation>;
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, C, E>) -> MonitorResult;
 
     /// Returns an error if the final state of a run violates the property. Most properties are
     /// violated by a single observation, and this method then returns `Ok`.
-    fn at_end(&self) -> Result<(), Violation> {
+    fn at_end(&self) -> MonitorResult {
         Ok(())
     }
 
@@ -95,6 +98,11 @@ pub struct Violation {
     pub at: ProcessId,
     /// Description of the violation, in one sentence.
     pub message: String,
+}
+
+/// Returns the violation of a property at a process.
+pub(crate) fn violated(at: ProcessId, message: String) -> MonitorResult {
+    Err(Violation { at, message })
 }
 
 impl fmt::Display for Violation {

@@ -2,7 +2,6 @@
 
 use core::fmt;
 
-use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -25,8 +24,7 @@ use crate::service::{agreement, mutex};
 /// Judgement on a property. A single run never *proves* a property, because another run may violate
 /// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 pub enum Judgement {
     /// No violation: in this run, or in every run within the bounds of a check.
     Holds,
@@ -190,14 +188,14 @@ pub struct MonitorConfig {
 /// The monitors of mutual exclusion.
 #[derive(Clone, Debug)]
 pub struct MutexMonitorSet {
-    exclusion: MonitorRun<MutualExclusion>,
-    /// Monitor of a lock that admits several processes at the same time; `None` for any other lock.
-    at_most: Option<MonitorRun<MutualExclusion>>,
+    /// Monitors of mutual exclusion, of a lock that admits several processes at the same time, and
+    /// of strict mutual exclusion.
+    exclusion: Vec<MonitorRun<MutualExclusion>>,
     /// Monitor of a lock in which only neighbours exclude each other; `None` for any other lock.
     local: Option<MonitorRun<LocalMutualExclusion>>,
-    strict: Option<MonitorRun<MutualExclusion>>,
     fencing: Option<MonitorRun<Fencing>>,
-    order: Option<Box<[MonitorRun<Order>; 2]>>,
+    /// Monitors for the two vector clocks of a request; empty without clocks.
+    order: Vec<MonitorRun<Order>>,
     bypass: BypassMeter,
     /// Bounds on bypass, each with its first violation.
     bounds: Vec<(u32, Option<FirstViolation>)>,
@@ -207,15 +205,16 @@ impl MutexMonitorSet {
     /// Creates the monitors before the first observation.
     pub fn new(config: &MonitorConfig) -> Self {
         let most = config.most_inside;
-        let orders = || [Order::new(), Order::with_messages()].map(MonitorRun::new);
+        let admits_several = most > 1 && config.conflicts.is_none();
+        let mut exclusion = Vec::from([MutualExclusion::new()]);
+        exclusion.extend(admits_several.then(|| MutualExclusion::at_most(most)));
+        exclusion.extend(config.strict.then(MutualExclusion::strict));
+        let orders = config.clocks.then(|| [Order::new(), Order::with_messages()]);
         MutexMonitorSet {
-            exclusion: MonitorRun::new(MutualExclusion::new()),
-            at_most: (most > 1 && config.conflicts.is_none())
-                .then(|| MonitorRun::new(MutualExclusion::at_most(most))),
+            exclusion: exclusion.into_iter().map(MonitorRun::new).collect(),
             local: config.conflicts.clone().map(LocalMutualExclusion::of).map(MonitorRun::new),
-            strict: config.strict.then(|| MonitorRun::new(MutualExclusion::strict())),
             fencing: config.fenced.then(|| MonitorRun::new(Fencing::new())),
-            order: config.clocks.then(|| Box::new(orders())),
+            order: orders.into_iter().flatten().map(MonitorRun::new).collect(),
             bypass: BypassMeter::new(config.size),
             bounds: config.bypass_bounds.iter().map(|bound| (*bound, None)).collect(),
         }
@@ -225,11 +224,9 @@ impl MutexMonitorSet {
     /// are kept: one that counts only the protocol's messages, and one that counts all messages.
     pub fn on_request(&mut self, time: u64, at: ProcessId, clocks: Option<[&VectorClock; 2]>) {
         self.bypass.on_request(at);
-        if let (Some(orders), Some(clocks)) = (&mut self.order, clocks) {
-            let command = &mutex::Command::Enter;
-            for (order, clock) in orders.iter_mut().zip(clocks) {
-                order.observe(time, at, Observation::Command { command, clock: Some(clock) });
-            }
+        let command = &mutex::Command::Enter;
+        for (order, clock) in self.order.iter_mut().zip(clocks.into_iter().flatten()) {
+            order.observe(time, at, Observation::Command { command, clock: Some(clock) });
         }
         // The other monitors judge events, not commands.
     }
@@ -266,12 +263,9 @@ impl MutexMonitorSet {
 
     /// Returns the current findings.
     pub fn findings(&self) -> Vec<Finding> {
-        let runs = [Some(&self.exclusion), self.at_most.as_ref(), self.strict.as_ref()];
-        let mut findings: Vec<Finding> =
-            runs.into_iter().flatten().map(MonitorRun::finding).collect();
+        let mut findings: Vec<Finding> = self.exclusion.iter().map(MonitorRun::finding).collect();
         findings.extend(self.local.as_ref().map(MonitorRun::finding));
-        findings
-            .extend(self.order.iter().flat_map(|orders| orders.iter()).map(MonitorRun::finding));
+        findings.extend(self.order.iter().map(MonitorRun::finding));
         findings.extend(self.bounds.iter().map(|(bound, violation)| {
             let judgement = match violation {
                 Some(_) => Judgement::Violated,
@@ -285,13 +279,8 @@ impl MutexMonitorSet {
     }
 
     fn observe_all(&mut self, time: u64, at: ProcessId, seen: MutexObservation<'_>) {
-        for order in self.order.iter_mut().flat_map(|orders| orders.iter_mut()) {
-            order.observe(time, at, seen);
-        }
-        self.exclusion.observe(time, at, seen);
-        for run in [&mut self.at_most, &mut self.strict].into_iter().flatten() {
-            run.observe(time, at, seen);
-        }
+        self.order.iter_mut().for_each(|run| run.observe(time, at, seen));
+        self.exclusion.iter_mut().for_each(|run| run.observe(time, at, seen));
         if let Some(local) = &mut self.local {
             local.observe(time, at, seen);
         }
@@ -308,8 +297,8 @@ pub struct ElectionMonitorSet {
     validity: Option<MonitorRun<Validity>>,
     uniqueness: MonitorRun<Uniqueness>,
     irrevocability: MonitorRun<Irrevocability>,
-    overall: MonitorRun<OneLeader>,
-    per_term: MonitorRun<OneLeader>,
+    /// Monitors of all leaders, and of the leaders of each term.
+    one_leader: [MonitorRun<OneLeader>; 2],
     /// Monitor of the groups of an election; `None` if they are not judged.
     per_group: Option<MonitorRun<OneLeaderPerGroup>>,
     fresh: MonitorRun<FreshTerms>,
@@ -328,8 +317,8 @@ impl ElectionMonitorSet {
             validity: ranks.as_ref().map(|ranks| MonitorRun::new(validity(ranks))),
             uniqueness: MonitorRun::new(Uniqueness::default()),
             irrevocability: MonitorRun::new(Irrevocability::new(*size)),
-            overall: MonitorRun::new(OneLeader::new(Scope::Overall)),
-            per_term: MonitorRun::new(OneLeader::new(Scope::PerTerm)),
+            one_leader: [Scope::Overall, Scope::PerTerm]
+                .map(|scope| MonitorRun::new(OneLeader::new(scope))),
             per_group: config.groups.then(|| MonitorRun::new(OneLeaderPerGroup::new())),
             fresh: MonitorRun::new(FreshTerms::new()),
             steady: MonitorRun::new(SteadyLeader::of(*size)),
@@ -353,8 +342,7 @@ impl ElectionMonitorSet {
             validity.observe(time, at, seen);
         }
         self.uniqueness.observe(time, at, seen);
-        self.overall.observe(time, at, seen);
-        self.per_term.observe(time, at, seen);
+        self.one_leader.iter_mut().for_each(|run| run.observe(time, at, seen));
         if let Some(per_group) = &mut self.per_group {
             per_group.observe(time, at, seen);
         }
@@ -379,14 +367,9 @@ impl ElectionMonitorSet {
     pub fn findings(&self) -> Vec<Finding> {
         let mut findings = Vec::from([self.agreement.finding()]);
         findings.extend(self.validity.as_ref().map(MonitorRun::finding));
-        findings.extend([
-            self.uniqueness.finding(),
-            self.irrevocability.finding(),
-            self.overall.finding(),
-            self.per_term.finding(),
-            self.fresh.finding(),
-            self.steady.finding(),
-        ]);
+        findings.extend([self.uniqueness.finding(), self.irrevocability.finding()]);
+        findings.extend(self.one_leader.iter().map(MonitorRun::finding));
+        findings.extend([self.fresh.finding(), self.steady.finding()]);
         findings.extend(self.per_group.as_ref().map(MonitorRun::finding));
         findings
     }

@@ -101,15 +101,7 @@ pub struct Prediction {
 impl Prediction {
     /// Creates a prediction of a whole number.
     pub const fn new(precision: Precision, messages: u64) -> Self {
-        Prediction {
-            precision,
-            messages: Quantity {
-                numerator: messages,
-                denominator: 1,
-                harmonic_factor: 0,
-                harmonic_index: 0,
-            },
-        }
+        Prediction::shared(precision, messages, 1)
     }
 
     /// Creates a prediction of the fraction `numerator / denominator`.

@@ -114,7 +114,7 @@ pub struct Detector {
 }
 
 /// Faults to inject, and the adapter for reliable channels between the algorithm and the sockets.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Channel {
     /// True if an adapter makes channels reliable: it repeats lost messages and drops duplicates.
@@ -278,12 +278,6 @@ impl Default for Detector {
     }
 }
 
-impl Default for Channel {
-    fn default() -> Self {
-        Channel { fifo: false, lose: 0.0, duplicate: 0.0, connect_ms: None }
-    }
-}
-
 /// Error in a configuration. The node was not started.
 #[derive(Debug, Error)]
 pub enum ConfigError {
@@ -430,14 +424,13 @@ impl Config {
         let Detector { period_ms, timeout_ms, increment_ms, longest_ms, message_ms } =
             self.detector;
         let times = [
-            ("period_ms", period_ms),
-            ("timeout_ms", timeout_ms),
-            ("increment_ms", increment_ms),
-            ("longest_ms", longest_ms),
-            ("message_ms", message_ms),
+            ("detector.period_ms", period_ms),
+            ("detector.timeout_ms", timeout_ms),
+            ("detector.increment_ms", increment_ms),
+            ("detector.longest_ms", longest_ms),
+            ("detector.message_ms", message_ms),
         ];
-        let times = times.map(|(name, ms)| (format!("detector.{name}"), ms));
-        let connect = self.channel.connect_ms.map(|ms| ("channel.connect_ms".to_owned(), ms));
+        let connect = self.channel.connect_ms.map(|ms| ("channel.connect_ms", ms));
         let long = times.into_iter().chain(connect).find(|(_, ms)| *ms > MAX_TIMEOUT_MS);
         long.map_or(Ok(()), |(name, ms)| {
             Err(format!("invalid value {ms} for {name}: expected at most {MAX_TIMEOUT_MS}, a day"))

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use tenure_core::Fence;
 use tenure_runtime::transport::{Keyring, MeshView};
 use tenure_runtime::{Leadership, RunningNode};
 use tenure_trace::Record;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -89,7 +88,8 @@ async fn run_until(
     if let Some(page) = &page {
         report(Report::Page { url: page.url().to_owned() });
     }
-    let (stats, grants) = work_stats(options);
+    let (sender, grants) = unbounded_channel();
+    let stats = WorkStats::new(options.report_grants.then_some(sender));
     let higher = u64::from(config.size() - me.number());
     let turn = Duration::from_millis(higher * config.detector.message_ms);
     let mut worker = {
@@ -130,20 +130,6 @@ async fn leave<W>(
         let _ = worker.await;
     }
     Ok(task_result(task.await)?)
-}
-
-/// Returns the counters of the workload, and a receiver of its grants. The workload sends grants
-/// only if the options ask for them.
-fn work_stats(options: RunOptions) -> (WorkStats, UnboundedReceiver<Fence>) {
-    let (sender, grants) = unbounded_channel();
-    (
-        if options.report_grants {
-            WorkStats::reporting_grants(sender)
-        } else {
-            WorkStats::default()
-        },
-        grants,
-    )
 }
 
 /// Reads the key files again at each SIGHUP. If the files are invalid, the node keeps its previous

@@ -16,7 +16,7 @@ use crate::config::Work;
 use crate::resource::Client;
 
 /// Counters of the workload so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct WorkStats {
     counts: Arc<Counts>,
     /// Receiver of each entry's fencing token; `None` if grants are not reported.
@@ -30,9 +30,9 @@ struct Counts {
 }
 
 impl WorkStats {
-    /// Creates counters that also report each grant.
-    pub(crate) fn reporting_grants(grants: UnboundedSender<Fence>) -> Self {
-        WorkStats { grants: Some(grants), ..WorkStats::default() }
+    /// Creates counters that also report each grant, if there is a receiver of grants.
+    pub(crate) fn new(grants: Option<UnboundedSender<Fence>>) -> Self {
+        WorkStats { counts: Arc::default(), grants }
     }
 
     /// Returns the number of entries, and the number of accesses that the counter rejected.

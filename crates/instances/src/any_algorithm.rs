@@ -161,29 +161,14 @@ impl Visitor for InstanceVisitor {
     type Output = Box<dyn AnyAlgorithm>;
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output {
-        Box::new(Instance::<P> {
-            config,
-            simulate_alone: self.simulate_alone,
-            check: check_lock::<P>,
-            measure: measure_lock::<P>,
-        })
+        Instance::<P>::boxed(config, self.simulate_alone, check_lock::<P>, measure_lock::<P>)
     }
 
     fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output {
-        Box::new(Instance::<P> {
-            config,
-            simulate_alone: self.simulate_alone,
-            check: check_election::<P>,
-            measure: measure_any::<P>,
-        })
+        Instance::<P>::boxed(config, self.simulate_alone, check_election::<P>, measure_any::<P>)
     }
 
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Self::Output {
-        Box::new(Instance::<P> {
-            config,
-            simulate_alone: self.simulate_alone,
-            check: check_agreement::<P>,
-            measure: measure_any::<P>,
-        })
+        Instance::<P>::boxed(config, self.simulate_alone, check_agreement::<P>, measure_any::<P>)
     }
 }

@@ -26,10 +26,7 @@ use crate::instance::Instance;
 /// let own = catalogue![Central, Fifo<Central>];
 /// ```
 #[derive(Default)]
-pub struct Catalogue {
-    locks: Vec<UserEntry>,
-    elections: Vec<UserEntry>,
-}
+pub struct Catalogue(Vec<UserEntry>);
 
 /// Creates a [`Catalogue`] of the given algorithm types.
 #[macro_export]
@@ -42,6 +39,8 @@ macro_rules! catalogue {
 /// An algorithm of the program, with the functions that create it.
 struct UserEntry {
     name: String,
+    /// True for a lock, false for an election.
+    is_lock: bool,
     card: fn(&Parameters) -> Result<Card, CatalogueError>,
     expected: fn(&Parameters, WorkloadKind) -> Result<Option<Prediction>, CatalogueError>,
     instantiate: fn(&Parameters) -> Result<Box<dyn AnyAlgorithm>, CatalogueError>,
@@ -57,18 +56,14 @@ pub trait UserAlgorithm<P> {
 
 impl<P: Mutex + Algorithm<Config: Configured>> UserAlgorithm<P> for mutex::Command {
     fn register(catalogue: &mut Catalogue) {
-        catalogue.locks.push(UserEntry {
+        catalogue.0.push(UserEntry {
             name: name::<P>(),
+            is_lock: true,
             card: card_of::<P>,
             expected: expected_of::<P>,
             instantiate: |parameters| {
                 let config = P::Config::configured(parameters)?;
-                Ok(Box::new(Instance::<P> {
-                    config,
-                    simulate_alone: None,
-                    check: check_lock::<P>,
-                    measure: measure_lock::<P>,
-                }))
+                Ok(Instance::<P>::boxed(config, None, check_lock::<P>, measure_lock::<P>))
             },
             #[cfg(feature = "nodes")]
             office: |service, parameters| {
@@ -87,18 +82,14 @@ impl<P: Mutex + Algorithm<Config: Configured>> UserAlgorithm<P> for mutex::Comma
 
 impl<P: Election + Algorithm<Config: Configured>> UserAlgorithm<P> for election::Command {
     fn register(catalogue: &mut Catalogue) {
-        catalogue.elections.push(UserEntry {
+        catalogue.0.push(UserEntry {
             name: name::<P>(),
+            is_lock: false,
             card: card_of::<P>,
             expected: expected_of::<P>,
             instantiate: |parameters| {
                 let config = P::Config::configured(parameters)?;
-                Ok(Box::new(Instance::<P> {
-                    config,
-                    simulate_alone: None,
-                    check: check_election::<P>,
-                    measure: measure_any::<P>,
-                }))
+                Ok(Instance::<P>::boxed(config, None, check_election::<P>, measure_any::<P>))
             },
             #[cfg(feature = "nodes")]
             office: |service, parameters| {
@@ -143,7 +134,7 @@ impl Catalogue {
 
     /// Returns true if the catalogue has no algorithm.
     pub fn is_empty(&self) -> bool {
-        self.locks.is_empty() && self.elections.is_empty()
+        self.0.is_empty()
     }
 
     /// Makes the algorithms available to this crate, under the names on their cards.
@@ -153,7 +144,7 @@ impl Catalogue {
     /// If a name is already in use, or if the program has already installed a catalogue.
     pub fn install(self) {
         let mut names: Vec<&str> = builtin_catalogue::names().collect();
-        for entry in self.locks.iter().chain(&self.elections) {
+        for entry in &self.0 {
             let name = &*entry.name;
             assert!(!names.contains(&name), "the name `{name}` is already in use");
             names.push(name);
@@ -162,31 +153,33 @@ impl Catalogue {
     }
 }
 
-fn user_algorithms() -> (&'static [UserEntry], &'static [UserEntry]) {
-    USER_ALGORITHMS.get().map_or((&[], &[]), |user| (&user.locks, &user.elections))
+fn user_algorithms() -> &'static [UserEntry] {
+    USER_ALGORITHMS.get().map_or(&[][..], |user| &user.0)
 }
 
 fn find(name: &str) -> Option<&'static UserEntry> {
-    let (locks, elections) = user_algorithms();
-    locks.iter().chain(elections).find(|entry| entry.name == name)
+    user_algorithms().iter().find(|entry| entry.name == name)
+}
+
+/// Returns the names of the registered locks or elections.
+fn user_names(locks: bool) -> impl Iterator<Item = &'static str> {
+    let entries = user_algorithms().iter().filter(move |entry| entry.is_lock == locks);
+    entries.map(|entry| &*entry.name)
 }
 
 /// Adds the names of registered algorithms to the suggestions of an error.
 fn with_user_names(unknown: CatalogueError) -> CatalogueError {
-    let (locks, elections) = user_algorithms();
-    unknown.beside(locks.iter().chain(elections).map(|entry| entry.name.clone()))
+    unknown.beside(user_algorithms().iter().map(|entry| entry.name.clone()))
 }
 
 /// Returns the names of all mutual exclusion algorithms.
 pub fn locks() -> impl Iterator<Item = &'static str> {
-    let user_names = user_algorithms().0.iter().map(|entry| &*entry.name);
-    builtin_catalogue::MUTEXES.iter().copied().chain(user_names)
+    builtin_catalogue::MUTEXES.iter().copied().chain(user_names(true))
 }
 
 /// Returns the names of all election algorithms.
 pub fn elections() -> impl Iterator<Item = &'static str> {
-    let user_names = user_algorithms().1.iter().map(|entry| &*entry.name);
-    builtin_catalogue::ELECTIONS.iter().copied().chain(user_names)
+    builtin_catalogue::ELECTIONS.iter().copied().chain(user_names(false))
 }
 
 /// Returns the names of all other agreement algorithms.

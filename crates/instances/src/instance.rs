@@ -24,14 +24,25 @@ use crate::run::{Run, TraceHeader, simulation, with_header};
 
 /// A protocol type with its configuration.
 pub(crate) struct Instance<P: Algorithm> {
-    pub(crate) config: P::Config,
+    config: P::Config,
     /// Function that simulates the protocol with a smaller state type, instead of the usual
     /// simulation. `None`: the usual simulation.
-    pub(crate) simulate_alone: Option<SimulateFn>,
+    simulate_alone: Option<SimulateFn>,
     /// Function that checks the properties of the protocol's service.
-    pub(crate) check: CheckFn<P::Config>,
+    check: CheckFn<P::Config>,
     /// Function that measures the protocol.
-    pub(crate) measure: MeasureFn<P::Config>,
+    measure: MeasureFn<P::Config>,
+}
+
+impl<P: Algorithm + Checkable> Instance<P> {
+    pub(crate) fn boxed(
+        config: P::Config,
+        simulate_alone: Option<SimulateFn>,
+        check: CheckFn<P::Config>,
+        measure: MeasureFn<P::Config>,
+    ) -> Box<dyn AnyAlgorithm> {
+        Box::new(Instance::<P> { config, simulate_alone, check, measure })
+    }
 }
 
 impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {

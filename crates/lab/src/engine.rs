@@ -1,12 +1,9 @@
 //! Runs without their protocol's type, so that the server does not depend on the protocol.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
-
 use serde_json::Value;
 use tenure_core::{Card, Protocol};
 use tenure_sim::{Intervention, Report, Session, Simulation, StepError};
-use tenure_trace::{Action, Recorded, Schedule, Trace};
+use tenure_trace::{Action, Recorded, Schedule, Trace, TraceBuffer};
 
 use crate::deadline::Deadline;
 use crate::layout::NodeLayout;
@@ -133,11 +130,11 @@ impl<P: Protocol> Run<P> {
 }
 
 impl<P: Recorded> Run<P> {
-    fn session(&self, page: &Page) -> Result<Session<'_, P>, String> {
+    fn session(&self, trace: TraceBuffer) -> Result<Session<'_, P>, String> {
         match &self.schedule {
-            None => self.simulation.session(page.clone()).map_err(|error| error.to_string()),
+            None => self.simulation.session(trace).map_err(|error| error.to_string()),
             Some(schedule) => {
-                let session = self.simulation.session_along(schedule, page.clone());
+                let session = self.simulation.session_along(schedule, trace);
                 session.map_err(|error| error.to_string())
             }
         }
@@ -152,8 +149,8 @@ impl<P: Recorded> Engine for Run<P> {
         reached: &mut Vec<ReachedMoment>,
         deadline: &Deadline,
     ) -> Result<MomentView, String> {
-        let page = Page::default();
-        let mut session = self.session(&page)?;
+        let trace = TraceBuffer::default();
+        let mut session = self.session(trace.clone())?;
         for cause in path {
             deadline.check()?;
             match cause {
@@ -176,8 +173,7 @@ impl<P: Recorded> Engine for Run<P> {
         }
         let state = RunState::at(&session);
         let report = session.finish().map_err(|error| error.to_string())?;
-        let trace = std::mem::take(&mut *page.0.lock().expect("no writer panics"));
-        Ok(MomentView { state, report, trace })
+        Ok(MomentView { state, report, trace: trace.take() })
     }
 }
 
@@ -220,19 +216,5 @@ fn taken(step: Result<(), StepError>) -> Result<(), String> {
     match step {
         Ok(()) | Err(StepError::Ended(_)) => Ok(()),
         Err(StepError::Impossible(why)) => Err(format!("the recorded run cannot continue: {why}")),
-    }
-}
-
-/// Buffer of a trace, shared with the writer of the trace, which it outlives.
-#[derive(Clone, Default)]
-struct Page(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Page {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().expect("no writer panics").write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tenure_trace::{Reader, Trace};
+use tenure_trace::Trace;
 
 use crate::act::ActRequest;
 use crate::deadline::Deadline;
@@ -136,7 +136,9 @@ impl Lab {
             (Some(words), None) => {
                 words::split(&words).and_then(|words| self.source.run_from_args(&words))
             }
-            (None, Some(text)) => read(&text).and_then(|trace| self.source.run_from_trace(&trace)),
+            (None, Some(text)) => Trace::parse(text.as_bytes(), "the trace")
+                .map_err(|error| error.to_string())
+                .and_then(|trace| self.source.run_from_trace(&trace)),
             _ => Err("expected either `words` or `trace`".to_owned()),
         };
         let session = run.and_then(|run| LabSession::new(run, deadline));
@@ -192,7 +194,7 @@ fn change(
     deadline: &Deadline,
 ) -> Result<(), LabError> {
     match operation {
-        "step" => session.step(&advance(body)?, deadline).map_err(LabError::invalid),
+        "step" => session.take(&advance(body)?, deadline).map_err(LabError::invalid),
         "act" => {
             let act: ActRequest = parse_body(body)?;
             session.act(&act, deadline).map_err(LabError::invalid)
@@ -217,13 +219,6 @@ fn parse_body<T: DeserializeOwned>(body: &Value) -> Result<T, LabError> {
 struct Create {
     words: Option<String>,
     trace: Option<String>,
-}
-
-fn read(text: &str) -> Result<Trace, String> {
-    let reader = Reader::new(text.as_bytes(), "the trace").map_err(|error| error.to_string())?;
-    let header = reader.header().clone();
-    let records = reader.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
-    Ok(Trace { header, records, torn: None })
 }
 
 #[derive(Deserialize)]

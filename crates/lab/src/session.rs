@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tenure_core::Property;
 use tenure_sim::{FirstViolation, Intervention, Judgement, Report};
-use tenure_trace::{Header, Reader, Record, Subject};
+use tenure_trace::{Header, Record, Subject, Trace};
 
 use crate::act::ActRequest;
 use crate::deadline::Deadline;
@@ -56,9 +56,8 @@ pub(crate) struct CurrentMoment {
 impl CurrentMoment {
     fn of(shown: MomentView) -> Result<Self, String> {
         let MomentView { state, report, trace: text } = shown;
-        let reader = Reader::new(&*text, "lab").map_err(|error| error.to_string())?;
-        let header = reader.header().clone();
-        let records = reader.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+        let trace = Trace::parse(&text, "lab").map_err(|error| error.to_string())?;
+        let Trace { header, records, .. } = trace;
         Ok(CurrentMoment { state, report, text, header, records })
     }
 }
@@ -94,7 +93,7 @@ impl LabSession {
         for Intervention { after_step, action } in std::mem::take(&mut self.run.interventions) {
             self.walk(after_step.saturating_sub(steps), deadline)?;
             steps = steps.max(after_step);
-            self.take_steps(&Advance::Act(action), deadline)?;
+            self.take(&Advance::Act(action), deadline)?;
         }
         self.walk(self.run.steps.saturating_sub(steps), deadline)
     }
@@ -103,17 +102,12 @@ impl LabSession {
         if steps > MAX_STEPS {
             return Err(format!("the lab takes up to {MAX_STEPS} steps at once, not {steps}"));
         }
-        if steps == 0 { Ok(()) } else { self.take_steps(&Advance::Steps(steps), deadline) }
-    }
-
-    /// Takes steps of the simulator from the current moment.
-    pub(crate) fn step(&mut self, advance: &Advance, deadline: &Deadline) -> Result<(), String> {
-        self.take_steps(advance, deadline)
+        if steps == 0 { Ok(()) } else { self.take(&Advance::Steps(steps), deadline) }
     }
 
     /// Performs an action of the user at the current moment.
     pub(crate) fn act(&mut self, act: &ActRequest, deadline: &Deadline) -> Result<(), String> {
-        self.take_steps(&Advance::Act(act.action(&self.shown.state)?), deadline)
+        self.take(&Advance::Act(act.action(&self.shown.state)?), deadline)
     }
 
     /// Goes to a moment of this session. Returns false if it does not exist.
@@ -128,7 +122,8 @@ impl LabSession {
         Ok(true)
     }
 
-    fn take_steps(&mut self, advance: &Advance, deadline: &Deadline) -> Result<(), String> {
+    /// Takes steps of the simulator from the current moment, or performs an action there.
+    pub(crate) fn take(&mut self, advance: &Advance, deadline: &Deadline) -> Result<(), String> {
         if let Some(broken) = &self.moments[self.at].broken {
             return Err(format!("{broken}; go back to do something else"));
         }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, json};
 use tenure::embedded::{self, PerformedCommand};
 use tenure::lab::split_words;
 use tenure::trace::files;
@@ -25,32 +25,17 @@ struct Command {
     files: BTreeMap<String, String>,
 }
 
-/// Result of a command.
-#[derive(Serialize)]
-struct CommandResult {
-    exit: u8,
-    stdout: String,
-    stderr: String,
-    /// Texts of the files that the command wrote, by name.
-    files: BTreeMap<String, String>,
-}
-
 /// Performs a command and responds with its result.
 pub(crate) fn perform(body: &Value) -> Response {
     let result = Command::deserialize(body)
         .map_err(|error| format!("invalid request: {error}"))
         .and_then(Command::perform);
-    match result {
-        Ok(result) => match serde_json::to_value(result) {
-            Ok(body) => Response::data(body),
-            Err(error) => Response::error(500, error.to_string()),
-        },
-        Err(message) => Response::error(400, message),
-    }
+    result.map_or_else(|message| Response::error(400, message), Response::data)
 }
 
 impl Command {
-    fn perform(self) -> Result<CommandResult, String> {
+    /// Performs the command. The result contains the texts of the files that it wrote, by name.
+    fn perform(self) -> Result<Value, String> {
         // Commands share the files in memory and the request to stop.
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let words = match (self.line, self.words) {
@@ -68,6 +53,7 @@ impl Command {
         let text = |(path, bytes): (PathBuf, Vec<u8>)| {
             (path.to_string_lossy().into_owned(), String::from_utf8_lossy(&bytes).into_owned())
         };
-        Ok(CommandResult { exit, stdout, stderr, files: written.map(text).collect() })
+        let files: BTreeMap<String, String> = written.map(text).collect();
+        Ok(json!({ "exit": exit, "stdout": stdout, "stderr": stderr, "files": files }))
     }
 }

@@ -26,7 +26,7 @@ pub use model::action::Action;
 pub use model::{Axiom, Conjunct, Model};
 pub use models::lease::LeaseTimes;
 pub use models::raft_lease::ElectionTimes;
-pub use models::{CATALOGUE, ModelEntry, ModelVariant, entries, find};
+pub use models::{CATALOGUE, Claim, ModelEntry, ModelVariant, claims, entries, find};
 pub use mutation::mutant::{Mutant, Operator, mutants};
 pub use mutation::sample::sample;
 pub use mutation::verdict::{MutantVerdict, judge};

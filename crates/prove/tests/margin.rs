@@ -1,33 +1,25 @@
 //! The margins of leases: the durations in the code satisfy the inequality of the proof, and one
 //! unit more is refuted.
 
-use std::path::Path;
+mod support;
 
 use num_rational::Ratio;
 use tenure_algorithms::election::raft::{Config as ElectionConfig, Raft};
 use tenure_algorithms::mutex::EntryTimes;
 use tenure_core::Algorithm;
 use tenure_prove::{
-    Assignment, ElectionTimes, Evaluation, LeaseTimes, Model, ProofReport, Solver, Sort, Structure,
-    Symbol, Value, apply, prove,
+    Assignment, ElectionTimes, Evaluation, LeaseTimes, Model, Sort, Structure, Symbol, Value,
+    apply, prove,
 };
 use tenure_session::SessionTimes;
 
 const SECOND: u64 = 1_000_000_000;
 const MILLION: u32 = 1_000_000;
 
-/// Proves a model by z3. Prints that the test is skipped if there is none.
-fn report(model: &Model) -> Option<ProofReport> {
-    let Ok(solver) = Solver::at(Path::new("z3")) else {
-        eprintln!("skipped: needs z3");
-        return None;
-    };
-    Some(prove(model, &solver).expect("the solver runs"))
-}
-
 /// Asserts that a model is proved, or else that a counterexample to induction is found.
 fn assert_decided(model: &Model, is_proved: bool) {
-    let Some(report) = report(model) else { return };
+    let Some(solver) = support::z3() else { return };
+    let report = prove(model, &solver).expect("the solver runs");
     let open: Vec<String> = report.open().map(|it| it.obligation.to_string()).collect();
     assert_eq!(report.is_proved(), is_proved, "{open:?}");
     assert_eq!(report.counterexample().is_some(), !is_proved, "{open:?}");

@@ -1,7 +1,6 @@
 //! Changed rules are refused by the invariant, or are proved to be harmless.
 
-use std::path::Path;
-use std::time::Duration;
+mod support;
 
 use tenure_prove::{CATALOGUE, MutantVerdict, Obligation, Solver, find, judge, mutants, sample};
 
@@ -12,19 +11,9 @@ const SAMPLE: usize = 1;
 /// Seed of the sample.
 const SEED: u64 = 1;
 
-/// Returns z3 with a limit that a busy machine needs. Prints that the test is skipped if z3 is not
-/// installed.
-fn solver() -> Option<Solver> {
-    let found = Solver::at(Path::new("z3")).ok();
-    if found.is_none() {
-        eprintln!("skipped: needs z3");
-    }
-    found.map(|solver| solver.with_query_timeout(Duration::from_secs(60)))
-}
-
 #[test]
 fn mutants_are_refused_or_proved_to_be_safe() {
-    let Some(solver) = solver() else { return };
+    let Some(solver) = support::z3() else { return };
     let (mut total, mut refused, mut undecided) = (0, 0, Vec::new());
     for entry in &CATALOGUE {
         let model = entry.model();
@@ -53,7 +42,7 @@ fn verdict_of(algorithm: &str, description: &str, solver: &Solver) -> MutantVerd
 
 #[test]
 fn entry_without_replies_of_all_is_refused() {
-    let Some(solver) = solver() else { return };
+    let Some(solver) = support::z3() else { return };
     let description = "enter: guard: without for all p: (p ≠ x) implies granted(x, p)";
     let verdict = verdict_of("ricart-agrawala", description, &solver);
     let MutantVerdict::Refused { obligation, counterexample } = verdict else {
@@ -66,7 +55,7 @@ fn entry_without_replies_of_all_is_refused() {
 /// A process that is inside has no reply in flight, so the guard says it twice.
 #[test]
 fn implied_guard_is_equivalent() {
-    let Some(solver) = solver() else { return };
+    let Some(solver) = support::z3() else { return };
     let verdict =
         verdict_of("ricart-agrawala", "receive-reply: guard: without waiting(x)", &solver);
     assert!(matches!(verdict, MutantVerdict::Equivalent), "{verdict:?}");
@@ -75,7 +64,7 @@ fn implied_guard_is_equivalent() {
 /// A forgotten initial condition is refused by initiation.
 #[test]
 fn missing_initial_condition_is_refused() {
-    let Some(solver) = solver() else { return };
+    let Some(solver) = support::z3() else { return };
     let verdict =
         verdict_of("ricart-agrawala", "initial condition: without not inside(p)", &solver);
     let is_initial = |it: &Obligation| matches!(it, Obligation::Initiation(_));

@@ -1,18 +1,13 @@
 //! Each conjunct is needed for the proof, or is listed as redundant.
 
+mod support;
+
 use std::fs;
 use std::path::Path;
 
 use tenure_prove::{CATALOGUE, Model, ModelEntry, Need, Outcome, Solver, find, needs, prove};
 
-/// Returns z3. Prints that the test is skipped if it is not installed.
-fn solver() -> Option<Solver> {
-    let found = Solver::at(Path::new("z3")).ok();
-    if found.is_none() {
-        eprintln!("skipped: needs z3");
-    }
-    found
-}
+use crate::support::z3;
 
 /// Returns the rows `| algorithm | property | redundant conjuncts |` of the documentation.
 fn documented() -> Vec<[String; 3]> {
@@ -60,20 +55,20 @@ const FEW_CONJUNCTS: usize = 9;
 
 #[test]
 fn documentation_lists_redundant_conjuncts_of_small_models() {
-    let Some(solver) = solver() else { return };
+    let Some(solver) = z3() else { return };
     assert_documented(&solver, |model| model.invariant.len() <= FEW_CONJUNCTS);
 }
 
 #[test]
 #[ignore = "minutes; `just long` runs it"]
 fn documentation_lists_redundant_conjuncts_of_all_models() {
-    let Some(solver) = solver() else { return };
+    let Some(solver) = z3() else { return };
     assert_documented(&solver, |_| true);
 }
 
 #[test]
 fn needed_conjunct_leaves_a_counterexample() {
-    let Some(solver) = solver() else { return };
+    let Some(solver) = z3() else { return };
     let model = find("ricart-agrawala").expect("it has a model").model();
     let rest = model.without("granted-precedes").expect("it is a conjunct");
     let report = prove(&rest, &solver).expect("the solver runs");

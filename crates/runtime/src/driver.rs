@@ -52,6 +52,9 @@ const MAX_PENDING_STEPS: usize = 4096;
 /// Time limit of a shutdown for the delivery of the messages that were sent.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Time limit of a shutdown for the handover of leadership. Longer in unit tests.
+const HANDOVER_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 1 });
+
 /// Upper bound on the round-trip time that a departing leader assumes when it waits for its
 /// successor.
 const MAX_ROUND_TRIP: Duration = Duration::from_millis(250);
@@ -188,7 +191,7 @@ where
     ) -> Result<(), Failure> {
         let served = self.serve(&mut inbox, &mut requests, recovered).await;
         if let Err(failure) = served {
-            self.executor.on_failure(&failure);
+            self.executor.application.on_failure(&failure);
             return Err(failure);
         }
         // Later requests fail immediately.
@@ -204,7 +207,7 @@ where
         recovered: bool,
     ) -> Result<(), Failure> {
         self.boot(recovered)?;
-        while !self.executor.is_shutdown_requested() {
+        while !self.executor.application.is_shutdown_requested() {
             self.executor.check_application()?;
             self.run_commands()?;
             self.fire_timers(inbox, requests)?;
@@ -226,7 +229,7 @@ where
     ///
     /// The wait ends when the last live peer has said goodbye. A peer that crashes during the wait
     /// only loses its connection, and might reconnect. The wait then lasts for four round trips,
-    /// but at most [`SHUTDOWN_TIMEOUT`].
+    /// but at most [`HANDOVER_TIMEOUT`].
     async fn hand_over_leadership(
         &mut self,
         inbox: &mut Inbox,
@@ -246,7 +249,7 @@ where
         }
         let round_trip = self.executor.mesh.round_trip().min(MAX_ROUND_TRIP);
         // No peer can respond before the disk has released the handover message.
-        let latest = tokio::time::Instant::now() + SHUTDOWN_TIMEOUT;
+        let latest = tokio::time::Instant::now() + HANDOVER_TIMEOUT;
         let (mut until, mut is_handover_sent, mut has_successor) = (latest, false, false);
         // A leader that stays in office still answers requests. Otherwise requests are ignored.
         let (_open, mut no_requests) = mpsc::unbounded_channel();

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 use std::{iter, vec};
 
-use postcard::ser_flavors::Flavor;
 use serde::Serialize;
 use tenure_core::{
     Labelled, Layer, PendingSave, ProcessId, ProcessSet, Protocol, ReleasedEffects, Step,
@@ -119,20 +118,10 @@ where
         self.commands.extend(command);
     }
 
-    /// Returns true if the application requests a shutdown.
-    pub(crate) fn is_shutdown_requested(&self) -> bool {
-        self.application.is_shutdown_requested()
-    }
-
     /// Returns an error if the application was unable to handle an event.
     pub(crate) fn check_application(&self) -> Result<(), Failure> {
         let error = self.application.fatal_error();
         error.map_or(Ok(()), |error| Err(Failure::Application(error.into())))
-    }
-
-    /// Tells the application that the node has failed.
-    pub(crate) fn on_failure(&mut self, failure: &Failure) {
-        self.application.on_failure(failure);
     }
 
     /// Executes the effects of a step immediately if they need no save. Otherwise holds them back
@@ -311,16 +300,16 @@ where
             }
         };
         let label = message.label();
-        let is_urgent = label.is_heartbeat() && !P::requires_save(&message);
+        let is_urgent = !P::requires_save(&message);
         let payload = Envelope { number, clock: self.trace.clock(), message }.encode();
         if let Some(sent) = &mut self.sent_messages {
             sent.push(SentMessage { to, kind, number, payload: payload.clone() });
         }
         for payload in iter::repeat_n(payload, copies) {
-            let result = match label.is_heartbeat() {
-                true if is_urgent => self.mesh.send_urgent(to, label.layer, payload),
-                true => self.mesh.send_latest(to, label.layer, payload),
-                false => self.mesh.send(to, payload),
+            let result = if label.is_heartbeat() {
+                self.mesh.send_heartbeat(to, label.layer, payload, is_urgent)
+            } else {
+                self.mesh.send(to, payload)
             };
             let Err(error) = result else { continue };
             if let Some(Suppressed(suppressed)) = self.loss_logs.entry(to).or_default().admit() {
@@ -354,35 +343,12 @@ fn encode(stable: &impl Serialize) -> Vec<u8> {
     postcard::to_stdvec(stable).expect("a stable state is serializable")
 }
 
-/// Encodes a state. Returns `None` as soon as the encoding reaches `bytes` bytes.
+/// Encodes a state. Returns `None` if the encoding has `bytes` bytes or more.
 fn encode_within(stable: &impl Serialize, bytes: usize) -> Option<Vec<u8>> {
-    postcard::serialize_with_flavor(stable, BoundedBuffer { bytes, written: Vec::new() }).ok()
-}
-
-/// Buffer with a maximum length.
-struct BoundedBuffer {
-    bytes: usize,
-    written: Vec<u8>,
-}
-
-impl Flavor for BoundedBuffer {
-    type Output = Vec<u8>;
-
-    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
-        self.try_extend(&[byte])
-    }
-
-    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
-        if self.written.len() + bytes.len() >= self.bytes {
-            return Err(postcard::Error::SerializeBufferFull);
-        }
-        self.written.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn finalize(self) -> postcard::Result<Vec<u8>> {
-        Ok(self.written)
-    }
+    let mut buffer = vec![0; bytes - 1];
+    let length = postcard::to_slice(stable, &mut buffer).ok()?.len();
+    buffer.truncate(length);
+    Some(buffer)
 }
 
 /// Returns the timer that a change sets or cancels.

@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use serde::Serialize;
 use tenure_core::service::agreement::{ServiceUser, User, UserConfig};
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Agreement, Algorithm, Election, Environment, Group, Input, LocalTime, Mutex, Node, ProcessId,
+    Agreement, Algorithm, ConstantEnvironment, Election, Group, Input, Mutex, Node, ProcessId,
     Protocol, Step, TimerChange, Verdict,
 };
 
@@ -85,34 +84,22 @@ pub fn process<P: Protocol>(
     validation: Validation,
     bytes: &[u8],
 ) {
-    let mut bytes = ByteSource(bytes);
-    let inner = Validator::new(group.size());
-    let mut validator = OptionalValidator((validation == Validation::On).then_some(inner));
-    let mut saved = None;
+    let mut runner = Runner::<P> {
+        group,
+        validator: (validation == Validation::On).then(|| Validator::new(group.size())),
+        bytes: ByteSource(bytes),
+        armed: BTreeSet::new(),
+        commands: VecDeque::new(),
+        command: &command,
+        saved: None,
+    };
     for _ in 0..MAX_STEPS {
-        let commands = command(None).into_iter().collect();
-        let command = &command;
-        let mut lifetime =
-            Lifetime::<P> { group, armed: BTreeSet::new(), commands, command, saved };
-        let node = Node::boot(group, config, lifetime.saved.clone(), FixedEnvironment);
-        if lifetime.run(node, &mut validator, &mut bytes).is_none() {
+        runner.armed.clear();
+        runner.commands = command(None).into_iter().collect();
+        let node = Node::boot(group, config, runner.saved.clone(), ConstantEnvironment);
+        if runner.run(node).is_none() {
             return;
         }
-        saved = lifetime.saved;
-    }
-}
-
-/// Environment with constant choices and a stopped clock.
-#[derive(Clone, Debug)]
-struct FixedEnvironment;
-
-impl Environment for FixedEnvironment {
-    fn choose(&mut self, _bound: u32) -> u32 {
-        0
-    }
-
-    fn local_clock(&mut self) -> LocalTime {
-        LocalTime(0)
     }
 }
 
@@ -121,46 +108,40 @@ impl Environment for FixedEnvironment {
 type Commands<'a, P> =
     dyn Fn(Option<&<P as Protocol>::Event>) -> Option<<P as Protocol>::Command> + 'a;
 
-/// A process from its boot to its crash, with the state of the code that runs it.
-struct Lifetime<'a, P: Protocol> {
+/// State of the code that runs a process.
+struct Runner<'a, P: Protocol> {
     group: Group,
+    /// Validator of messages and states; `None` accepts everything.
+    validator: Option<Validator>,
+    bytes: ByteSource<'a>,
     armed: BTreeSet<P::Timer>,
     commands: VecDeque<P::Command>,
     command: &'a Commands<'a, P>,
     saved: Option<P::Stable>,
 }
 
-impl<P: Protocol> Lifetime<'_, P> {
-    /// Runs until the process crashes. Returns `None` if the bytes or the steps are used up, or if
+impl<P: Protocol> Runner<'_, P> {
+    /// Runs a process until it crashes. Returns `None` if the bytes or the steps are used up, or if
     /// a real node would stop.
-    fn run(
-        &mut self,
-        mut node: Node<P, FixedEnvironment>,
-        validator: &mut OptionalValidator,
-        bytes: &mut ByteSource<'_>,
-    ) -> Option<()> {
-        self.release(node.pending(), validator)?;
+    fn run(&mut self, mut node: Node<P, ConstantEnvironment>) -> Option<()> {
+        self.release(node.pending())?;
         for _ in 0..MAX_STEPS {
             let input = match self.commands.pop_front() {
                 Some(command) => Input::Command(command),
-                None => match self.next(validator, bytes)? {
+                None => match self.next()? {
                     NextAction::Input(input) => input,
                     NextAction::Crash => return Some(()),
                     NextAction::Skip => continue,
                 },
             };
-            self.release(node.step(input), validator)?;
+            self.release(node.step(input))?;
         }
         None
     }
 
-    fn next(
-        &mut self,
-        validator: &mut OptionalValidator,
-        bytes: &mut ByteSource<'_>,
-    ) -> Option<NextAction<P>> {
-        let selector = bytes.next()?;
-        let from = ProcessId(u32::from(bytes.next()?) % self.group.size());
+    fn next(&mut self) -> Option<NextAction<P>> {
+        let selector = self.bytes.next()?;
+        let from = ProcessId(u32::from(self.bytes.next()?) % self.group.size());
         let other = from != self.group.me();
         let input = match selector % 8 {
             0 if selector < 16 => return Some(NextAction::Crash),
@@ -175,11 +156,14 @@ impl<P: Protocol> Lifetime<'_, P> {
             }
             0 | 1 => None,
             _ => {
-                let length = usize::from(bytes.next()?);
-                let envelope = Envelope::<P::Message>::decode(bytes.take(length));
-                let believed =
-                    envelope.filter(|envelope| other && validator.check_message(envelope));
-                believed.map(|Envelope { message, .. }| Input::Message { from, message })
+                let length = usize::from(self.bytes.next()?);
+                let envelope = Envelope::<P::Message>::decode(self.bytes.take(length));
+                let mut is_valid = |envelope: &Envelope<P::Message>| {
+                    self.validator.as_mut().is_none_or(|it| it.check_message(envelope).is_ok())
+                };
+                envelope
+                    .filter(|envelope| other && is_valid(envelope))
+                    .map(|Envelope { message, .. }| Input::Message { from, message })
             }
         };
         Some(input.map_or(NextAction::Skip, NextAction::Input))
@@ -187,13 +171,9 @@ impl<P: Protocol> Lifetime<'_, P> {
 
     /// Saves the state and releases the effects of a step, as a real node does. Returns `None` if
     /// the node would stop instead.
-    fn release(
-        &mut self,
-        step: Step<'_, P, FixedEnvironment>,
-        validator: &mut OptionalValidator,
-    ) -> Option<()> {
+    fn release(&mut self, step: Step<'_, P, ConstantEnvironment>) -> Option<()> {
         if let Some(change) = step.unsaved() {
-            if !validator.check_state(change) {
+            if self.validator.as_mut().is_some_and(|it| it.check_state(change).is_err()) {
                 return None;
             }
             let change = round_trip(change);
@@ -216,19 +196,6 @@ impl<P: Protocol> Lifetime<'_, P> {
         }
         self.commands.extend(released.events.filter_map(|event| (self.command)(Some(&event))));
         Some(())
-    }
-}
-
-/// Validator of messages and states; `None` accepts everything.
-struct OptionalValidator(Option<Validator>);
-
-impl OptionalValidator {
-    fn check_message(&mut self, message: &impl Serialize) -> bool {
-        self.0.as_mut().is_none_or(|validator| validator.check_message(message).is_ok())
-    }
-
-    fn check_state(&mut self, stable: &impl Serialize) -> bool {
-        self.0.as_mut().is_none_or(|validator| validator.check_state(stable).is_ok())
     }
 }
 

@@ -29,21 +29,21 @@ pub struct Lock {
 #[derive(Debug)]
 #[must_use = "dropping the guard releases the lock at once"]
 pub struct Guard {
-    fence: Fence,
-    name: Option<LockName>,
+    pub(crate) fence: Fence,
+    pub(crate) name: Option<LockName>,
     /// Number of this entry among all entries of the lock on this node, from 1.
-    entry: u64,
+    pub(crate) entry: u64,
     /// Channel with the reason if the lock is lost. It is closed without a reason if the node
     /// stops.
-    loss: watch::Receiver<Option<Lost>>,
-    requests: mpsc::UnboundedSender<LockRequest>,
+    pub(crate) loss: watch::Receiver<Option<Lost>>,
+    pub(crate) requests: mpsc::UnboundedSender<LockRequest>,
 }
 
 /// The current leader, as this process knows it.
 #[derive(Clone, Debug)]
 pub struct Leadership {
-    requests: mpsc::UnboundedSender<LockRequest>,
-    leader: watch::Receiver<Option<Term>>,
+    pub(crate) requests: mpsc::UnboundedSender<LockRequest>,
+    pub(crate) leader: watch::Receiver<Option<Term>>,
 }
 
 /// Reason why a lock was lost before its guard was dropped. Another process may hold the lock now.
@@ -178,16 +178,6 @@ impl Lock {
 }
 
 impl Guard {
-    pub(crate) fn new(
-        fence: Fence,
-        name: Option<LockName>,
-        entry: u64,
-        loss: watch::Receiver<Option<Lost>>,
-        requests: mpsc::UnboundedSender<LockRequest>,
-    ) -> Self {
-        Guard { fence, name, entry, loss, requests }
-    }
-
     /// Returns the fence (fencing token) of this entry, which must accompany every access to the
     /// protected resource.
     ///
@@ -225,13 +215,6 @@ impl Drop for Guard {
 }
 
 impl Leadership {
-    pub(crate) fn new(
-        requests: mpsc::UnboundedSender<LockRequest>,
-        leader: watch::Receiver<Option<Term>>,
-    ) -> Self {
-        Leadership { requests, leader }
-    }
-
     /// Returns the current term, according to the events so far. `None` if there is no leader or
     /// the node has stopped.
     pub fn current(&self) -> Option<Term> {

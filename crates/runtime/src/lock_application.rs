@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 use tenure_core::service::{election, led, mutex, office};
-use tenure_core::{Fence, LockName, Protocol, Tagged, Term};
+use tenure_core::{EventViews, Fence, LockName, Protocol, Tagged, Term};
 use tokio::sync::{mpsc, watch};
 
 use crate::application::Application;
@@ -18,22 +18,16 @@ pub trait LockCommand: Sized {
     /// `None` if the protocol has no such lock.
     fn for_lock(name: Option<&LockName>, command: mutex::Command) -> Option<Self>;
 
-    /// Returns the command that starts an election, if the protocol has one.
-    fn elect() -> Option<Self>;
-
-    /// Returns the command that gives up leadership, if the protocol has one.
-    fn resign() -> Option<Self>;
+    /// Wraps a command for the election. Returns `None` if the protocol has no election.
+    fn for_election(command: election::Command) -> Option<Self>;
 }
 
 /// An event of a protocol that serves one lock or many named locks. It may also belong to an
 /// election.
-pub trait LockEvent {
+pub trait LockEvent: EventViews {
     /// Returns the event and the name of the lock that it concerns. The name is `None` if the
     /// protocol has a single lock. Returns `None` if the event concerns no lock.
     fn lock_event(&self) -> Option<(Option<&LockName>, &mutex::Event)>;
-
-    /// Returns the event of the election. `None` if the event concerns no election.
-    fn election_event(&self) -> Option<&election::Event>;
 }
 
 /// Receiver of the requests that the handles send to the node.
@@ -88,7 +82,7 @@ impl LockApplication {
             leader: sender,
             is_shutdown_requested: false,
         };
-        (application, Lock::new(requests.clone()), Leadership::new(requests, leader), receiver)
+        (application, Lock::new(requests.clone()), Leadership { requests, leader }, receiver)
     }
 
     /// Updates the wait queue of a lock, and returns the command that results from the update.
@@ -111,7 +105,7 @@ impl LockApplication {
         let entry = queue.entries;
         // Without a handle, no user can enter or release the lock any more.
         let Some(requests) = self.requests.upgrade() else { return queue.request_exit(entry) };
-        let mut guard = Some(Guard::new(fence, name, entry, receiver, requests));
+        let mut guard = Some(Guard { fence, name, entry, loss: receiver, requests });
         while let Some(waiter) = queue.waiters.pop_front() {
             match waiter.send(guard) {
                 Ok(()) => return None,
@@ -197,7 +191,7 @@ where
             LockRequestKind::Exit { name, entry } => {
                 self.update_queue(name, |queue| queue.request_exit(entry))
             }
-            LockRequestKind::Elect => P::Command::elect(),
+            LockRequestKind::Elect => P::Command::for_election(election::Command::Elect),
             LockRequestKind::Shutdown => {
                 self.is_shutdown_requested = true;
                 None
@@ -210,7 +204,7 @@ where
     }
 
     fn on_event(&mut self, event: P::Event) -> Option<P::Command> {
-        match event.election_event() {
+        match event.of_election() {
             Some(election::Event::Elected { term, .. }) => {
                 self.leader.send_replace(Some(*term));
             }
@@ -234,9 +228,8 @@ where
     }
 
     fn on_event_early(&mut self, events: &[P::Event]) {
-        let leaves_office = |event: &P::Event| {
-            matches!(event.election_event(), Some(election::Event::Deposed { .. }))
-        };
+        let leaves_office =
+            |event: &P::Event| matches!(event.of_election(), Some(election::Event::Deposed { .. }));
         let leader = *self.leader.borrow();
         let leader = leader.filter(|_| !events.iter().any(leaves_office));
         for event in events {
@@ -252,7 +245,7 @@ where
     }
 
     fn on_shutdown(&mut self) -> Option<P::Command> {
-        P::Command::resign()
+        P::Command::for_election(election::Command::Resign)
     }
 
     fn on_failure(&mut self, failure: &Failure) {
@@ -286,11 +279,7 @@ impl LockCommand for mutex::Command {
         name.is_none().then_some(command)
     }
 
-    fn elect() -> Option<Self> {
-        None
-    }
-
-    fn resign() -> Option<Self> {
+    fn for_election(_: election::Command) -> Option<Self> {
         None
     }
 }
@@ -300,12 +289,8 @@ impl LockCommand for office::Command {
         name.is_none().then_some(office::Command::Mutex(command))
     }
 
-    fn elect() -> Option<Self> {
-        Some(office::Command::Election(election::Command::Elect))
-    }
-
-    fn resign() -> Option<Self> {
-        Some(office::Command::Election(election::Command::Resign))
+    fn for_election(command: election::Command) -> Option<Self> {
+        Some(office::Command::Election(command))
     }
 }
 
@@ -315,12 +300,8 @@ impl LockCommand for led::Command<Tagged<LockName, mutex::Command>> {
         name.map(|name| led::Command::Application(Tagged { key: name.clone(), inner }))
     }
 
-    fn elect() -> Option<Self> {
-        Some(led::Command::Election(election::Command::Elect))
-    }
-
-    fn resign() -> Option<Self> {
-        Some(led::Command::Election(election::Command::Resign))
+    fn for_election(command: election::Command) -> Option<Self> {
+        Some(led::Command::Election(command))
     }
 }
 
@@ -328,25 +309,11 @@ impl LockEvent for mutex::Event {
     fn lock_event(&self) -> Option<(Option<&LockName>, &mutex::Event)> {
         Some((None, self))
     }
-
-    fn election_event(&self) -> Option<&election::Event> {
-        None
-    }
 }
 
 impl LockEvent for office::Event {
     fn lock_event(&self) -> Option<(Option<&LockName>, &mutex::Event)> {
-        match self {
-            office::Event::Mutex(event) => Some((None, event)),
-            office::Event::Election(_) => None,
-        }
-    }
-
-    fn election_event(&self) -> Option<&election::Event> {
-        match self {
-            office::Event::Election(event) => Some(event),
-            office::Event::Mutex(_) => None,
-        }
+        self.of_mutex().map(|event| (None, event))
     }
 }
 
@@ -355,13 +322,6 @@ impl LockEvent for led::Event<Tagged<LockName, mutex::Event>> {
         match self {
             led::Event::Application(Tagged { key, inner }) => Some((Some(key), inner)),
             led::Event::Election(_) => None,
-        }
-    }
-
-    fn election_event(&self) -> Option<&election::Event> {
-        match self {
-            led::Event::Election(event) => Some(event),
-            led::Event::Application(_) => None,
         }
     }
 }

@@ -61,13 +61,6 @@ impl Recorder {
         self.clocks && self.writer.is_some()
     }
 
-    fn flush(&mut self) -> Result<(), WriteError> {
-        let Some(writer) = &mut self.writer else { return Ok(()) };
-        writer.flush()?;
-        let rotated = self.segments.as_mut().map_or(Ok(()), |segments| segments.turn(writer));
-        rotated.map_err(|CreateError { error, .. }| WriteError(error))
-    }
-
     pub(crate) fn is_enabled(&self) -> bool {
         self.writer.is_some() || self.watcher.is_some()
     }
@@ -157,8 +150,14 @@ impl TraceWriter {
         }
     }
 
+    /// Flushes the trace, and begins its next file if the present one is full.
     pub(crate) fn flush(&mut self) -> Result<(), WriteError> {
-        self.recorder.flush()
+        let Recorder { writer: Some(writer), segments, .. } = &mut self.recorder else {
+            return Ok(());
+        };
+        writer.flush()?;
+        let rotated = segments.as_mut().map_or(Ok(()), |segments| segments.turn(writer));
+        rotated.map_err(|CreateError { error, .. }| WriteError(error))
     }
 
     pub(crate) fn clock(&self) -> Option<VectorClock> {

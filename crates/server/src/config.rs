@@ -1,6 +1,6 @@
 //! Configuration of a member, and the validated plan that results from it.
 
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -319,12 +319,9 @@ impl Config {
     pub fn plan(&self) -> Result<Plan, ConfigError> {
         self.check()?;
         let clients = self.urls("--listen-client-urls", &self.listen_client_urls)?;
-        let client_urls = match &self.advertise_client_urls {
-            None => clients.iter().map(Url::to_string).collect(),
-            Some(given) => {
-                let given = self.urls("--advertise-client-urls", given)?;
-                given.iter().map(Url::to_string).collect()
-            }
+        let advertised = match &self.advertise_client_urls {
+            None => clients.clone(),
+            Some(given) => self.urls("--advertise-client-urls", given)?,
         };
         let members = self.members()?;
         let me = members.iter().position(|it| it.name == self.name);
@@ -364,7 +361,7 @@ impl Config {
             members,
             me,
             directory: directory.unwrap_or_else(|| format!("{}.tenure", self.name).into()),
-            client_urls,
+            client_urls: advertised.iter().map(Url::to_string).collect(),
             origins: self.cors.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect(),
             bounds: self.bounds()?,
         })
@@ -458,7 +455,7 @@ impl Config {
                 found.and_then(|mut it| it.next().ok_or_else(|| why("no address found".into())));
             let found = found.map_err(|why| ConfigError::Url { option, why })?;
             let is_tls = url.is_tls();
-            let is_allowed = self.insecure || is_safe || is_tls || is_local(found.ip());
+            let is_allowed = self.insecure || is_safe || is_tls || found.ip().is_loopback();
             let exposed = || ConfigError::Exposed { option, url: url.to_string(), remedy };
             is_allowed.then_some(ListenAddress { address: found, is_tls }).ok_or_else(exposed)
         };
@@ -545,11 +542,6 @@ fn hash_id(words: &[&str]) -> u64 {
     }
     let first: [u8; 8] = hash.finalize()[..8].try_into().expect("a hash is longer than 8 bytes");
     u64::from_be_bytes(first).max(1)
-}
-
-/// True if only this machine can reach the address.
-fn is_local(address: IpAddr) -> bool {
-    address.is_loopback()
 }
 
 /// Returns true if a directory can be named `name` plus a suffix.

@@ -1,7 +1,6 @@
 //! A complete member: its log, its store, and its listeners for clients.
 
 use std::convert::Infallible;
-use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 

@@ -192,11 +192,9 @@ mod tests {
 
     use super::*;
 
-    const EACH: LeaseParts = LeaseParts { count: 10, min_length: 1 };
-
     #[test]
     fn lease_runs_out_in_parts_unless_renewed() {
-        let mut lessor = Lessor::new(EACH);
+        let mut lessor = Lessor::new(LeaseParts::TENTHS);
         assert_eq!(lessor.set_remaining('a', 2, 2), Some(1));
         assert_eq!(lessor.renew('a'), Renewal::Accepted { part: 1 });
         assert_eq!(lessor.on_timer('a', 0), LeaseProposal::Checkpoint { left: 1, part: 1 });
@@ -217,7 +215,7 @@ mod tests {
     /// The entry may still be committed, so no renewal may be confirmed.
     #[test]
     fn renewal_waits_until_an_end_is_decided() {
-        let mut lessor = Lessor::new(EACH);
+        let mut lessor = Lessor::new(LeaseParts::TENTHS);
         assert_eq!(lessor.set_remaining('a', 1, 1), Some(1));
         assert_eq!(
             (lessor.on_timer('a', 3), lessor.on_timer('a', 3)),
@@ -232,7 +230,7 @@ mod tests {
     /// The first end is decided after an entry renewed the lease and it ran out again.
     #[test]
     fn renewal_waits_for_the_last_of_two_ends() {
-        let mut lessor = Lessor::new(EACH);
+        let mut lessor = Lessor::new(LeaseParts::TENTHS);
         assert_eq!(lessor.set_remaining('a', 1, 1), Some(1));
         assert_eq!(lessor.on_timer('a', 3), LeaseProposal::Expire);
         assert_eq!(lessor.set_remaining('a', 1, 1), Some(1), "an entry renews the lease");

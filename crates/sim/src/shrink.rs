@@ -124,15 +124,16 @@ fn resized(settings: &Settings, size: u32) -> Option<Settings> {
     Some(small)
 }
 
+/// Returns the changed settings; `None` if the change makes no difference.
+fn changed(settings: &Settings, change: &dyn Fn(&mut Settings)) -> Option<Settings> {
+    let mut small = settings.clone();
+    change(&mut small);
+    (small != *settings).then_some(small)
+}
+
 fn fewer_faults(settings: &Settings) -> Vec<Settings> {
     let mut candidates = Vec::new();
-    let mut change = |change: &dyn Fn(&mut Settings)| {
-        let mut small = settings.clone();
-        change(&mut small);
-        if small != *settings {
-            candidates.push(small);
-        }
-    };
+    let mut change = |change: &dyn Fn(&mut Settings)| candidates.extend(changed(settings, change));
     for fault in 0..settings.faults.len() {
         change(&|small| {
             small.faults.remove(fault);
@@ -200,13 +201,7 @@ fn fewer_entries(settings: &Settings) -> Vec<Settings> {
 /// Returns the settings with simpler delays, clocks and steps.
 fn plainer(settings: &Settings) -> Vec<Settings> {
     let mut candidates = Vec::new();
-    let mut change = |change: &dyn Fn(&mut Settings)| {
-        let mut small = settings.clone();
-        change(&mut small);
-        if small != *settings {
-            candidates.push(small);
-        }
-    };
+    let mut change = |change: &dyn Fn(&mut Settings)| candidates.extend(changed(settings, change));
     change(&|small| small.time.drift_ppm = 0);
     change(&|small| small.time.step = Distribution::ZERO);
     change(&|small| small.time.gst = 0);

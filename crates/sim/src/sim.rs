@@ -23,6 +23,7 @@ use crate::steer::recorder::Recorder;
 ///
 /// Running it does not consume it: the same simulation can run again, with the same or another
 /// seed.
+#[derive(Clone)]
 pub struct Simulation<P: Protocol> {
     name: String,
     service: Service,
@@ -32,7 +33,7 @@ pub struct Simulation<P: Protocol> {
     monitors: Vec<CustomMonitor<P>>,
     replay: Option<String>,
     options: Vec<String>,
-    pub(crate) states: bool,
+    states: bool,
     clock_hooks: Option<ClockHooks<P>>,
     /// Limits for the cost of a run, if the cost is judged.
     cost_bound: Option<CostBound>,
@@ -133,23 +134,8 @@ impl<P: Recorded> Simulation<P> {
     /// Returns the same simulation with other instrumentation.
     #[must_use]
     pub fn with_instrumentation(&self, instrumentation: Instrumentation) -> Self {
-        Simulation {
-            name: self.name.clone(),
-            service: self.service,
-            configs: self.configs.clone(),
-            settings: Settings { instrumentation, ..self.settings.clone() },
-            script: self.script.clone(),
-            monitors: self.monitors.clone(),
-            replay: self.replay.clone(),
-            options: self.options.clone(),
-            states: self.states,
-            clock_hooks: self.clock_hooks,
-            cost_bound: self.cost_bound.clone(),
-        }
-    }
-
-    pub(crate) const fn service(&self) -> Service {
-        self.service
+        let settings = Settings { instrumentation, ..self.settings.clone() };
+        Simulation { settings, ..self.clone() }
     }
 
     /// Returns the settings.
@@ -172,7 +158,7 @@ impl<P: Recorded> Simulation<P> {
     ///
     /// As [`Simulation::run`].
     pub fn run_with(&self, controls: Controls<'_>) -> Result<Report, SettingsError> {
-        self.run_settings(self.settings.clone(), None, controls).map(|(report, ..)| report)
+        self.run_recorded(None, controls).map(|(report, ..)| report)
     }
 
     /// Runs once and also returns the processes in their final states.
@@ -181,7 +167,7 @@ impl<P: Recorded> Simulation<P> {
     ///
     /// As [`Simulation::run`].
     pub fn run_and_inspect(&self) -> Result<(Report, Vec<P>), SettingsError> {
-        let ran = self.run_settings(self.settings.clone(), None, Controls::new());
+        let ran = self.run_recorded(None, Controls::new());
         ran.map(|(report, processes, _)| (report, processes))
     }
 
@@ -197,10 +183,7 @@ impl<P: Recorded> Simulation<P> {
         controls: Controls<'_>,
     ) -> Result<Report, RunError> {
         self.check()?;
-        let recorder = Recorder::new(Box::new(to), &self.header(), self.states)?;
-        let recorder = recorder.judging(&self.settings, self.service);
-        let settings = self.settings.clone();
-        let (report, _, recorder) = self.run_settings(settings, Some(recorder), controls)?;
+        let (report, _, recorder) = self.run_recorded(Some(self.recorder(to)?), controls)?;
         recorder.map_or(Ok(()), Recorder::finish)?;
         Ok(report)
     }
@@ -211,11 +194,15 @@ impl<P: Recorded> Simulation<P> {
         to: impl Write + Send + 'static,
     ) -> Result<World<'_, P>, RunError> {
         self.check()?;
-        let recorder = Recorder::new(Box::new(to), &self.header(), self.states)?;
-        let recorder = recorder.judging(&self.settings, self.service);
-        let core = Core::new(self.settings.clone(), self.services(), Some(recorder));
+        let core = Core::new(self.settings.clone(), self.services(), Some(self.recorder(to)?));
         let monitors = self.monitors.clone();
         Ok(World::new(core, &self.configs, &self.script, monitors, self.clock_hooks))
+    }
+
+    /// Creates a recorder that writes the trace of a run to `to`.
+    pub(crate) fn recorder(&self, to: impl Write + Send + 'static) -> Result<Recorder, WriteError> {
+        let recorder = Recorder::new(Box::new(to), &self.header(), self.states)?;
+        Ok(recorder.judging(&self.settings, self.service))
     }
 
     pub(crate) fn check(&self) -> Result<(), SettingsError> {
@@ -227,18 +214,17 @@ impl<P: Recorded> Simulation<P> {
         self.configs.check(size)
     }
 
-    fn run_settings(
+    fn run_recorded(
         &self,
-        settings: Settings,
         recorder: Option<Recorder>,
         mut controls: Controls<'_>,
     ) -> Result<(Report, Vec<P>, Option<Recorder>), SettingsError> {
         self.check()?;
         let recorder = recorder.or_else(|| {
-            let judged = !settings.instrumentation.own.is_empty();
-            judged.then(|| Recorder::without_writer(false).judging(&settings, self.service))
+            let judged = !self.settings.instrumentation.own.is_empty();
+            judged.then(|| Recorder::without_writer(false).judging(&self.settings, self.service))
         });
-        let core = Core::new(settings, self.services(), recorder);
+        let core = Core::new(self.settings.clone(), self.services(), recorder);
         let monitors = self.monitors.clone();
         let mut world = World::new(core, &self.configs, &self.script, monitors, self.clock_hooks);
         let ended = world.run(&mut controls);
@@ -259,7 +245,7 @@ impl<P: Recorded> Simulation<P> {
     pub(crate) fn reported(
         &self,
         mut world: World<'_, P>,
-        ended: crate::results::report::EndReason,
+        ended: EndReason,
     ) -> (Report, Vec<P>, Option<Recorder>) {
         world.settle();
         let (mut core, processes, monitors) = world.into_parts();

@@ -11,6 +11,7 @@ use crate::queue::Queue;
 use crate::range::{Range, RangeResult, SortOrder, SortTarget};
 use crate::span::Span;
 use crate::store::Store;
+use crate::validation::has_key;
 
 /// A read that has collected its keys, but has not sorted them or undone later events. That is done
 /// after the lock on the store is released, so that writes can continue.
@@ -68,7 +69,7 @@ impl Store {
 
     /// Starts a read: performs the part that needs access to the store.
     pub fn begin_range(&self, range: &Range) -> Result<PendingRead, Error> {
-        range.validate()?;
+        has_key(&range.span)?;
         self.history.check_revision(range.revision, self.revision)?;
         Ok(self.read(range, &[]))
     }

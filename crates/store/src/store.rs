@@ -2,7 +2,6 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use crate::access::{AccessControl, Principal};
 use crate::alarm::{Alarm, Alarms};
@@ -101,30 +100,16 @@ impl Store {
     ) -> Outcome {
         assert!(at.index > self.applied.index, "entries are applied once, in the order of the log");
         self.applied = at;
-        let mut leases = Vec::new();
         let checked = command.validate(self.limits.max_operations);
         let checked = checked.and_then(|()| self.authorize(principal, &command));
         let checked = checked.and_then(|()| self.check_quota(&command));
         let mut revision = RevisionBuilder::new(self);
-        let result = checked.and_then(|()| revision.apply(at, command, &mut leases));
-        let (events, queue_changes) = revision.finish();
-        let mut outcome = Outcome {
-            revision: self.revision,
-            result,
-            events,
-            granted: queue_changes.granted,
-            ended: queue_changes.ended,
-            leases,
-        };
+        let result = checked.and_then(|()| revision.apply(command));
+        let mut outcome = revision.finish(result);
         if let Ok(CommandResult::Enqueued { claim, is_held }) = &mut outcome.result {
             *is_held = self.is_held(claim);
         }
         outcome
-    }
-
-    /// Returns an error if a principal lacks the right to apply a command.
-    pub fn authorize(&self, principal: &Principal, command: &Command) -> Result<(), Error> {
-        self.access.authorize_command(principal, command, &self.leases)
     }
 
     /// Rejects a command that would make the store larger, if the store has reached its quota.
@@ -197,27 +182,6 @@ impl Store {
         self.leases.0.get(&lease)
     }
 
-    /// Checks that a principal may renew a lease. It must be able to write every key that is
-    /// attached to the lease.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::UserEmpty`] or [`Error::PermissionDenied`].
-    pub fn authorize_renewal(&self, principal: &Principal, lease: LeaseId) -> Result<(), Error> {
-        self.access.authenticated_user(principal)?;
-        self.access.authorize_lease_end(principal, lease, &self.leases)
-    }
-
-    /// Checks that a principal may list all leases. It must be able to read every key that is
-    /// attached to a lease.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::UserEmpty`] or [`Error::PermissionDenied`].
-    pub fn authorize_lease_list(&self, principal: &Principal) -> Result<(), Error> {
-        self.access.authorize_lease_list(principal, &self.leases)
-    }
-
     /// Returns all leases, by id.
     pub fn leases(&self) -> impl ExactSizeIterator<Item = (LeaseId, &Lease)> {
         self.leases.0.iter().map(|(lease, value)| (*lease, value))
@@ -282,12 +246,7 @@ impl Store {
 }
 
 impl RevisionBuilder<'_> {
-    fn apply(
-        &mut self,
-        at: LogPosition,
-        command: Command,
-        changes: &mut Vec<LeaseChange>,
-    ) -> Result<CommandResult, Error> {
+    fn apply(&mut self, command: Command) -> Result<CommandResult, Error> {
         match command {
             Command::Put(put) => {
                 check_lease_exists(self.store, &put)?;
@@ -297,23 +256,22 @@ impl RevisionBuilder<'_> {
             Command::Delete(delete) => Ok(CommandResult::Delete(self.delete(&delete))),
             Command::Txn(txn) => self.txn(&txn).map(CommandResult::Txn),
             Command::Compact { revision } => self.compact(revision),
-            Command::Grant { lease, ttl } => self.grant(at, lease, ttl, changes),
-            Command::Revoke { lease } => match self.end_lease(lease, changes) {
+            Command::Grant { lease, ttl } => self.grant(lease, ttl),
+            Command::Revoke { lease } => match self.end_lease(lease) {
                 true => Ok(CommandResult::Revoked),
                 false => Err(Error::LeaseNotFound),
             },
             Command::Expire { term, leases } => {
-                let ended = leases.iter().filter(|expiry| self.expire(at, term, expiry, changes));
+                let ended = leases.iter().filter(|expiry| self.expire(term, expiry));
                 Ok(CommandResult::Expired { leases: ended.count() as u64 })
             }
             Command::Checkpoint { term, leases } => {
-                let leases = if term == at.term { leases } else { Vec::new() };
-                for checkpoint in leases {
-                    self.apply_checkpoint(at, &checkpoint, changes);
+                if term == self.store.applied.term {
+                    leases.iter().for_each(|checkpoint| self.apply_checkpoint(checkpoint));
                 }
                 Ok(CommandResult::Checkpointed)
             }
-            Command::Enqueue(enqueue) => self.enqueue(at, &enqueue, changes),
+            Command::Enqueue(enqueue) => self.enqueue(&enqueue),
             Command::Access(change) => Arc::make_mut(&mut self.store.access)
                 .apply(change)
                 .map(|()| CommandResult::AccessChanged),
@@ -332,13 +290,7 @@ impl RevisionBuilder<'_> {
         Ok(CommandResult::Compacted)
     }
 
-    fn grant(
-        &mut self,
-        at: LogPosition,
-        lease: LeaseId,
-        ttl: u64,
-        changes: &mut Vec<LeaseChange>,
-    ) -> Result<CommandResult, Error> {
+    fn grant(&mut self, lease: LeaseId, ttl: u64) -> Result<CommandResult, Error> {
         if ttl > MAX_TTL {
             return Err(Error::TtlTooLarge);
         }
@@ -346,81 +298,63 @@ impl RevisionBuilder<'_> {
             return Err(Error::LeaseExists);
         }
         let ttl = ttl.max(self.store.limits.min_ttl);
-        let value = Lease { ttl, left: ttl, renewal_index: at.index, keys: BTreeSet::new() };
+        let renewal_index = self.store.applied.index;
+        let value = Lease { ttl, left: ttl, renewal_index, keys: BTreeSet::new() };
         self.store.leases.0.insert(lease, value);
-        changes.push(LeaseChange::Remaining { lease, seconds: ttl });
+        self.lease_changes.push(LeaseChange::Remaining { lease, seconds: ttl });
         Ok(CommandResult::Granted { lease, ttl })
     }
 
     /// Ends a lease and deletes its keys. Returns false if the lease does not exist.
-    fn end_lease(&mut self, lease: LeaseId, changes: &mut Vec<LeaseChange>) -> bool {
+    fn end_lease(&mut self, lease: LeaseId) -> bool {
         let Some(ended) = self.store.leases.0.remove(&lease) else { return false };
         for key in &ended.keys {
             if let Some(kv) = self.store.keys.get(key).cloned() {
                 self.delete_one(&kv);
             }
         }
-        changes.push(LeaseChange::Ended { lease });
+        self.lease_changes.push(LeaseChange::Ended { lease });
         true
     }
 
     /// Ends a lease that has expired. Returns false if the lease does not exist, was renewed
     /// meanwhile, or another leader has taken over.
-    fn expire(
-        &mut self,
-        at: LogPosition,
-        term: u64,
-        &LeaseExpiry { lease, renewal_index }: &LeaseExpiry,
-        changes: &mut Vec<LeaseChange>,
-    ) -> bool {
+    fn expire(&mut self, term: u64, &LeaseExpiry { lease, renewal_index }: &LeaseExpiry) -> bool {
         let Some(known) = self.store.leases.0.get(&lease) else { return false };
-        if term == at.term && known.renewal_index <= renewal_index {
-            return self.end_lease(lease, changes);
+        if term == self.store.applied.term && known.renewal_index <= renewal_index {
+            return self.end_lease(lease);
         }
-        changes.push(LeaseChange::ExpiryRejected { lease, term, renewal_index });
+        self.lease_changes.push(LeaseChange::ExpiryRejected { lease, term, renewal_index });
         false
     }
 
     /// Records the remaining time of a lease. Ignores a time that was read before the last renewal,
     /// unless it is the full TTL.
-    fn apply_checkpoint(
-        &mut self,
-        at: LogPosition,
-        checkpoint: &LeaseCheckpoint,
-        changes: &mut Vec<LeaseChange>,
-    ) {
+    fn apply_checkpoint(&mut self, checkpoint: &LeaseCheckpoint) {
         let LeaseCheckpoint { lease, left, renewal_index } = *checkpoint;
         let known = self.store.leases.0.get(&lease);
         if known.is_some_and(|known| left >= known.ttl || known.renewal_index <= renewal_index) {
-            self.set_remaining(at, lease, left, changes);
+            self.set_remaining(lease, left);
         }
     }
 
-    fn set_remaining(
-        &mut self,
-        at: LogPosition,
-        lease: LeaseId,
-        left: u64,
-        changes: &mut Vec<LeaseChange>,
-    ) {
+    fn set_remaining(&mut self, lease: LeaseId, left: u64) {
         let Some(known) = self.store.leases.0.get_mut(&lease) else { return };
         known.left = left.min(known.ttl);
         if known.left == known.ttl {
-            known.renewal_index = at.index;
+            known.renewal_index = self.store.applied.index;
         }
-        changes.push(LeaseChange::Remaining { lease, seconds: known.left });
+        self.lease_changes.push(LeaseChange::Remaining { lease, seconds: known.left });
     }
 
     fn enqueue(
         &mut self,
-        at: LogPosition,
         Enqueue { name, lease, mode, value }: &Enqueue,
-        changes: &mut Vec<LeaseChange>,
     ) -> Result<CommandResult, Error> {
         let Some(ttl) = self.store.leases.0.get(lease).map(|lease| lease.ttl) else {
             return Err(Error::LeaseNotFound);
         };
-        self.set_remaining(at, *lease, ttl, changes);
+        self.set_remaining(*lease, ttl);
         let mode = match *mode {
             LockMode::Slots(slots) => LockMode::Slots(slots.max(1)),
             mode => mode,

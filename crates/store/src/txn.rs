@@ -7,7 +7,9 @@ use alloc::vec::Vec;
 use crate::command::{Compare, Delete, Operation, Put, Relation, Target, Txn};
 use crate::error::Error;
 use crate::kv::{Event, EventKind, KeyValue};
-use crate::outcome::{DeleteResult, OperationResult, PutResult, TxnResult};
+use crate::outcome::{
+    CommandResult, DeleteResult, LeaseChange, OperationResult, Outcome, PutResult, TxnResult,
+};
 use crate::queue::QueueUpdate;
 use crate::range::Range;
 use crate::read::PendingRead;
@@ -19,12 +21,14 @@ use crate::store::Store;
 pub(crate) struct RevisionBuilder<'a> {
     pub(crate) store: &'a mut Store,
     pub(crate) events: Vec<Event>,
-    pub(crate) queue_changes: QueueUpdate,
+    pub(crate) lease_changes: Vec<LeaseChange>,
+    queue_changes: QueueUpdate,
 }
 
 impl<'a> RevisionBuilder<'a> {
     pub(crate) fn new(store: &'a mut Store) -> Self {
-        RevisionBuilder { store, events: Vec::new(), queue_changes: QueueUpdate::default() }
+        let (events, lease_changes) = (Vec::new(), Vec::new());
+        RevisionBuilder { store, events, lease_changes, queue_changes: QueueUpdate::default() }
     }
 
     /// Returns the revision that the store has after the changes so far.
@@ -32,16 +36,18 @@ impl<'a> RevisionBuilder<'a> {
         self.store.revision + u64::from(!self.events.is_empty())
     }
 
-    /// Finishes the revision and returns its changes. Without changes, the store keeps its
+    /// Finishes the revision and returns its changes. Without events, the store keeps its
     /// revision.
-    pub(crate) fn finish(mut self) -> (Vec<Event>, QueueUpdate) {
+    pub(crate) fn finish(mut self, result: Result<CommandResult, Error>) -> Outcome {
         self.store.queues.grant_waiting(&mut self.queue_changes);
         if !self.events.is_empty() {
             self.store.revision += 1;
             let (revision, limits) = (self.store.revision, self.store.limits);
             self.store.history.push(revision, &self.events, &limits);
         }
-        (self.events, self.queue_changes)
+        let RevisionBuilder { store, events, lease_changes: leases, queue_changes } = self;
+        let QueueUpdate { granted, ended, .. } = queue_changes;
+        Outcome { revision: store.revision, result, events, granted, ended, leases }
     }
 
     fn record(&mut self, event: Event) {

@@ -1,11 +1,11 @@
 //! Validation of commands, as far as it does not depend on the state of the store.
 
 use alloc::collections::BTreeSet;
+use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::command::{Command, Delete, Operation, Put, Txn};
+use crate::command::{Command, Operation, Put, Txn};
 use crate::error::Error;
-use crate::range::Range;
 use crate::span::Span;
 
 /// Factor by which the operations of all branches of a transaction may exceed the limit for one
@@ -21,22 +21,10 @@ impl Command {
     pub fn validate(&self, max_operations: usize) -> Result<(), Error> {
         match self {
             Command::Put(put) => put.validate(),
-            Command::Delete(delete) => delete.validate(),
+            Command::Delete(delete) => has_key(&delete.span),
             Command::Txn(txn) => txn.validate(max_operations),
             _ => Ok(()),
         }
-    }
-}
-
-impl Range {
-    pub(crate) fn validate(&self) -> Result<(), Error> {
-        has_key(&self.span)
-    }
-}
-
-impl Delete {
-    fn validate(&self) -> Result<(), Error> {
-        has_key(&self.span)
     }
 }
 
@@ -79,15 +67,16 @@ impl Txn {
         self.compare.iter().try_for_each(|compare| has_key(&compare.span))?;
         let operations = self.success.iter().chain(&self.failure);
         operations.into_iter().try_for_each(|operation| match operation {
-            Operation::Range(range) => range.validate(),
+            Operation::Range(range) => has_key(&range.span),
             Operation::Put(put) => put.validate(),
-            Operation::Delete(delete) => delete.validate(),
+            Operation::Delete(delete) => has_key(&delete.span),
             Operation::Txn(txn) => txn.check_sizes(left),
         })
     }
 }
 
-fn has_key(span: &Span) -> Result<(), Error> {
+/// Rejects a span with an empty first key.
+pub(crate) fn has_key(span: &Span) -> Result<(), Error> {
     if span.key.is_empty() { Err(Error::EmptyKey) } else { Ok(()) }
 }
 
@@ -101,33 +90,29 @@ type Writes<'a> = (BTreeSet<&'a [u8]>, Vec<&'a Span>);
 /// the two branches of a nested transaction runs. So both branches may put the same key, or one
 /// branch may put it and the other branch delete it.
 fn writes(operations: &[Operation]) -> Result<Writes<'_>, Error> {
-    let deleted = operations.iter().filter_map(|operation| match operation {
-        Operation::Delete(delete) => Some(&delete.span),
-        _ => None,
-    });
-    let mut deleted: Vec<&Span> = deleted.collect();
-    let mut written: BTreeSet<&[u8]> = BTreeSet::new();
-    let nested = operations.iter().filter_map(|operation| match operation {
-        Operation::Txn(txn) => Some(txn),
-        _ => None,
-    });
-    for txn in nested {
-        let (then, deleted_then) = writes(&txn.success)?;
-        let (otherwise, deleted_otherwise) = writes(&txn.failure)?;
-        let either: BTreeSet<&[u8]> = then.union(&otherwise).copied().collect();
-        let deleted_either = [deleted_then, deleted_otherwise].concat();
-        // `written` holds the puts of the nested transactions before this one.
-        if deleted_either.iter().any(|span| contains_any(span, &written)) {
+    let contains = |spans: &[&Span], key: &[u8]| spans.iter().any(|span| span.contains(key));
+    let (mut written, mut deleted) = Writes::default();
+    for operation in operations {
+        let (puts, spans) = match operation {
+            Operation::Range(_) => continue,
+            Operation::Put(put) => (BTreeSet::from([&put.key[..]]), Vec::new()),
+            Operation::Delete(delete) => (BTreeSet::new(), vec![&delete.span]),
+            Operation::Txn(txn) => {
+                let (mut puts, mut spans) = writes(&txn.success)?;
+                let (other_puts, other_spans) = writes(&txn.failure)?;
+                puts.extend(other_puts);
+                spans.extend(other_spans);
+                (puts, spans)
+            }
+        };
+        if spans.iter().any(|span| contains_any(span, &written))
+            || puts.iter().any(|key| written.contains(key) || contains(&deleted, key))
+        {
             return Err(Error::DuplicateKey);
         }
-        add(&mut written, either, &deleted)?;
-        deleted.extend(deleted_either);
+        written.extend(puts);
+        deleted.extend(spans);
     }
-    let own = operations.iter().filter_map(|operation| match operation {
-        Operation::Put(put) => Some(&put.key[..]),
-        _ => None,
-    });
-    add(&mut written, own, &deleted)?;
     Ok((written, deleted))
 }
 
@@ -136,22 +121,11 @@ fn contains_any(span: &Span, keys: &BTreeSet<&[u8]>) -> bool {
     span.bounds().is_some_and(|bounds| keys.range::<[u8], _>(bounds).next().is_some())
 }
 
-fn add<'a>(
-    written: &mut BTreeSet<&'a [u8]>,
-    more: impl IntoIterator<Item = &'a [u8]>,
-    deleted: &[&Span],
-) -> Result<(), Error> {
-    more.into_iter().try_for_each(|key| {
-        let twice = !written.insert(key) || deleted.iter().any(|span| span.contains(key));
-        if twice { Err(Error::DuplicateKey) } else { Ok(()) }
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use alloc::vec;
-
     use super::*;
+    use crate::command::Delete;
+    use crate::range::Range;
 
     #[test]
     fn rejects_duplicate_puts_and_deleted_keys() {

@@ -33,7 +33,7 @@ pub use format::{
     Access, AppendError, ApplicationCommand, ApplicationEvent, Choice, ClockUnit, CommandData,
     CreateError, EdgeList, EventData, Header, Kind, MAX_LINE_BYTES, MAX_PROCESSES, MemoryAccess,
     MemoryOperation, MessageRecord, Operation, ReadError, ReadLimits, Reader, Record, Segments,
-    Source, Subject, Trace, VERSION, WriteError, Writer, now, segment, units,
+    Source, Subject, Trace, TraceBuffer, VERSION, WriteError, Writer, now, segment, units,
 };
 pub use merge::{
     MergeError, MergeReport, Merged, MergedFiles, merge, merge_files, merge_whole_files,

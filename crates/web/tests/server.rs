@@ -172,11 +172,12 @@ fn half_open(to: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Returns true if the server closes the connection within the duration `soon`.
+/// Returns true if the server closes the connection within the duration `soon`. The rest of a
+/// response may arrive before.
 fn is_closed(mut stream: &TcpStream, soon: Duration) -> bool {
     stream.set_read_timeout(Some(soon)).unwrap();
-    match stream.read(&mut [0; 64]) {
-        Ok(read) => read == 0,
+    match stream.read_to_end(&mut Vec::new()) {
+        Ok(_) => true,
         Err(error) => error.kind() == ErrorKind::ConnectionReset,
     }
 }

@@ -10,7 +10,10 @@ use tempfile::TempDir;
 use tenure_server::{Config, Server};
 
 /// Upper limit for any wait.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_secs(120);
+
+/// TTL of a copy's session, in seconds. A busy machine renews it in time.
+const TTL: &str = "6";
 
 /// A lock service. It runs until this is dropped.
 struct Service {
@@ -45,7 +48,7 @@ struct Copy {
 impl Copy {
     fn start(service: &Service) -> Copy {
         let mut process = Command::new(env!("CARGO_BIN_EXE_leader-service"))
-            .args(["127.0.0.1:0", &service.endpoint, "2"])
+            .args(["127.0.0.1:0", &service.endpoint, TTL])
             .stdout(Stdio::piped())
             .spawn()
             .expect("the program starts");

@@ -18,6 +18,7 @@ use tokio::time::sleep;
 
 use super::claim_record::{ClaimRecord, nanoseconds, now};
 use super::held::{Held, Kind, Part, acquire};
+use super::observer::connected;
 
 /// Environment variable that makes this test program run as a holder. Its value is the
 /// configuration, as JSON.
@@ -85,7 +86,9 @@ impl Holder {
     /// Returns the recorded claims.
     pub(super) fn claims(&self) -> Vec<ClaimRecord> {
         let text = std::fs::read_to_string(self.config.records()).unwrap_or_default();
-        text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
+        // The last line may be incomplete while the process runs.
+        let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        lines.map(|line| serde_json::from_str(line).expect("a record")).collect()
     }
 }
 
@@ -112,7 +115,7 @@ async fn hold_all_kinds(config: HolderConfig) {
     now();
     nanoseconds(std::time::Instant::now());
     let records = File::create(config.records()).expect("a file");
-    let client = Client::connect(&config.endpoints).await.expect("a client");
+    let client = connected(&config.endpoints).await;
     let (config, records) = (Arc::new(config), Arc::new(Mutex::new(records)));
     let tasks = Kind::ALL.into_iter().enumerate().map(|(place, kind)| {
         let rng = Rng::with_seed(config.seed << 16 | config.number << 8 | place as u64);

@@ -10,8 +10,20 @@ use super::claim_record::now;
 use super::held::QUEUES;
 use super::judge::Observed;
 
-/// Longest time in which the service must report the ends of all claims.
-const TIME_LIMIT: Duration = Duration::from_secs(60);
+/// Longest time in which the service must accept a connection, elect a leader, and report the ends
+/// of all claims.
+const TIME_LIMIT: Duration = Duration::from_secs(180);
+
+/// Connects to a service. Its members may start later than the time limit of one attempt.
+pub(super) async fn connected(endpoints: &[String]) -> Client {
+    let started = Instant::now();
+    loop {
+        match Client::connect(endpoints).await {
+            Ok(client) => return client,
+            Err(error) => assert!(started.elapsed() < TIME_LIMIT, "{error}"),
+        }
+    }
+}
 
 /// Observer of all queues. It is never suspended.
 pub(super) struct Observer {
@@ -27,9 +39,11 @@ impl Observer {
         let runtime = builder.worker_threads(1).enable_all().build().expect("a runtime");
         let log: Arc<Mutex<Vec<Observed>>> = Arc::default();
         let client = runtime.block_on(async {
-            let client = Client::connect(endpoints).await.expect("a client");
-            let session = client.session(Duration::from_secs(10)).await.expect("a leader");
-            session.close().await.expect("a leader");
+            let client = connected(endpoints).await;
+            let started = Instant::now();
+            while let Err(error) = client.session(Duration::from_secs(10)).await {
+                assert!(started.elapsed() < TIME_LIMIT, "no leader: {error}");
+            }
             client
         });
         for queue in QUEUES {

@@ -1,7 +1,5 @@
 //! Generates the page `docs/algorithms.md`.
 
-use std::fmt::Write;
-
 use serde_json::Value;
 
 use super::command::{Command, list, text};
@@ -71,19 +69,8 @@ pub(super) fn page(command: &Command) -> Result<String, String> {
 }
 
 fn mutexes(cards: &Value, measured: &Value) -> String {
-    let head = [
-        "algorithm",
-        "paper",
-        "messages per entry",
-        "measured",
-        "delay to enter",
-        "hand-over",
-        "bypass",
-        "order of requests kept",
-        "channel",
-        "survives",
-        "verified",
-    ];
+    let head = "algorithm | paper | messages per entry | measured | delay to enter \
+                | hand-over | bypass | order of requests kept | channel | survives | verified";
     let rows = list(&measured["algorithms"]).iter().map(|row| {
         let card = card_of(cards, text(&row["name"]));
         let theory = &row["theory"];
@@ -109,7 +96,7 @@ process may enter during a wait. *Every N*: `tenure prove` has a [proof](proofs.
 *n ≤ 3*: every schedule without faults of groups up to this size is checked.
 
 ";
-    format!("## Mutual exclusion\n\n{about}{}\n", table(&head, rows))
+    format!("## Mutual exclusion\n\n{about}{}\n", table(head, rows))
 }
 
 /// Returns the promises that hold only with accurate clocks.
@@ -119,18 +106,8 @@ fn clocked_promises(card: &Value) -> String {
 }
 
 fn elections(cards: &Value, measured: &Value) -> String {
-    let head = [
-        "algorithm",
-        "paper",
-        "messages per election",
-        "measured",
-        "time",
-        "promises",
-        "timing",
-        "processes",
-        "survives",
-        "verified",
-    ];
+    let head = "algorithm | paper | messages per election | measured | time | promises \
+                | timing | processes | survives | verified";
     let rows = list(&measured["algorithms"]).iter().map(|row| {
         let card = card_of(cards, text(&row["name"]));
         let promises: Vec<&str> = list(&card["promises"]).iter().map(text).collect();
@@ -154,23 +131,12 @@ start at once on random rings. The time is counted in consecutive messages. An a
 `tenure list --only uniform`.
 
 ";
-    format!("## Leader election\n\n{about}{}\n", table(&head, rows))
+    format!("## Leader election\n\n{about}{}\n", table(head, rows))
 }
 
 fn agreements(cards: &Value, measured: &Value) -> String {
-    let head = [
-        "algorithm",
-        "service",
-        "paper",
-        "messages per agreement",
-        "measured",
-        "time",
-        "measured",
-        "promises",
-        "channel",
-        "survives",
-        "verified",
-    ];
+    let head = "algorithm | service | paper | messages per agreement | measured | time \
+                | measured | promises | channel | survives | verified";
     let rows = list(&measured["algorithms"]).iter().map(|row| {
         let card = card_of(cards, text(&row["name"]));
         let promises: Vec<&str> = list(&card["promises"]).iter().map(text).collect();
@@ -195,7 +161,7 @@ agreement depends on the service: a decision, a broadcast item, a snapshot, a ro
 computation, a change of view, a name for each process.
 
 ";
-    format!("## Agreement\n\n{about}{}\n", table(&head, rows))
+    format!("## Agreement\n\n{about}{}\n", table(head, rows))
 }
 
 fn compositions(cards: &Value) -> String {
@@ -205,13 +171,13 @@ fn compositions(cards: &Value) -> String {
     });
     let about =
         "Any algorithm runs over a channel that loses, duplicates and reorders: `fifo:NAME`.\n\n";
-    let head = ["composition", "service", "title", "messages"];
-    format!("## Compositions\n\n{about}{}\n", table(&head, rows))
+    let head = "composition | service | title | messages";
+    format!("## Compositions\n\n{about}{}\n", table(head, rows))
 }
 
 fn faults(matrix: &Value) -> String {
-    let mut head = vec!["algorithm"];
-    head.extend(list(&matrix["faults"]).iter().map(text));
+    let faults: Vec<&str> = list(&matrix["faults"]).iter().map(text).collect();
+    let head = format!("algorithm | {}", faults.join(" | "));
     let rows = list(&matrix["algorithms"]).iter().map(|row| {
         let mut cells = vec![name(row)];
         cells.extend(list(&row["cells"]).iter().map(verdict));
@@ -243,8 +209,8 @@ fn variants(command: &Command, cards: &Value) -> Result<String, String> {
         variant_row(command, text(&card["name"]), variant)
     });
     let rows: Vec<_> = rows.into_iter().collect::<Result<_, _>>()?;
-    let head = ["variant", "of", "changed rule", "", "verdict", "command", "finds"];
-    Ok(table(&head, rows.into_iter()))
+    let head = "variant | of | changed rule |  | verdict | command | finds";
+    Ok(table(head, rows.into_iter()))
 }
 
 fn variant_row(command: &Command, algorithm: &str, variant: &Value) -> Result<Vec<String>, String> {
@@ -340,17 +306,14 @@ fn mean(moments: &Value) -> String {
     if mean.fract() == 0.0 { format!("{mean}") } else { format!("{mean:.2}") }
 }
 
-/// Formats a table in Markdown, and escapes the text of its cells.
-pub(super) fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let mut text = String::new();
-    let mut line = |cells: &mut dyn Iterator<Item = String>| {
-        let cells: Vec<String> = cells.map(|cell| cell.replace('|', "\\|")).collect();
-        writeln!(text, "| {} |", cells.join(" | ")).expect("writing to a string cannot fail");
-    };
-    line(&mut head.iter().map(ToString::to_string));
-    line(&mut head.iter().map(|_| "---".to_owned()));
+/// Formats a table in Markdown, and escapes the text of its cells. `|` separates the names of the
+/// columns in `head`.
+pub(super) fn table(head: &str, rows: impl Iterator<Item = Vec<String>>) -> String {
+    let rule = vec!["---"; head.split('|').count()].join(" | ");
+    let mut text = format!("| {head} |\n| {rule} |\n");
     for row in rows {
-        line(&mut row.into_iter());
+        let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        text += &format!("| {} |\n", cells.join(" | "));
     }
     text
 }
@@ -363,7 +326,7 @@ mod tests {
     #[test]
     fn prints_table_and_escapes_cells() {
         let rows = [vec!["1|2".to_owned(), "3".to_owned()]];
-        let made = table(&["one", "two"], rows.into_iter());
+        let made = table("one | two", rows.into_iter());
         assert_eq!(made, "| one | two |\n| --- | --- |\n| 1\\|2 | 3 |\n");
     }
 

@@ -63,8 +63,8 @@ pub(super) fn page(root: &Path, command: &Command) -> Result<String, String> {
             let commands = commands.collect::<Vec<_>>().join("<br>");
             rows.push(vec![item.item.clone(), commands, item.shows.clone(), verdict]);
         }
-        let head = ["goal", "commands", "evidence", "verdict"];
-        page.push_str(&format!("## {title}\n\n{}\n", table(&head, rows.into_iter())));
+        let head = "goal | commands | evidence | verdict";
+        page.push_str(&format!("## {title}\n\n{}\n", table(head, rows.into_iter())));
     }
     match wrong.is_empty() {
         true => Ok(page.trim_end().to_owned() + "\n"),

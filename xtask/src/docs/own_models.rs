@@ -51,7 +51,7 @@ fn locks(command: &Command) -> Result<String, String> {
         Ok(cells)
     });
     let rows: Vec<Vec<String>> = rows.into_iter().collect::<Result<_, String>>()?;
-    let head = [&["lock", "processes", "states"][..], &PROPERTIES].concat();
+    let head = format!("lock | processes | states | {}", PROPERTIES.join(" | "));
     Ok(table(&head, rows.into_iter()))
 }
 
@@ -65,8 +65,8 @@ fn generals(command: &Command) -> Result<String, String> {
         Ok(vec![size.to_string(), messages.to_string(), agreement, validity])
     };
     let rows: Vec<Vec<String>> = [3, 4, 5].into_iter().map(row).collect::<Result<_, String>>()?;
-    let head = ["generals", "messages", "agreement (IC1)", "validity (IC2)"];
-    Ok(table(&head, rows.into_iter()))
+    let head = "generals | messages | agreement (IC1) | validity (IC2)";
+    Ok(table(head, rows.into_iter()))
 }
 
 /// Generates the table of the variants of all these algorithms.
@@ -78,8 +78,8 @@ fn mistakes(command: &Command) -> Result<String, String> {
             rows.push(mistake(name, variant));
         }
     }
-    let head = ["variant", "of", "changed rule", "verdict", "command"];
-    Ok(table(&head, rows.into_iter()))
+    let head = "variant | of | changed rule | verdict | command";
+    Ok(table(head, rows.into_iter()))
 }
 
 fn mistake(name: &str, variant: &Value) -> Vec<String> {

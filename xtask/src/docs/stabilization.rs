@@ -36,8 +36,8 @@ pub(super) fn section(command: &Command) -> Result<String, String> {
         ])
     });
     let rows: Vec<Vec<String>> = rows.into_iter().collect::<Result<_, String>>()?;
-    let head = ["system", "machines", "states", "legitimate", "closure", "convergence", "moves"];
-    let table = super::algorithms::table(&head, rows.into_iter());
+    let head = "system | machines | states | legitimate | closure | convergence | moves";
+    let table = super::algorithms::table(head, rows.into_iter());
     Ok(format!("## Self-stabilizing systems\n\n{ABOUT}{table}\n"))
 }
 

@@ -1,11 +1,10 @@
 //! Build of the WebAssembly module.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
-use serde_json::Value;
+use std::process::Command;
 
 use super::PageError;
+use crate::program;
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
@@ -15,25 +14,10 @@ pub(super) fn build(root: &Path) -> Result<PathBuf, PageError> {
         let advice = format!("needs the target {TARGET}: rustup target add {TARGET}");
         return Err(PageError::Missing(advice));
     };
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["build", "--release", "--locked", "--quiet", "--package", "tenure-page", "--lib"])
-        .args(["--target", TARGET, "--message-format", "json-render-diagnostics"])
-        .args(library.options())
-        .current_dir(root)
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| format!("cannot run cargo: {error}"))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let found = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let files = found.flat_map(|message| match message["filenames"].as_array() {
-        Some(names) => names.clone(),
-        None => Vec::new(),
-    });
-    let mut modules = files.filter_map(|name| name.as_str().map(PathBuf::from));
-    let module =
-        modules.rfind(|name| name.file_name().is_some_and(|name| name == "tenure_page.wasm"));
+    let mut arguments = vec!["--package", "tenure-page", "--lib", "--target", TARGET];
+    arguments.extend(library.options());
+    let files = program::build_files(root, "page", &arguments)?;
+    let module = files.into_iter().rfind(|file| file.ends_with("tenure_page.wasm"));
     module.ok_or_else(|| PageError::Failed("cargo did not build the module".to_owned()))
 }
 

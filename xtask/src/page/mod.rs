@@ -10,6 +10,7 @@ mod engine;
 mod html;
 mod lessons;
 pub(crate) mod markdown;
+mod order;
 
 use std::fs;
 use std::io::Write;
@@ -26,7 +27,7 @@ pub(crate) use html::escape;
 pub(crate) use markdown::Target;
 
 /// Limit of the compressed file, in bytes.
-const MAX_COMPRESSED: usize = 7_000_000;
+const MAX_COMPRESSED: usize = 2_450_000;
 
 /// Reason why no page was written.
 #[derive(Debug)]
@@ -86,6 +87,7 @@ pub(crate) fn write(root: &Path, wasm: Option<&Path>, out: &Path) -> Result<Stri
         None => engine::build(root)?,
     };
     let module = fs::read(&built).map_err(|error| format!("{}: {error}", built.display()))?;
+    let module = order::sort_functions(&module)?;
     let page = compose(root, &module)?;
     let compressed = compress(page.as_bytes())?.len();
     if compressed > MAX_COMPRESSED {

@@ -11,7 +11,7 @@ mod template;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use crate::page::{self, PageError};
 use crate::program;
@@ -104,11 +104,9 @@ fn write(root: &Path, options: &Options, out: &Path) -> Result<Vec<String>, Page
 /// Builds the documentation of the library and copies it to a folder.
 fn document_library(root: &Path, out: &Path) -> Result<(), String> {
     let target = root.join("target/site-api");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
+    let mut command = program::cargo(root);
     command.args(["doc", "--workspace", "--no-deps", "--locked", "--quiet", "--target-dir"]);
-    let status = command.arg(&target).current_dir(root).status();
-    match status {
+    match command.arg(&target).status() {
         Ok(status) if status.success() => copy(&target.join("doc"), out),
         Ok(_) => Err("cargo doc failed".to_owned()),
         Err(error) => Err(format!("cannot run cargo: {error}")),

@@ -29,14 +29,13 @@ use alloc::sync::Arc;
 use tenure_core::service::drinking::{Command, Event};
 use tenure_core::service::mutex;
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Graph, Group, Input, Label, Labelled, Layer, Never,
-    ProcessId, ProcessSet, Property, Protocol, Service, SharedConfig, Strategy,
+    Algorithm, Card, Cost, Effects, Faults, Group, Input, Label, Labelled, Layer, Never, ProcessId,
+    ProcessSet, Property, Protocol, Service, SharedConfig, Strategy,
 };
 
-use crate::catalogue_error::CatalogueError;
+use crate::graph_config::GraphConfig;
 use crate::mutex::DiningPhilosophers;
 use crate::mutex::dining_philosophers;
-use crate::parameters::{Configured, Parameters};
 use crate::variants::{Variants, switches};
 
 /// A process that shares bottles with its neighbours.
@@ -92,27 +91,8 @@ impl Labelled for Message {
     }
 }
 
-/// Configuration of one process.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// Connected graph of the conflicts: neighbours share a bottle.
-    pub graph: Arc<Graph>,
-    /// Variants that are switched on.
-    pub variants: Variants<Switch>,
-}
-
-impl Config {
-    /// Returns a configuration for this connected graph, without variants.
-    pub fn of(graph: Graph) -> Self {
-        Config { graph: Arc::new(graph), variants: Variants::none() }
-    }
-}
-
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        Ok(Config { graph: parameters.graph()?, variants: parameters.variants()? })
-    }
-}
+/// Configuration of one process. Neighbours on the graph share a bottle.
+pub type Config = GraphConfig<Switch>;
 
 switches! {
     KeepsNeeded = "keeps-needed", unsound,

@@ -29,12 +29,11 @@ use alloc::sync::Arc;
 use tenure_core::service::wave::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Graph, Group, Knowledge, Never, ProcessId, ProcessSet,
+    Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, ProcessId, ProcessSet,
     Property, Protocol, Service, SharedConfig, Strategy, labelled,
 };
 
-use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::graph_config::GraphConfig;
 use crate::variants::{Variants, switches};
 
 /// One process in the graph.
@@ -79,26 +78,7 @@ pub enum Message {
 labelled!(Message, Agreement, Explorer => "explorer", Echo => "echo");
 
 /// Configuration of one process.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The connected graph of the group.
-    pub graph: Arc<Graph>,
-    /// Variants that are switched on.
-    pub variants: Variants<Switch>,
-}
-
-impl Config {
-    /// Returns a configuration for this connected graph, without variants.
-    pub fn of(graph: Graph) -> Self {
-        Config { graph: Arc::new(graph), variants: Variants::none() }
-    }
-}
-
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        Ok(Config { graph: parameters.graph()?, variants: parameters.variants()? })
-    }
-}
+pub type Config = GraphConfig<Switch>;
 
 switches! {
     EarlyEcho = "early-echo", unsound,

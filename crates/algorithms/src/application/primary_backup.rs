@@ -129,11 +129,7 @@ labelled!(
 );
 
 /// Configuration of one process.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Config {
-    /// Variants that are switched on.
-    pub variants: Variants<Switch>,
-}
+pub type Config = Variants<Switch>;
 
 switches! {
     AcknowledgeEarly = "acknowledge-early", unsound,
@@ -173,7 +169,7 @@ impl Protocol for PrimaryBackup {
         let Stable { term, adopted, writes } = stable.unwrap_or(none);
         let leadership = Leadership { term, is_leader: false };
         let phase = Phase::Backup;
-        PrimaryBackup { group, variants: config.variants, leadership, adopted, writes, phase }
+        PrimaryBackup { group, variants: *config, leadership, adopted, writes, phase }
     }
 
     fn stable(&self) -> Stable {

@@ -100,7 +100,7 @@ impl Protocol for ThreePhaseCommit {
         let Stable { term, log } = stable.unwrap_or(none);
         let mut process = ThreePhaseCommit {
             group,
-            variants: config.variants,
+            variants: *config,
             leadership: Leadership { term, is_leader: false },
             suspected: ProcessSet::new(),
             votes_no: false,

@@ -121,11 +121,7 @@ labelled!(
 );
 
 /// Configuration of one process.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Config {
-    /// Variants that are switched on.
-    pub variants: Variants<Switch>,
-}
+pub type Config = Variants<Switch>;
 
 switches! {
     Guess = "guess", unsound,
@@ -163,7 +159,7 @@ impl Protocol for TwoPhaseCommit {
         let Stable { term, log } = stable.unwrap_or(none);
         let mut process = TwoPhaseCommit {
             group,
-            variants: config.variants,
+            variants: *config,
             leadership: Leadership { term, is_leader: false },
             suspected: ProcessSet::new(),
             votes_no: false,

@@ -14,7 +14,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use tenure_core::theory::{Prediction, WorkloadKind};
-use tenure_core::{Agreement, Algorithm, Card, Election, Mutex, Property, Timing};
+use tenure_core::{Agreement, Algorithm, Card, Delay, Election, Mutex, Property, Timing};
 
 use crate::agreement::members as agreements;
 use crate::channel::fifo;
@@ -23,7 +23,10 @@ use crate::election::members::{self as elections, any::Any as AnyElection};
 use crate::election::{ChangRoberts, HirschbergSinclair};
 use crate::mutex::members::{self as mutexes, any::Any as AnyMutex};
 use crate::reduction::mutex_from_election;
-use members::{all_agreements, all_elections, all_locks, bare_elections, bare_locks};
+use members::all_agreements::{self, every::Any as EveryAgreement};
+use members::all_elections::{self, every::Any as EveryElection};
+use members::all_locks::{self, every::Any as EveryLock};
+use members::{bare_elections, bare_locks};
 
 pub(crate) use members::members;
 
@@ -72,37 +75,48 @@ pub fn visit<V: Visitor>(
     parameters: &Parameters,
     visitor: V,
 ) -> Result<V::Output, CatalogueError> {
+    Ok(match configured(name, parameters)? {
+        Configuration::Lock(config) => visitor.mutex::<EveryLock>(config),
+        Configuration::Election(config) => visitor.election::<EveryElection>(config),
+        Configuration::Agreement(config) => visitor.agreement::<EveryAgreement>(config),
+    })
+}
+
+/// Configuration of the sum to which an algorithm belongs.
+enum Configuration {
+    Lock(all_locks::every::Config),
+    Election(all_elections::every::Config),
+    Agreement(all_agreements::every::Config),
+}
+
+/// Returns the configuration for a name, which may begin with `fifo:`.
+fn configured(name: &str, parameters: &Parameters) -> Result<Configuration, CatalogueError> {
+    use all_agreements::every::Config as AgreementConfig;
+    use all_elections::every::Config as ElectionConfig;
+    use all_locks::every::Config as LockConfig;
     let (name, parameters) = &unaliased(name, parameters);
-    let Some(inner) = name.strip_prefix("fifo:") else {
-        return Ok(match named(name, parameters)? {
-            Named::Lock(lock) => {
-                visitor.mutex::<all_locks::every::Any>(all_locks::every::Config::Bare(lock))
-            }
-            Named::Election(election) => visitor.election::<all_elections::every::Any>(
-                all_elections::every::Config::Bare(election),
-            ),
-            Named::Agreement(agreement) => visitor.agreement::<all_agreements::every::Any>(
-                all_agreements::every::Config::Bare(agreement),
-            ),
-        });
+    let (named, resend) = match name.strip_prefix("fifo:") {
+        Some(inner) => (named(inner, &parameters.with_repeats())?, Some(parameters.resend())),
+        None => (named(name, parameters)?, None),
     };
-    let resend = parameters.resend();
-    Ok(match named(inner, &parameters.with_repeats())? {
-        Named::Lock(lock) => {
-            let over = fifo::Config { resend, ..fifo::Config::around(lock) };
-            visitor.mutex::<all_locks::every::Any>(all_locks::every::Config::OverFifo(over))
+    Ok(match (named, resend) {
+        (Named::Lock(it), None) => Configuration::Lock(LockConfig::Bare(it)),
+        (Named::Lock(it), Some(resend)) => {
+            Configuration::Lock(LockConfig::OverFifo(over_fifo(it, resend)))
         }
-        Named::Election(election) => {
-            let over = fifo::Config { resend, ..fifo::Config::around(election) };
-            let over = all_elections::every::Config::OverFifo(over);
-            visitor.election::<all_elections::every::Any>(over)
+        (Named::Election(it), None) => Configuration::Election(ElectionConfig::Bare(it)),
+        (Named::Election(it), Some(resend)) => {
+            Configuration::Election(ElectionConfig::OverFifo(over_fifo(it, resend)))
         }
-        Named::Agreement(agreement) => {
-            let over = fifo::Config { resend, ..fifo::Config::around(agreement) };
-            let over = all_agreements::every::Config::OverFifo(over);
-            visitor.agreement::<all_agreements::every::Any>(over)
+        (Named::Agreement(it), None) => Configuration::Agreement(AgreementConfig::Bare(it)),
+        (Named::Agreement(it), Some(resend)) => {
+            Configuration::Agreement(AgreementConfig::OverFifo(over_fifo(it, resend)))
         }
     })
+}
+
+fn over_fifo<C>(inner: C, resend: Delay) -> fifo::Config<C> {
+    fifo::Config { resend, ..fifo::Config::around(inner) }
 }
 
 /// Calls `visitor` with the algorithm's own type instead of the sum of all algorithms. Returns
@@ -228,23 +242,12 @@ fn election_for_lock(
 ///
 /// Returns an error if the name or a variant is unknown.
 pub fn card(name: &str, parameters: &Parameters) -> Result<Card, CatalogueError> {
-    struct ReadCard(u32);
-    impl Visitor for ReadCard {
-        type Output = Card;
-
-        fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Card {
-            P::card(&config, self.0)
-        }
-
-        fn election<P: Election + Algorithm>(self, config: P::Config) -> Card {
-            P::card(&config, self.0)
-        }
-
-        fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Card {
-            P::card(&config, self.0)
-        }
-    }
-    visit(name, parameters, ReadCard(parameters.size))
+    let size = parameters.size;
+    Ok(match configured(name, parameters)? {
+        Configuration::Lock(config) => EveryLock::card(&config, size),
+        Configuration::Election(config) => EveryElection::card(&config, size),
+        Configuration::Agreement(config) => EveryAgreement::card(&config, size),
+    })
 }
 
 /// Returns the number of messages that theory predicts for the algorithm with this name.
@@ -257,23 +260,12 @@ pub fn expected(
     parameters: &Parameters,
     scene: WorkloadKind,
 ) -> Result<Option<Prediction>, CatalogueError> {
-    struct ReadExpected(u32, WorkloadKind);
-    impl Visitor for ReadExpected {
-        type Output = Option<Prediction>;
-
-        fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Option<Prediction> {
-            P::expected(&config, self.0, self.1)
-        }
-
-        fn election<P: Election + Algorithm>(self, config: P::Config) -> Option<Prediction> {
-            P::expected(&config, self.0, self.1)
-        }
-
-        fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Option<Prediction> {
-            P::expected(&config, self.0, self.1)
-        }
-    }
-    visit(name, parameters, ReadExpected(parameters.size, scene))
+    let size = parameters.size;
+    Ok(match configured(name, parameters)? {
+        Configuration::Lock(config) => EveryLock::expected(&config, size, scene),
+        Configuration::Election(config) => EveryElection::expected(&config, size, scene),
+        Configuration::Agreement(config) => EveryAgreement::expected(&config, size, scene),
+    })
 }
 
 /// Returns the error for an algorithm that the catalogue does not contain.

@@ -26,14 +26,12 @@ use core::cmp::Ordering;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, Order, ProcessId, ProcessSet,
-    Protocol, Rank, Term, Topology, Variant, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, Order, ProcessId, Protocol,
+    Rank, Term, Topology, Variant, labelled,
 };
 
 use super::ring::{self, Ring};
 use crate::Variants;
-use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
 /// One process on the ring.
@@ -78,35 +76,7 @@ pub enum Message {
 labelled!(Message, Election, Election => "election", Elected => "elected");
 
 /// Configuration of one process.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// Distinct ranks of the processes in the order of the ring, which is the direction of
-    /// messages.
-    pub ranks: Arc<[Rank]>,
-    /// Processes that failed before the ring was formed and are not on it.
-    pub absent: ProcessSet,
-    /// Variants that are switched on.
-    pub variants: Variants<Switch>,
-}
-
-impl Config {
-    /// Returns plain ids as ranks, in the order of the ring.
-    pub fn plain(size: u32) -> Self {
-        Config::of(ring::plain(size), Variants::none())
-    }
-
-    /// Returns a configuration with these ranks and variants, and no failed process.
-    pub fn of(ranks: Arc<[Rank]>, variants: Variants<Switch>) -> Self {
-        Config { ranks, absent: ProcessSet::new(), variants }
-    }
-}
-
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        let (ranks, absent) = (parameters.ranks.clone(), parameters.absent.clone());
-        Ok(Config { ranks, absent, variants: parameters.variants()? })
-    }
-}
+pub type Config = ring::ConfigWithVariants<Switch>;
 
 switches! {
     UnmarkedForward = "unmarked-forward", sound,

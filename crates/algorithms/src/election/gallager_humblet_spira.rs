@@ -46,11 +46,10 @@ mod edges;
 mod message;
 mod rules;
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Effects, Graph, Group, Never, ProcessId, Protocol, Term};
+use tenure_core::{Effects, Group, Never, ProcessId, Protocol, Term};
 
 use edges::{EdgeState, Edges};
 pub use message::{Best, Message, Search, Weight};
@@ -58,8 +57,7 @@ use rules::Rules;
 pub use rules::Switch;
 
 use crate::Variants;
-use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::graph_config::GraphConfig;
 
 /// One process of the graph.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -101,20 +99,8 @@ enum Phase {
     Found,
 }
 
-/// Configuration of one process.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The connected graph, with weights.
-    pub graph: Arc<Graph>,
-    /// Variants that are switched on.
-    pub variants: Variants<Switch>,
-}
-
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        Ok(Config { graph: parameters.graph()?, variants: parameters.variants()? })
-    }
-}
+/// Configuration of one process, with a graph that has weights.
+pub type Config = GraphConfig<Switch>;
 
 impl Protocol for GallagerHumbletSpira {
     type Config = Config;

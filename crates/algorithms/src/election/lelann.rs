@@ -29,14 +29,12 @@ use alloc::sync::Arc;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, Order, ProcessId, ProcessSet,
-    Property, Protocol, Rank, Term, Topology, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, Order, ProcessId, Property,
+    Protocol, Rank, Term, Topology, labelled,
 };
 
 use super::ring::{self, Candidate, Ring};
 use crate::Variants;
-use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
 /// One process on the ring.
@@ -102,34 +100,7 @@ pub enum Message {
 labelled!(Message, Election, Elect => "elect", Query => "query");
 
 /// Configuration of one process.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// Distinct ranks in the order of the ring, clockwise, the direction of messages.
-    pub ranks: Arc<[Rank]>,
-    /// Processes that failed before the ring was formed, and are therefore not on it.
-    pub absent: ProcessSet,
-    /// Variants that are switched on.
-    pub variants: Variants<Switch>,
-}
-
-impl Config {
-    /// Returns plain ids as ranks, in the order of the ring.
-    pub fn plain(size: u32) -> Self {
-        Config::of(ring::plain(size), Variants::none())
-    }
-
-    /// Returns a configuration with these ranks and variants, and no failed process.
-    pub fn of(ranks: Arc<[Rank]>, variants: Variants<Switch>) -> Self {
-        Config { ranks, absent: ProcessSet::new(), variants }
-    }
-}
-
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        let (ranks, absent) = (parameters.ranks.clone(), parameters.absent.clone());
-        Ok(Config { ranks, absent, variants: parameters.variants()? })
-    }
-}
+pub type Config = ring::ConfigWithVariants<Switch>;
 
 switches! {
     Smallest = "smallest", sound,

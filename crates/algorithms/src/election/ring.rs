@@ -3,10 +3,12 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use tenure_core::{Group, ProcessId, ProcessSet, Rank};
+use tenure_core::{Delay, Group, ProcessId, ProcessSet, Rank};
 
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{Configured, Parameters};
+use crate::rounds;
+use crate::variants::{Switch, Variants};
 
 /// Configuration of one process, for ring algorithms that need nothing but ranks.
 #[derive(Clone, Debug)]
@@ -33,6 +35,65 @@ impl Configured for Config {
     fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         parameters.no_variants()?;
         Ok(Config { ranks: parameters.ranks.clone(), absent: parameters.absent.clone() })
+    }
+}
+
+/// Configuration of one process, for ring algorithms with variants.
+#[derive(Clone, Debug)]
+pub struct ConfigWithVariants<S: Switch> {
+    /// Distinct ranks in the order of the ring, clockwise.
+    pub ranks: Arc<[Rank]>,
+    /// Processes that failed before the ring was formed, and are therefore not on it.
+    pub absent: ProcessSet,
+    /// Variants that are switched on.
+    pub variants: Variants<S>,
+}
+
+impl<S: Switch> ConfigWithVariants<S> {
+    /// Returns plain ids as ranks, in the order of the ring.
+    pub fn plain(size: u32) -> Self {
+        Self::of(plain(size), Variants::none())
+    }
+
+    /// Returns a configuration with these ranks and variants, and no failed process.
+    pub fn of(ranks: Arc<[Rank]>, variants: Variants<S>) -> Self {
+        ConfigWithVariants { ranks, absent: ProcessSet::new(), variants }
+    }
+}
+
+impl<S: Switch> Configured for ConfigWithVariants<S> {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        let (ranks, absent) = (parameters.ranks.clone(), parameters.absent.clone());
+        Ok(ConfigWithVariants { ranks, absent, variants: parameters.variants()? })
+    }
+}
+
+/// Configuration of one process, for ring algorithms in synchronous rounds.
+#[derive(Clone, Debug)]
+pub struct ConfigInRounds<S: Switch> {
+    /// Ranks with distinct positive ids in the order of the ring, which is the direction of
+    /// messages.
+    pub ranks: Arc<[Rank]>,
+    /// Processes that failed before the ring was formed and are not on it.
+    pub absent: ProcessSet,
+    /// Duration of a round.
+    pub round: Delay,
+    /// Variants that are switched on.
+    pub variants: Variants<S>,
+}
+
+impl<S: Switch> ConfigInRounds<S> {
+    /// Returns a configuration with these ranks and variants, and rounds of one unit.
+    pub fn of(ranks: Arc<[Rank]>, variants: Variants<S>) -> Self {
+        ConfigInRounds { ranks, absent: ProcessSet::new(), round: Delay::units(1), variants }
+    }
+}
+
+impl<S: Switch> Configured for ConfigInRounds<S> {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        let (ranks, absent) = (Arc::clone(&parameters.ranks), parameters.absent.clone());
+        let (round, variants) = (rounds::length(parameters), parameters.variants()?);
+        Ok(ConfigInRounds { ranks, absent, round, variants })
     }
 }
 

@@ -21,20 +21,17 @@
 //! and Lynch, JACM 34(1), 1987). TimeSlice counts rounds by the value of an identifier instead, and
 //! so takes a time that no function of N bounds.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, WorkloadKind};
 use tenure_core::{
-    Card, Cost, Delay, Effects, Faults, Group, Knowledge, ProcessId, ProcessSet, Property, Rank,
-    Term, Topology, labelled,
+    Card, Cost, Delay, Effects, Faults, Group, Knowledge, ProcessId, Property, Rank, Term,
+    Topology, labelled,
 };
 
 use super::ring::{self, Candidate, Ring};
-use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
-use crate::rounds::{self, InRounds, Rounds};
+use crate::rounds::{InRounds, Rounds};
 use crate::variants::{Variants, switches};
 
 /// One process, as a protocol.
@@ -81,33 +78,7 @@ pub enum Message {
 labelled!(Message, Election, Token => "token");
 
 /// Configuration of one process.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// Ranks with distinct positive ids in the order of the ring, which is the direction of
-    /// messages.
-    pub ranks: Arc<[Rank]>,
-    /// Processes that failed before the ring was formed and are not on it.
-    pub absent: ProcessSet,
-    /// Duration of a round.
-    pub round: Delay,
-    /// Variants that are switched on.
-    pub variants: Variants<Switch>,
-}
-
-impl Config {
-    /// Returns a configuration with these ranks and variants, and rounds of one unit.
-    pub fn of(ranks: Arc<[Rank]>, variants: Variants<Switch>) -> Self {
-        Config { ranks, absent: ProcessSet::new(), round: Delay::units(1), variants }
-    }
-}
-
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        let (ranks, absent) = (Arc::clone(&parameters.ranks), parameters.absent.clone());
-        let (round, variants) = (rounds::length(parameters), parameters.variants()?);
-        Ok(Config { ranks, absent, round, variants })
-    }
-}
+pub type Config = ring::ConfigInRounds<Switch>;
 
 switches! {
     ShortPhases = "short-phases", unsound,

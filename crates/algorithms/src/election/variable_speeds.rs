@@ -24,20 +24,17 @@
 //! (the same paper). This one uses the value of an identifier as a time, which no function of N
 //! bounds. Beyond the book, the leader announces itself, and every process then stops.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Precision, Prediction, WorkloadKind};
 use tenure_core::{
-    Card, Cost, Delay, Effects, Faults, Group, Knowledge, ProcessId, ProcessSet, Property, Rank,
-    Term, Topology, labelled,
+    Card, Cost, Delay, Effects, Faults, Group, Knowledge, ProcessId, Property, Term, Topology,
+    labelled,
 };
 
 use super::ring::{self, Candidate, Ring};
-use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
-use crate::rounds::{self, InRounds, Rounds};
+use crate::rounds::{InRounds, Rounds};
 use crate::variants::{Variants, switches};
 
 /// One process, as a protocol.
@@ -87,32 +84,7 @@ pub enum Message {
 labelled!(Message, Election, Token => "token", Elected => "elected");
 
 /// Configuration of one process.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// Ranks with distinct ids in the order of the ring, which is the direction of messages.
-    pub ranks: Arc<[Rank]>,
-    /// Processes that failed before the ring was formed and are not on it.
-    pub absent: ProcessSet,
-    /// Duration of a round.
-    pub round: Delay,
-    /// Variants that are switched on.
-    pub variants: Variants<Switch>,
-}
-
-impl Config {
-    /// Returns a configuration with these ranks and variants, and rounds of one unit.
-    pub fn of(ranks: Arc<[Rank]>, variants: Variants<Switch>) -> Self {
-        Config { ranks, absent: ProcessSet::new(), round: Delay::units(1), variants }
-    }
-}
-
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        let (ranks, absent) = (Arc::clone(&parameters.ranks), parameters.absent.clone());
-        let (round, variants) = (rounds::length(parameters), parameters.variants()?);
-        Ok(Config { ranks, absent, round, variants })
-    }
-}
+pub type Config = ring::ConfigInRounds<Switch>;
 
 switches! {
     SameSpeed = "same-speed", unsound,

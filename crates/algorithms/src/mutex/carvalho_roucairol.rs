@@ -34,8 +34,6 @@ use tenure_core::{
 };
 
 use crate::Variants;
-use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
 /// One process of the algorithm.
@@ -83,17 +81,7 @@ pub enum Message {
 labelled!(Message, Mutex, Request => "request", Reply => "reply");
 
 /// Configuration of one process.
-#[derive(Clone, Debug, Default)]
-pub struct Config {
-    /// Variants that are switched on.
-    pub variants: Variants<Switch>,
-}
-
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        Ok(Config { variants: parameters.variants()? })
-    }
-}
+pub type Config = Variants<Switch>;
 
 switches! {
     NoRerequest = "no-rerequest", unsound,
@@ -115,7 +103,7 @@ impl Protocol for CarvalhoRoucairol {
         let larger = |peer: &ProcessId| is_first_boot && *peer > group.me();
         CarvalhoRoucairol {
             group,
-            variants: config.variants,
+            variants: *config,
             clock: LamportClock::default(),
             phase: Phase::Idle,
             permissions: group.processes().filter(larger).collect(),

@@ -32,12 +32,11 @@ use alloc::sync::Arc;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Theory};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Fence, Graph, Group, Never, ProcessId, ProcessSet,
-    Property, Protocol, SharedConfig, Strategy, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, ProcessSet, Property,
+    Protocol, SharedConfig, Strategy, labelled,
 };
 
-use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
+use crate::graph_config::GraphConfig;
 use crate::variants::{Variants, switches};
 
 /// A process of the hygienic solution.
@@ -76,27 +75,8 @@ pub enum Message {
 
 labelled!(Message, Mutex, Request => "request", Fork => "fork");
 
-/// Configuration of one process.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// Connected graph of the conflicts: neighbours must not be inside at the same time.
-    pub graph: Arc<Graph>,
-    /// Variants that are switched on.
-    pub variants: Variants<Switch>,
-}
-
-impl Config {
-    /// Returns a configuration for this connected graph, without variants.
-    pub fn of(graph: Graph) -> Self {
-        Config { graph: Arc::new(graph), variants: Variants::none() }
-    }
-}
-
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        Ok(Config { graph: parameters.graph()?, variants: parameters.variants()? })
-    }
-}
+/// Configuration of one process. Neighbours on the graph must not be inside at the same time.
+pub type Config = GraphConfig<Switch>;
 
 switches! {
     CyclicStart = "cyclic-start", unsound,

@@ -47,8 +47,6 @@ use tenure_core::{
 pub use self::message::{Attempt, Candidate, Initiator, Message};
 use super::{Claim, GrantQueue, Ticket};
 use crate::Variants;
-use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
 /// One process: a client, and the manager of a lock if it is one of the first three.
@@ -93,17 +91,7 @@ struct Edge {
 }
 
 /// Configuration of one process.
-#[derive(Clone, Debug, Default)]
-pub struct Config {
-    /// Variants that are switched on.
-    pub variants: Variants<Switch>,
-}
-
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        Ok(Config { variants: parameters.variants()? })
-    }
-}
+pub type Config = Variants<Switch>;
 
 switches! {
     NoDetection = "no-detection", unsound,
@@ -132,7 +120,7 @@ impl Protocol for EdgeChasing {
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
-        let (variants, grants) = (config.variants, GrantQueue::default());
+        let (variants, grants) = (*config, GrantQueue::default());
         let (attempts, entries, probes, fence) = (0, 0, 0, 0);
         EdgeChasing {
             group,
@@ -346,7 +334,7 @@ impl Algorithm for EdgeChasing {
         let messages = Cost::per_entry("6 (3 at a manager), more with retries", 3, None);
         // Without cycles, three messages with each of two managers suffice.
         let ordered = Cost { most: Some(6), ..messages.clone() };
-        let is_ordered = config.variants.has(Switch::Ordered);
+        let is_ordered = config.has(Switch::Ordered);
         let messages = if is_ordered { ordered } else { messages.in_part() };
         Card {
             faults: Faults::duplication(

@@ -45,8 +45,6 @@ use rules::Rules;
 pub use rules::Switch;
 
 use crate::Variants;
-use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
 
 /// One process of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -101,17 +99,7 @@ pub enum Message {
 labelled!(Message, Mutex, Request => "request", Reply => "reply", Release => "release");
 
 /// Configuration of one process.
-#[derive(Clone, Debug, Default)]
-pub struct Config {
-    /// Variants that are switched on.
-    pub variants: Variants<Switch>,
-}
-
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        Ok(Config { variants: parameters.variants()? })
-    }
-}
+pub type Config = Variants<Switch>;
 
 impl Protocol for Lamport {
     type Config = Config;
@@ -124,7 +112,7 @@ impl Protocol for Lamport {
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
         Lamport {
             group,
-            variants: config.variants,
+            variants: *config,
             clock: LamportClock::default(),
             phase: Phase::Idle,
             requests: Vec::new(),
@@ -248,7 +236,7 @@ impl Timestamped for Lamport {
 impl Algorithm for Lamport {
     fn card(config: &Config, size: u32) -> Card {
         let peers = u64::from(size - 1);
-        let saves = config.variants.has(Switch::SuppressedReplies);
+        let saves = config.has(Switch::SuppressedReplies);
         Card {
             order: Order::Fifo,
             faults: Faults::duplication(
@@ -271,7 +259,7 @@ impl Algorithm for Lamport {
     }
 
     fn expected(config: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
-        let saves = config.variants.has(Switch::SuppressedReplies);
+        let saves = config.has(Switch::SuppressedReplies);
         let precision = if saves { Precision::Most } else { Precision::Exact };
         Some(Prediction::new(precision, 3 * u64::from(size - 1)))
     }
@@ -302,7 +290,7 @@ impl Algorithm for Lamport {
     }
 
     fn smallest_message_timestamp(config: &Config, message: &Message) -> Option<u64> {
-        if !Rules(config.variants).orders_by_clock() {
+        if !Rules(*config).orders_by_clock() {
             return None;
         }
         Some(match message {

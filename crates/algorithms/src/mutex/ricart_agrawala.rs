@@ -37,8 +37,6 @@ use rules::Rules;
 pub use rules::Switch;
 
 use crate::Variants;
-use crate::catalogue_error::CatalogueError;
-use crate::parameters::{Configured, Parameters};
 use crate::variants::tolerant;
 
 /// One process of the algorithm.
@@ -91,17 +89,7 @@ pub enum Message {
 labelled!(Message, Mutex, Request => "request", Reply => "reply");
 
 /// Configuration of one process.
-#[derive(Clone, Debug, Default)]
-pub struct Config {
-    /// Variants that are switched on.
-    pub variants: Variants<Switch>,
-}
-
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        Ok(Config { variants: parameters.variants()? })
-    }
-}
+pub type Config = Variants<Switch>;
 
 impl Protocol for RicartAgrawala {
     type Config = Config;
@@ -114,7 +102,7 @@ impl Protocol for RicartAgrawala {
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
         RicartAgrawala {
             group,
-            variants: config.variants,
+            variants: *config,
             clock: LamportClock::default(),
             phase: Phase::Idle,
             deferred: Vec::new(),
@@ -238,7 +226,7 @@ impl Algorithm for RicartAgrawala {
             .push(tolerant("the tolerant-ricart-agrawala: suspected processes are not awaited"));
         Card {
             faults: Faults {
-                duplication: !config.variants.has(Switch::Reference),
+                duplication: !config.has(Switch::Reference),
                 ..Faults::none(
                     "needs a reply from every process, so it tolerates no crash and no loss",
                 )
@@ -251,7 +239,7 @@ impl Algorithm for RicartAgrawala {
                 "ask every process, and defer later requests",
                 "Ricart & Agrawala, CACM 24(1), 1981",
             )
-            .promising(Rules(config.variants).stamps_replies().then_some(Property::Order))
+            .promising(Rules(*config).stamps_replies().then_some(Property::Order))
         }
     }
 
@@ -300,13 +288,13 @@ impl Algorithm for RicartAgrawala {
 
     fn smallest_message_timestamp(config: &Config, message: &Message) -> Option<u64> {
         let mut smallest = None;
-        Rules(config.variants).for_each_stamp(&mut message.clone(), |stamp| {
+        Rules(*config).for_each_stamp(&mut message.clone(), |stamp| {
             smallest = Some(smallest.map_or(*stamp, |least: u64| least.min(*stamp)));
         });
         smallest
     }
 
     fn shift_message(config: &Config, message: &mut Message, by: u64) {
-        Rules(config.variants).for_each_stamp(message, |stamp| *stamp -= by);
+        Rules(*config).for_each_stamp(message, |stamp| *stamp -= by);
     }
 }

@@ -12,8 +12,10 @@ use tenure_core::service::{clock, commit, election, replication, tree};
 use tenure_core::{Order, ProcessId, Rank, TICKS_PER_UNIT, Term, Verdict};
 use tenure_trace::golden;
 
-use crate::support::p;
-use tenure_trace::{ClusterEvent, TestCluster};
+use crate::support::{
+    command_and_settle, crash_and_suspect, lose_all, p, pass_all, recover_and_trust,
+};
+use tenure_trace::{ClusterEvent, ServiceCommand, TestCluster};
 
 /// Returns a configuration in which the first process wins, then the second.
 fn with_bully<A>(size: u32, application: A) -> led::Config<A, bully::Config> {
@@ -35,8 +37,7 @@ fn elect<A: Application>(cluster: &mut TestCluster<Led<A, Bully>>) {
 }
 
 fn elect_at<A: Application>(cluster: &mut TestCluster<Led<A, Bully>>, at: u32) {
-    cluster.command(p(at), Command::Election(election::Command::Elect));
-    cluster.settle();
+    command_and_settle(cluster, at, Command::Election(election::Command::Elect));
 }
 
 /// Returns the events of the application since the last call.
@@ -50,10 +51,7 @@ fn events<A: Application>(cluster: &mut TestCluster<Led<A, Bully>>) -> Vec<(u32,
 
 /// Crashes P1, the leader, and lets all other processes suspect it.
 fn crash_leader<A: Application>(cluster: &mut TestCluster<Led<A, Bully>>) {
-    cluster.crash(p(1));
-    for at in 2..=cluster.size() {
-        cluster.suspicion(p(at), p(1), Verdict::Suspect);
-    }
+    crash_and_suspect(cluster, 1);
     cluster.settle();
 }
 
@@ -69,8 +67,7 @@ fn adjusts_clocks_of_textbook_example() {
     for (place, to) in [(1, 180), (2, 205), (3, 170)] {
         cluster.command(p(place), Command::Application(clock::Command::Set { to }));
     }
-    cluster.command(p(1), Command::Election(election::Command::Elect));
-    cluster.settle();
+    elect_at(&mut cluster, 1);
     let adjusted = |by| clock::Event::Adjusted { by, term: term(1, 1) };
     let mut events = events(&mut cluster);
     events.sort_by_key(|(at, _)| *at);
@@ -85,8 +82,7 @@ fn averages_largest_set_of_agreeing_clocks() {
     for (place, to) in [(1, 180), (2, 200), (3, 190), (4, 900)] {
         cluster.command(p(place), Command::Application(clock::Command::Set { to }));
     }
-    cluster.command(p(1), Command::Election(election::Command::Elect));
-    cluster.settle();
+    elect_at(&mut cluster, 1);
     for at in cluster.process_ids() {
         cluster.command(at, Command::Application(clock::Command::Read));
     }
@@ -120,8 +116,7 @@ fn acknowledges_write_stored_by_majority() {
     cluster.command(p(1), write(7));
     for backup in [2, 3] {
         assert_eq!(events(&mut cluster), []);
-        cluster.pass((p(1), p(backup)), 0);
-        cluster.pass((p(backup), p(1)), 0);
+        pass_all(&mut cluster, &[(1, backup), (backup, 1)]);
     }
     let acknowledged = replication::Event::Acknowledged { term: term(1, 1), place: 1, value: 7 };
     assert_eq!(events(&mut cluster), [(1, acknowledged)]);
@@ -142,8 +137,7 @@ fn non_primary_refuses_and_names_primary() {
 fn new_primary_serves_acknowledged_writes_it_missed() {
     let mut cluster = led_by_first::<PrimaryBackup>(3, primary_backup::Config::default());
     cluster.command(p(1), write(7));
-    cluster.pass((p(1), p(3)), 0);
-    cluster.pass((p(3), p(1)), 0);
+    pass_all(&mut cluster, &[(1, 3), (3, 1)]);
     assert_eq!(events(&mut cluster).len(), 1, "P1 and P3 are a majority");
     cluster.lose((p(1), p(2)));
     crash_leader(&mut cluster);
@@ -167,8 +161,7 @@ fn stops_without_majority() {
     cluster.settle();
     cluster.suspicion(p(2), p(3), Verdict::Trust);
     cluster.settle();
-    cluster.command(p(2), write(8));
-    cluster.settle();
+    command_and_settle(&mut cluster, 2, write(8));
     let events = events(&mut cluster);
     let acknowledged = |event: &replication::Event| {
         matches!(event, replication::Event::Acknowledged { value: 8, .. })
@@ -198,8 +191,7 @@ where
 #[test]
 fn transaction_costs_three_messages_and_an_acknowledgement() {
     let mut cluster = led_by_first::<TwoPhaseCommit>(5, two_phase_commit::Config::default());
-    cluster.command(p(1), BEGIN);
-    cluster.settle();
+    command_and_settle(&mut cluster, 1, BEGIN);
     assert_eq!(decisions(&mut cluster), [1, 2, 3, 4, 5].map(|at| (at, true)));
     let kinds = ["prepare", "vote", "decision", "acknowledgement"];
     assert_eq!(kinds.map(|kind| cluster.sent_of(kind)), [4; 4]);
@@ -209,8 +201,7 @@ fn transaction_costs_three_messages_and_an_acknowledgement() {
 fn one_no_or_suspicion_aborts_for_all() {
     let mut cluster = led_by_first::<TwoPhaseCommit>(4, two_phase_commit::Config::default());
     cluster.command(p(3), VETO);
-    cluster.command(p(1), BEGIN);
-    cluster.settle();
+    command_and_settle(&mut cluster, 1, BEGIN);
     assert_eq!(decisions(&mut cluster), [1, 2, 3, 4].map(|at| (at, false)));
     let mut cluster = led_by_first::<TwoPhaseCommit>(4, two_phase_commit::Config::default());
     cluster.command(p(1), BEGIN);
@@ -241,9 +232,7 @@ fn new_leader_asks_for_decision_or_missing_vote() {
         }
         decided.iter().for_each(|at| cluster.pass((p(1), p(*at)), 0));
         for at in 2..=3 {
-            while !cluster.queue((p(1), p(at))).is_empty() {
-                cluster.lose((p(1), p(at)));
-            }
+            lose_all(&mut cluster, 1, at);
         }
         crash_leader(&mut cluster);
         assert_eq!(decisions(&mut cluster), expected, "{voted:?} voted, {decided:?} knew");
@@ -262,15 +251,10 @@ fn restarted_coordinator_decides_by_its_log() {
             }
         }
         for at in 2..=3 {
-            while !cluster.queue((p(1), p(at))).is_empty() {
-                cluster.lose((p(1), p(at)));
-            }
+            lose_all(&mut cluster, 1, at);
         }
         crash_leader(&mut cluster);
-        cluster.recover(p(1));
-        for at in [2, 3] {
-            cluster.suspicion(p(at), p(1), Verdict::Trust);
-        }
+        recover_and_trust(&mut cluster, 1);
         cluster.settle();
         assert_eq!(decisions(&mut cluster), [1, 2, 3].map(|at| (at, has_votes)));
     }
@@ -279,8 +263,7 @@ fn restarted_coordinator_decides_by_its_log() {
 #[test]
 fn third_phase_costs_two_more_messages_per_participant() {
     let mut cluster = led_by_first::<ThreePhaseCommit>(5, three_phase_commit::Config::default());
-    cluster.command(p(1), BEGIN);
-    cluster.settle();
+    command_and_settle(&mut cluster, 1, BEGIN);
     assert_eq!(decisions(&mut cluster), [1, 2, 3, 4, 5].map(|at| (at, true)));
     let kinds = ["prepare", "vote", "ready", "told", "decision", "acknowledgement"];
     assert_eq!(kinds.map(|kind| cluster.sent_of(kind)), [4; 6]);
@@ -296,8 +279,7 @@ fn new_leader_decides_by_live_participants() {
         let mut cluster = led_by_first::<ThreePhaseCommit>(3, config);
         cluster.command(p(1), BEGIN);
         for at in [2, 3] {
-            cluster.pass((p(1), p(at)), 0);
-            cluster.pass((p(at), p(1)), 0);
+            pass_all(&mut cluster, &[(1, at), (at, 1)]);
         }
         for at in [2, 3] {
             if ready.contains(&at) {
@@ -318,12 +300,10 @@ fn restarted_process_does_not_decide_alone() {
     for (variants, decided) in
         [(Variants::none(), vec![]), (Variants::none().with(ReturnedCount), vec![(2, true)])]
     {
-        let config = three_phase_commit::Config { variants };
-        let mut cluster = led_by_first::<ThreePhaseCommit>(3, config);
+        let mut cluster = led_by_first::<ThreePhaseCommit>(3, variants);
         cluster.command(p(1), BEGIN);
         for at in [2, 3] {
-            cluster.pass((p(1), p(at)), 0);
-            cluster.pass((p(at), p(1)), 0);
+            pass_all(&mut cluster, &[(1, at), (at, 1)]);
         }
         cluster.pass((p(1), p(2)), 0);
         cluster.lose((p(1), p(3)));
@@ -340,15 +320,17 @@ fn restarted_process_does_not_decide_alone() {
     }
 }
 
+/// Returns a graph with N = 4 and E = 5.
+fn square_with_diagonal() -> spanning_tree::Config {
+    let edges = [(1, 2), (2, 3), (3, 4), (4, 1), (1, 3)].map(|(one, other)| (p(one), p(other)));
+    spanning_tree::Config::of(4, edges)
+}
+
 #[test]
 fn first_explorer_becomes_parent_and_root_completes() {
-    // A square with a diagonal: E = 5, N = 4.
-    let edges = [(1, 2), (2, 3), (3, 4), (4, 1), (1, 3)].map(|(one, other)| (p(one), p(other)));
-    let config = spanning_tree::Config::of(4, edges);
-    let mut cluster =
-        TestCluster::<Led<SpanningTree, Bully>>::uniform(4, Order::Fifo, with_bully(4, config));
-    cluster.command(p(1), Command::Election(election::Command::Elect));
-    cluster.settle();
+    let config = with_bully(4, square_with_diagonal());
+    let mut cluster = TestCluster::<Led<SpanningTree, Bully>>::uniform(4, Order::Fifo, config);
+    elect_at(&mut cluster, 1);
     assert_eq!((cluster.sent_of("explore"), cluster.sent_of("echo")), (2 * 5 - 3, 3));
     let wave = tree::Wave { term: term(1, 1), number: 1 };
     let events = events(&mut cluster);
@@ -362,38 +344,34 @@ fn first_explorer_becomes_parent_and_root_completes() {
     assert_eq!(joined.iter().filter(|(_, parent)| parent.is_none()).count(), 1);
 }
 
+fn check_stories<A: Application<Command: ServiceCommand>>(folder: &str, config: A::Config) {
+    golden::<Led<A, Bully>>(format!("tests/golden/{folder}"), |group| {
+        with_bully(group.size(), config.clone())
+    });
+}
+
 #[test]
 fn golden_stories_of_clocks() {
-    let config = berkeley::Config::default();
-    golden::<Led<Berkeley, Bully>>("tests/golden/led_berkeley", |it| with_bully(it.size(), config));
+    check_stories::<Berkeley>("led_berkeley", berkeley::Config::default());
 }
 
 #[test]
 fn golden_stories_of_a_primary() {
-    let config = primary_backup::Config { variants: Variants::none() };
-    let folder = "tests/golden/led_primary_backup";
-    golden::<Led<PrimaryBackup, Bully>>(folder, |it| with_bully(it.size(), config));
+    check_stories::<PrimaryBackup>("led_primary_backup", primary_backup::Config::default());
 }
 
 #[test]
 fn golden_stories_of_transactions() {
-    let config = two_phase_commit::Config::default();
-    let folder = "tests/golden/led_two_phase_commit";
-    golden::<Led<TwoPhaseCommit, Bully>>(folder, |it| with_bully(it.size(), config));
+    check_stories::<TwoPhaseCommit>("led_two_phase_commit", two_phase_commit::Config::default());
 }
 
 #[test]
 fn golden_stories_of_three_phase_transactions() {
     let config = three_phase_commit::Config::default();
-    let folder = "tests/golden/led_three_phase_commit";
-    golden::<Led<ThreePhaseCommit, Bully>>(folder, |it| with_bully(it.size(), config));
+    check_stories::<ThreePhaseCommit>("led_three_phase_commit", config);
 }
 
-/// The stories use a square with a diagonal.
 #[test]
 fn golden_stories_of_a_tree() {
-    let edges = [(1, 2), (2, 3), (3, 4), (4, 1), (1, 3)].map(|(one, other)| (p(one), p(other)));
-    let config = spanning_tree::Config::of(4, edges);
-    let folder = "tests/golden/led_spanning_tree";
-    golden::<Led<SpanningTree, Bully>>(folder, |it| with_bully(it.size(), config.clone()));
+    check_stories::<SpanningTree>("led_spanning_tree", square_with_diagonal());
 }

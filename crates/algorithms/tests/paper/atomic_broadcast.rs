@@ -7,9 +7,9 @@ use tenure_algorithms::agreement::AtomicBroadcast;
 use tenure_algorithms::agreement::atomic_broadcast::Switch;
 use tenure_core::service::broadcast::{Command, Event, Item};
 use tenure_core::{Algorithm, Order, Verdict};
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use tenure_trace::{SplitMix64, TestCluster};
 
-use crate::support::p;
+use crate::support::{command_and_settle, events, p, report};
 
 fn cluster(size: u32, variants: Variants<Switch>) -> TestCluster<AtomicBroadcast> {
     TestCluster::uniform(size, Order::Reordered, variants)
@@ -18,10 +18,8 @@ fn cluster(size: u32, variants: Variants<Switch>) -> TestCluster<AtomicBroadcast
 /// Returns the items that each process delivered, in order.
 fn delivered(cluster: &mut TestCluster<AtomicBroadcast>) -> BTreeMap<u32, Vec<Item>> {
     let mut delivered: BTreeMap<u32, Vec<Item>> = BTreeMap::new();
-    for (at, seen) in cluster.take_events() {
-        if let ClusterEvent::Event(Event::Delivered { item }) = seen {
-            delivered.entry(at.number()).or_default().push(item);
-        }
+    for (at, Event::Delivered { item }) in events(cluster) {
+        delivered.entry(at).or_default().push(item);
     }
     delivered
 }
@@ -30,8 +28,7 @@ fn delivered(cluster: &mut TestCluster<AtomicBroadcast>) -> BTreeMap<u32, Vec<It
 fn item_costs_what_the_card_states() {
     for size in 1..=6 {
         let mut cluster = cluster(size, Variants::none());
-        cluster.command(p(1), Command::Broadcast { number: 1 });
-        cluster.settle();
+        command_and_settle(&mut cluster, 1, Command::Broadcast { number: 1 });
         let delivered = delivered(&mut cluster);
         assert_eq!(delivered.len(), size as usize);
         assert!(delivered.values().all(|items| *items == [Item { from: p(1), number: 1 }]));
@@ -81,8 +78,7 @@ fn order_survives_leader_crash() {
     cluster.crash(p(1));
     cluster.command(p(2), Command::Broadcast { number: 1 });
     cluster.command(p(3), Command::Broadcast { number: 1 });
-    cluster.suspicion(p(2), p(1), Verdict::Suspect);
-    cluster.suspicion(p(3), p(1), Verdict::Suspect);
+    report(&mut cluster, 1, Verdict::Suspect);
     cluster.settle();
     let delivered = delivered(&mut cluster);
     assert_eq!(delivered[&2].len(), 3);

@@ -9,7 +9,7 @@ use tenure_core::service::election::Command;
 use tenure_core::{Algorithm, Delay, Order, Rank, TICKS_PER_UNIT, Verdict};
 
 use crate::support::election::{beliefs, unchecked_beliefs};
-use crate::support::p;
+use crate::support::{command_and_settle, p, pass_all, restart};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn config(size: u32, switches: &[Switch]) -> Config {
@@ -26,8 +26,7 @@ fn cluster(size: u32, switches: &[Switch]) -> TestCluster<Bully> {
 fn lowest_starts(size: u32, switches: &[Switch]) -> TestCluster<Bully> {
     let mut cluster = cluster(size, switches);
     cluster.crash(p(size));
-    cluster.command(p(1), Command::Elect);
-    cluster.settle();
+    command_and_settle(&mut cluster, 1, Command::Elect);
     cluster
 }
 
@@ -77,8 +76,7 @@ fn concurrent_suspicions_cost_no_more_than_lowest_alone() {
 fn second_highest_initiator_costs_one_message_and_a_round() {
     let mut cluster = cluster(6, &[]);
     cluster.crash(p(6));
-    cluster.command(p(5), Command::Elect);
-    cluster.settle();
+    command_and_settle(&mut cluster, 5, Command::Elect);
     assert_eq!(counts(&cluster), (1, 0, 5));
 }
 
@@ -86,8 +84,7 @@ fn second_highest_initiator_costs_one_message_and_a_round() {
 #[test]
 fn highest_announces_itself_on_recovery() {
     let mut cluster = cluster(4, &[]);
-    cluster.crash(p(4));
-    cluster.recover(p(4));
+    restart(&mut cluster, 4);
     assert_eq!(counts(&cluster), (0, 0, 3));
     cluster.settle();
     assert_eq!(beliefs(&mut cluster), [Some(p(4)); 4]);
@@ -103,8 +100,7 @@ fn announcing_to_lower_only_saves_one_message() {
         assert_eq!(lower.total_sent(), n * (n - 1) - 1);
         let mut second = cluster(size, &[Switch::AnnounceLower]);
         second.crash(p(size));
-        second.command(p(size - 1), Command::Elect);
-        second.settle();
+        command_and_settle(&mut second, size - 1, Command::Elect);
         assert_eq!(counts(&second), (1, 0, n - 2));
     }
 }
@@ -112,8 +108,7 @@ fn announcing_to_lower_only_saves_one_message() {
 /// Returns the numbers of elections, answers and announcements after each of the eight steps.
 fn recovery_counts() -> Vec<(u64, u64, u64)> {
     let mut cluster = cluster(4, &[Switch::NoTerms]);
-    cluster.command(p(4), Command::Elect);
-    cluster.settle();
+    command_and_settle(&mut cluster, 4, Command::Elect);
     assert_eq!(unchecked_beliefs(&mut cluster), [Some(p(4)); 4], "step 1");
     let (mut steps, mut before) = (vec![(0, 0, 0)], counts(&cluster));
     let mut step = |cluster: &TestCluster<Bully>| {
@@ -181,8 +176,7 @@ fn next_process_leads_if_answerer_crashes() {
     let mut cluster = cluster(3, &[]);
     cluster.crash(p(3));
     cluster.command(p(1), Command::Elect);
-    cluster.pass((p(1), p(2)), 0);
-    cluster.pass((p(2), p(1)), 0);
+    pass_all(&mut cluster, &[(1, 2), (2, 1)]);
     cluster.crash(p(2));
     cluster.settle();
     assert_eq!(beliefs(&mut cluster)[0], Some(p(1)));
@@ -226,8 +220,7 @@ fn tell_all_costs_more_and_elects_the_same() {
 fn largest_rank_wins_regardless_of_ids() {
     let ranks = [3, 1, 4, 2].map(Rank::of_id).into();
     let mut cluster = TestCluster::uniform(4, Order::Fifo, Config { ranks, ..config(4, &[]) });
-    cluster.command(p(2), Command::Elect);
-    cluster.settle();
+    command_and_settle(&mut cluster, 2, Command::Elect);
     assert_eq!(beliefs::<Bully>(&mut cluster), [Some(p(3)); 4]);
 }
 
@@ -270,11 +263,9 @@ fn terms_order_reordered_announcements() {
     let views = |switches: &[Switch]| {
         let mut cluster = cluster(3, switches);
         cluster.command(p(1), Command::Elect);
-        cluster.pass((p(1), p(2)), 0);
-        cluster.pass((p(2), p(1)), 0);
+        pass_all(&mut cluster, &[(1, 2), (2, 1)]);
         cluster.crash(p(3));
-        cluster.pass((p(1), p(3)), 0);
-        cluster.pass((p(2), p(3)), 0);
+        pass_all(&mut cluster, &[(1, 3), (2, 3)]);
         cluster.fire(p(2), Timer::Answer);
         cluster.recover(p(3));
         cluster.pass((p(3), p(1)), 0);
@@ -299,8 +290,7 @@ fn refused_announcer_retries_with_higher_number() {
     cluster.lose((p(2), p(1)));
     cluster.fire(p(2), Timer::Answer);
     cluster.lose((p(2), p(1)));
-    cluster.command(p(1), Command::Elect);
-    cluster.settle();
+    command_and_settle(&mut cluster, 1, Command::Elect);
     assert_eq!(beliefs(&mut cluster), [Some(p(1)); 2]);
 }
 
@@ -330,8 +320,7 @@ fn all_agree_on_highest_after_false_suspicions() {
     for seed in 0..500 {
         let mut rng = SplitMix64(seed);
         let mut cluster = cluster(4, &[]);
-        cluster.command(p(4), Command::Elect);
-        cluster.settle();
+        command_and_settle(&mut cluster, 4, Command::Elect);
         for _ in 0..6 {
             let (at, peer) = (rng.below(4) as u32 + 1, rng.below(4) as u32 + 1);
             if at != peer {
@@ -376,8 +365,7 @@ fn restarts_with_higher_number_without_announcement() {
     for (rule, number) in [(&[][..], 2), (&[Switch::NoTerms], 0)] {
         let mut cluster = cluster(2, rule);
         cluster.command(p(1), Command::Elect);
-        cluster.pass((p(1), p(2)), 0);
-        cluster.pass((p(2), p(1)), 0);
+        pass_all(&mut cluster, &[(1, 2), (2, 1)]);
         cluster.lose((p(2), p(1)));
         cluster.fire(p(1), Timer::Coordinator);
         assert_eq!(*cluster.queue((p(1), p(2)))[0], Message::Election { number });
@@ -411,8 +399,7 @@ fn only_a_leader_greets_with_variant() {
     {
         let mut cluster = cluster(2, switches);
         if leads {
-            cluster.command(p(2), Command::Elect);
-            cluster.settle();
+            command_and_settle(&mut cluster, 2, Command::Elect);
         }
         let before = cluster.total_sent();
         cluster.suspicion(p(2), p(1), Verdict::Suspect);
@@ -446,8 +433,7 @@ fn accepts_duplicate_announcement() {
 #[test]
 fn resigning_leader_nominates_highest_trusted_below() {
     let mut cluster = cluster(5, &[]);
-    cluster.command(p(5), Command::Elect);
-    cluster.settle();
+    command_and_settle(&mut cluster, 5, Command::Elect);
     beliefs(&mut cluster);
     cluster.crash(p(4));
     cluster.suspicion(p(5), p(4), Verdict::Suspect);
@@ -461,23 +447,20 @@ fn resigning_leader_nominates_highest_trusted_below() {
     let believed = |leader| [1, 1, 1, 0, 1].map(|up| (up > 0).then(|| p(leader)));
     assert_eq!(beliefs(&mut cluster), believed(3));
     // On command it leads again.
-    cluster.command(p(5), Command::Elect);
-    cluster.settle();
+    command_and_settle(&mut cluster, 5, Command::Elect);
     assert_eq!(beliefs(&mut cluster), believed(5));
 }
 
 #[test]
 fn resigned_leader_returns_if_heir_is_suspected() {
     let mut cluster = cluster(2, &[]);
-    cluster.command(p(2), Command::Elect);
-    cluster.settle();
+    command_and_settle(&mut cluster, 2, Command::Elect);
     cluster.command(p(2), Command::Resign);
     cluster.crash(p(1));
     cluster.suspicion(p(2), p(1), Verdict::Suspect);
     cluster.settle();
     assert_eq!(beliefs(&mut cluster)[1], Some(p(2)));
-    cluster.command(p(2), Command::Resign);
-    cluster.settle();
+    command_and_settle(&mut cluster, 2, Command::Resign);
     assert_eq!(cluster.sent_of("nominate"), 1, "without an heir it stays the leader");
 }
 

@@ -6,8 +6,10 @@ use tenure_algorithms::mutex::carvalho_roucairol::{Config, Switch};
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order, Property};
 
-use crate::support::mutex::{NONE, Plan, enter_and_exit, entered, is_caught, run};
-use crate::support::p;
+use crate::support::mutex::{
+    NONE, Plan, check_reentry, check_seeds, enter_and_exit, entered, is_caught, run,
+};
+use crate::support::{command_and_drain, p, restart};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn plain() -> Config {
@@ -15,7 +17,7 @@ fn plain() -> Config {
 }
 
 fn without_rerequest() -> Config {
-    Config { variants: Variants::none().with(Switch::NoRerequest) }
+    Variants::none().with(Switch::NoRerequest)
 }
 
 fn cluster(size: u32, config: Config) -> TestCluster<CarvalhoRoucairol> {
@@ -58,8 +60,7 @@ fn entry_costs_twice_the_missing_permissions() {
 fn smaller_timestamp_enters_first() {
     let mut cluster = cluster(3, plain());
     cluster.command(p(3), Command::Enter);
-    cluster.command(p(2), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster), [2]);
     cluster.command(p(2), Command::Exit);
     assert_eq!(cluster.queue((p(2), p(3))).len(), 1, "one message from exit to the next entry");
@@ -82,8 +83,7 @@ fn yield_while_waiting(config: Config) -> TestCluster<CarvalhoRoucairol> {
     assert_eq!(cluster.queue((p(2), p(3))).len(), 1 + asked_again as usize);
     cluster.drain(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), [3]);
-    cluster.command(p(3), Command::Exit);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 3, Command::Exit);
     cluster
 }
 
@@ -119,25 +119,15 @@ fn entry_costs_at_most_two_messages_per_peer() {
 
 #[test]
 fn holder_of_permissions_can_overtake_waiter() {
-    let mut cluster = cluster(2, plain());
-    cluster.command(p(2), Command::Enter);
-    for _ in 0..20 {
-        cluster.command(p(1), Command::Enter);
-        cluster.command(p(1), Command::Exit);
-    }
-    assert_eq!(entered(&mut cluster), [1; 20]);
+    check_reentry(&mut cluster(2, plain()));
     let card = CarvalhoRoucairol::card(&plain(), 2);
     assert!(!card.promises.contains(&Property::Order) && card.most_bypass().is_none());
-    cluster.drain(&mut SplitMix64(0));
-    assert_eq!(entered(&mut cluster), [2], "it is served once its request has arrived");
 }
 
 #[test]
 fn channels_need_no_order() {
-    for seed in 0..3000 {
-        let plan = Plan::of(Order::Reordered, &[3, 3, 3]).seeded(seed);
-        run::<CarvalhoRoucairol>(plain(), &plan).unwrap();
-    }
+    let plan = Plan::of(Order::Reordered, &[3, 3, 3]);
+    check_seeds::<CarvalhoRoucairol>(&plain(), &plan, 3000);
 }
 
 #[test]
@@ -149,7 +139,6 @@ fn duplicate_message_breaks_exclusion() {
 #[test]
 fn restarted_process_has_no_permission() {
     let mut cluster = cluster(3, plain());
-    cluster.crash(p(1));
-    cluster.recover(p(1));
+    restart(&mut cluster, 1);
     assert_eq!(enter_and_exit(&mut cluster, 1), 4);
 }

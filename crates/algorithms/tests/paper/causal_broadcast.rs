@@ -7,9 +7,9 @@ use tenure_algorithms::agreement::causal_broadcast::Switch;
 use tenure_core::monitors::{AllDeliver, CausalOrder, DeliveredOnce, NoCreation};
 use tenure_core::service::broadcast::{Command, Event, Item};
 use tenure_core::{Monitor, Order, ProcessId, Violation};
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use tenure_trace::{SplitMix64, TestCluster};
 
-use crate::support::p;
+use crate::support::{events, p};
 
 fn cluster(size: u32, switches: &[Switch]) -> TestCluster<CausalBroadcast> {
     let variants = switches.iter().fold(Variants::none(), |all, switch| all.with(*switch));
@@ -22,12 +22,8 @@ fn broadcast(cluster: &mut TestCluster<CausalBroadcast>, at: u32, number: u64) {
 
 /// Returns the items that `at` has delivered since the last call, in order, as process and number.
 fn delivered(cluster: &mut TestCluster<CausalBroadcast>, at: u32) -> Vec<(u32, u64)> {
-    let seen = cluster.take_events().into_iter().filter(|(by, _)| *by == p(at));
-    let items = seen.filter_map(|(_, seen)| match seen {
-        ClusterEvent::Event(Event::Delivered { item }) => Some((item.from.number(), item.number)),
-        _ => None,
-    });
-    items.collect()
+    let here = events(cluster).into_iter().filter(|(by, _)| *by == at);
+    here.map(|(_, Event::Delivered { item })| (item.from.number(), item.number)).collect()
 }
 
 /// The answer of P2 to the item of P1 arrives at P3 before the item.
@@ -153,12 +149,9 @@ fn each_mistake_is_caught() {
 fn item_names_its_broadcaster() {
     let mut cluster = answered(&[]);
     cluster.settle();
-    let seen = cluster.take_events().into_iter().filter_map(|(at, seen)| match seen {
-        ClusterEvent::Event(Event::Delivered { item }) => Some((at, item)),
-        _ => None,
-    });
-    let mut seen: Vec<(ProcessId, Item)> = seen.collect();
-    seen.sort_unstable();
-    let [first, second] = [1, 2].map(|from| Item { from: p(from), number: 1 });
-    assert_eq!(seen, [(p(1), second), (p(3), first), (p(3), second)]);
+    let mut seen = events(&mut cluster);
+    seen.sort_unstable_by_key(|(at, Event::Delivered { item })| (*at, *item));
+    let [first, second] =
+        [1, 2].map(|from| Event::Delivered { item: Item { from: p(from), number: 1 } });
+    assert_eq!(seen, [(1, second), (3, first), (3, second)]);
 }

@@ -6,8 +6,8 @@ use tenure_algorithms::mutex::{Central, RicartAgrawala, ricart_agrawala};
 use tenure_core::Order;
 use tenure_core::service::mutex::Command;
 
-use crate::support::mutex::{NONE, Plan, entered, run};
-use crate::support::p;
+use crate::support::mutex::{NONE, Plan, check_seeds, entered, is_caught};
+use crate::support::{command_and_drain, p, pass_all};
 use tenure_trace::{SplitMix64, TestCluster};
 
 /// Returns a cluster of `size` processes whose coordinator is P5.
@@ -24,8 +24,7 @@ fn entry_takes_request_grant_and_release() {
     assert_eq!(entered(&mut cluster), NONE);
     cluster.pass((p(5), p(2)), 0);
     assert_eq!(entered(&mut cluster), [2]);
-    cluster.command(p(2), Command::Exit);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 2, Command::Exit);
     for kind in ["request", "grant", "release"] {
         assert_eq!(cluster.sent_of(kind), 1, "{kind}");
     }
@@ -43,8 +42,7 @@ fn grants_in_order_of_arrival() {
     cluster.pass((p(5), p(2)), 0);
     let mut order = entered(&mut cluster);
     while let Some(last) = order.last().copied().filter(|_| order.len() < 3) {
-        cluster.command(p(last), Command::Exit);
-        cluster.drain(&mut SplitMix64(0));
+        command_and_drain(&mut cluster, last, Command::Exit);
         order.extend(entered(&mut cluster));
         if order == [2, 6] {
             let coordinator = format!("{:?}", cluster.process(p(5)).unwrap());
@@ -71,33 +69,21 @@ fn coordinator_enters_without_messages() {
 
 #[test]
 fn duplicates_are_harmless_with_tagged_grants() {
-    let plan = |seed| Plan {
-        order: Order::Reordered,
-        entries: vec![0, 3, 3],
-        duplicates: 4,
-        losses: 0,
-        seed,
-    };
-    let config = |variants| Config { variants, ..Config::default() };
-    for seed in 0..2000 {
-        run::<Central>(config(Variants::none()), &plan(seed)).unwrap();
-    }
-    let untagged = Variants::none().with(Switch::UntaggedGrant);
-    let caught = (0..2000).filter_map(|seed| run::<Central>(config(untagged), &plan(seed)).err());
-    assert!(caught.into_iter().any(|error| error.contains("mutual-exclusion")));
+    let plan = Plan::of(Order::Reordered, &[0, 3, 3]).duplicating(4);
+    check_seeds::<Central>(&Config::default(), &plan, 2000);
+    let variants = Variants::none().with(Switch::UntaggedGrant);
+    let untagged = Config { variants, ..Config::default() };
+    assert!(is_caught::<Central>(&untagged, &plan, "mutual-exclusion"));
 }
 
 /// An entry takes two messages, and an exit none. From an exit to the next entry there are two.
 #[test]
 fn next_entry_takes_a_release_and_a_grant() {
     let mut cluster = cluster(5);
-    cluster.command(p(1), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
-    cluster.command(p(2), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 1, Command::Enter);
+    command_and_drain(&mut cluster, 2, Command::Enter);
     cluster.command(p(1), Command::Exit);
-    cluster.pass((p(1), p(5)), 0);
-    cluster.pass((p(5), p(2)), 0);
+    pass_all(&mut cluster, &[(1, 5), (5, 2)]);
     assert_eq!(entered(&mut cluster), [1, 2]);
 }
 
@@ -109,8 +95,7 @@ fn later_request_on_faster_link_is_granted_first() {
     cluster.command(p(1), Command::Enter);
     // P1 informs P2 on another connection that it has requested; then P2 requests.
     cluster.command(p(2), Command::Enter);
-    cluster.pass((p(2), p(5)), 0);
-    cluster.pass((p(1), p(5)), 0);
+    pass_all(&mut cluster, &[(2, 5), (1, 5)]);
     cluster.drain(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), [2]);
 }

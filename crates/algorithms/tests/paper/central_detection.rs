@@ -10,7 +10,7 @@ use tenure_core::service::resources::{Command, Event, Resource, User};
 use tenure_core::{Monitor, Order, ProcessId, Service, Violation};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
-use crate::support::p;
+use crate::support::{events, p};
 
 fn cluster(size: u32, switches: &[Switch]) -> TestCluster<CentralDetection> {
     let variants = switches.iter().fold(Variants::none(), |all, switch| all.with(*switch));
@@ -23,16 +23,6 @@ fn acquire(cluster: &mut TestCluster<CentralDetection>, at: u32, resource: u64) 
 
 fn release(cluster: &mut TestCluster<CentralDetection>, at: u32, resource: u64) {
     cluster.command(p(at), Command::Release { resource: Resource(resource) });
-}
-
-/// Returns the events since the last call, by process number.
-fn events(cluster: &mut TestCluster<CentralDetection>) -> Vec<(u32, Event)> {
-    let seen = cluster.take_events().into_iter();
-    let events = seen.filter_map(|(at, seen)| match seen {
-        ClusterEvent::Event(event) => Some((at.number(), event)),
-        _ => None,
-    });
-    events.collect()
 }
 
 fn acquired(at: u32, resource: u64) -> (u32, Event) {

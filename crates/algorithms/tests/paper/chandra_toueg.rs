@@ -6,8 +6,8 @@ use tenure_algorithms::agreement::chandra_toueg::Switch;
 use tenure_core::{Algorithm, Order, Verdict};
 use tenure_trace::{SplitMix64, TestCluster};
 
-use crate::support::consensus::{decided, propose};
-use crate::support::p;
+use crate::support::consensus::{are_different, decided, propose};
+use crate::support::{p, report};
 
 fn cluster(size: u32, variants: Variants<Switch>) -> TestCluster<ChandraToueg> {
     TestCluster::uniform(size, Order::Reordered, variants)
@@ -22,7 +22,7 @@ fn all_decide_one_proposal_without_faults() {
         let decided = decided(&mut cluster);
         let processes: Vec<u32> = decided.iter().map(|(at, _)| *at).collect();
         assert_eq!(processes, (1..=size).collect::<Vec<u32>>());
-        assert!(decided.iter().all(|(_, value)| *value == decided[0].1), "{decided:?}");
+        assert!(!are_different(&decided), "{decided:?}");
         assert!((1..=u64::from(size)).contains(&decided[0].1));
         let least = ChandraToueg::card(&Variants::none(), size).messages.least;
         assert!(cluster.total_sent() >= least, "{size}");
@@ -38,8 +38,7 @@ fn next_coordinator_decides_after_crash() {
         cluster.crash(p(1));
         propose(&mut cluster, 2);
         propose(&mut cluster, 3);
-        cluster.suspicion(p(2), p(1), Verdict::Suspect);
-        cluster.suspicion(p(3), p(1), Verdict::Suspect);
+        report(&mut cluster, 1, Verdict::Suspect);
         cluster.settle();
         let expected = if patient { vec![] } else { vec![(2, 3), (3, 3)] };
         assert_eq!(decided(&mut cluster), expected);
@@ -72,8 +71,7 @@ fn early_answer_counts_in_its_round() {
     propose(&mut cluster, 1);
     cluster.settle();
     cluster.suspicion(p(2), p(1), Verdict::Trust);
-    cluster.suspicion(p(1), p(3), Verdict::Suspect);
-    cluster.suspicion(p(2), p(3), Verdict::Suspect);
+    report(&mut cluster, 3, Verdict::Suspect);
     cluster.settle();
     assert_eq!(decided(&mut cluster).len(), 2, "P1 and P2 are a majority");
 }
@@ -101,10 +99,6 @@ fn run_with_faults(variants: Variants<Switch>, seed: u64) -> Vec<(u32, u64)> {
         decisions.extend(decided(&mut cluster));
     }
     decisions
-}
-
-fn are_different(decisions: &[(u32, u64)]) -> bool {
-    decisions.iter().any(|(_, value)| *value != decisions[0].1)
 }
 
 #[test]

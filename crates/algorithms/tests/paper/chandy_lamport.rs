@@ -8,7 +8,7 @@ use tenure_core::service::snapshot::{Command, Event, Snapshot, TOKENS};
 use tenure_core::{Monitor, Order, ProcessId};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
-use crate::support::p;
+use crate::support::{command_and_drain, events, p, pass_all};
 
 fn cluster(size: u32) -> TestCluster<ChandyLamport> {
     TestCluster::uniform(size, Order::Fifo, Variants::none())
@@ -16,15 +16,6 @@ fn cluster(size: u32) -> TestCluster<ChandyLamport> {
 
 fn give(to: u32) -> Command {
     Command::Give { to: p(to), tokens: 1 }
-}
-
-/// Returns the events since the last call.
-fn events(cluster: &mut TestCluster<ChandyLamport>) -> Vec<(u32, Event)> {
-    let seen = cluster.take_events().into_iter().filter_map(|(at, seen)| match seen {
-        ClusterEvent::Event(event) => Some((at.number(), event)),
-        _ => None,
-    });
-    seen.collect()
 }
 
 /// Transfers tokens at random, while each of `initiators` takes a snapshot at some moment. Returns
@@ -74,7 +65,7 @@ fn records_messages_in_flight_as_channel_state() {
     cluster.pass((p(2), p(1)), 0);
     cluster.drain(&mut SplitMix64(0));
     let snapshot = Snapshot { by: p(2), number: 1 };
-    let events: Vec<_> = events(&mut cluster);
+    let events = events(&mut cluster);
     for event in [
         (2, Event::Recorded { snapshot, tokens: TOKENS }),
         (1, Event::Recorded { snapshot, tokens: TOKENS - 1 }),
@@ -90,8 +81,7 @@ fn snapshot_need_not_be_an_actual_state() {
     let mut cluster = cluster(2);
     cluster.command(p(1), Command::Record);
     cluster.command(p(1), give(2));
-    cluster.command(p(2), give(1));
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 2, give(1));
     let snapshot = Snapshot { by: p(1), number: 1 };
     let events = events(&mut cluster);
     // P1 had all its tokens only before it gave one, and P2 gave one only after that.
@@ -105,8 +95,7 @@ fn snapshot_need_not_be_an_actual_state() {
 fn snapshot_costs_a_marker_per_channel_and_reports() {
     for size in 1..=7 {
         let mut cluster = cluster(size);
-        cluster.command(p(size), Command::Record);
-        cluster.drain(&mut SplitMix64(0));
+        command_and_drain(&mut cluster, size, Command::Record);
         let size = u64::from(size);
         let sent = [cluster.sent_of("marker"), cluster.sent_of("report")];
         assert_eq!(sent, [size * (size - 1), size - 1]);
@@ -123,8 +112,7 @@ fn markers_precede_later_messages() {
     // P3 first receives the marker of P1; the marker of P2 finds it recorded.
     cluster.pass((p(1), p(3)), 0);
     assert_eq!(cluster.queue((p(3), p(2))).len(), 1);
-    cluster.pass((p(1), p(2)), 0);
-    cluster.pass((p(2), p(3)), 0);
+    pass_all(&mut cluster, &[(1, 2), (2, 3)]);
     assert_eq!(cluster.sent_of("marker"), 6);
 }
 

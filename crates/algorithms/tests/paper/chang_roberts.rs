@@ -7,13 +7,15 @@ use tenure_algorithms::election::chang_roberts::{Config, Message, Switch, messag
 use tenure_core::service::election::Command;
 use tenure_core::{Order, ProcessId, Rank};
 
-use crate::support::election::{all_processes, beliefs, elect, process_with_id, unchecked_beliefs};
-use crate::support::p;
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use crate::support::election::{
+    all_processes, beliefs, check_with_duplicates, elect, process_with_id, ranks, shuffled,
+    subsets, unchecked_beliefs,
+};
+use crate::support::{command_and_drain, events, p, pass_all};
+use tenure_trace::{SplitMix64, TestCluster};
 
 fn ring(ids: &[u32]) -> Config {
-    let ranks = ids.iter().map(|id| Rank::of_id(*id)).collect();
-    Config::of(ranks, Variants::none())
+    Config::of(ranks(ids), Variants::none())
 }
 
 fn cluster(ids: &[u32]) -> TestCluster<ChangRoberts> {
@@ -111,13 +113,10 @@ fn handles_every_case_of_an_arriving_rank() {
     assert_eq!(deliver_rank(7, true), (true, election(7), false), "a higher rank is forwarded");
     assert_eq!(deliver_rank(3, false), (true, election(5), false), "a lower rank is replaced");
     assert_eq!(deliver_rank(3, true), (true, vec![], false), "a lower rank is discarded");
-    assert_eq!(deliver_rank(5, true), (false, announced.clone(), true), "its own rank wins");
-    assert_eq!(
-        deliver_rank(5, false),
-        (false, announced, true),
-        "its own rank wins as a \
-                                                             non-participant"
-    );
+    for is_participant in [true, false] {
+        let wins = (false, announced.clone(), true);
+        assert_eq!(deliver_rank(5, is_participant), wins, "its own rank, {is_participant}");
+    }
     let mut cluster = cluster(&[1, 5, 7]);
     cluster.command(p(2), Command::Elect);
     cluster.lose((p(2), p(3)));
@@ -131,9 +130,7 @@ fn handles_every_case_of_an_arriving_rank() {
 #[test]
 fn any_initiators_agree_on_the_largest() {
     let ids = [3, 1, 5, 2, 4];
-    for chosen in 1..32_u32 {
-        let initiators: Vec<_> =
-            all_processes(5).into_iter().filter(|at| chosen & (1 << at.0) != 0).collect();
+    for initiators in subsets(5) {
         for seed in 0..50 {
             let (_, beliefs) =
                 elect::<ChangRoberts>(5, Order::Fifo, ring(&ids), &initiators, 0, seed);
@@ -159,11 +156,7 @@ fn equal_ranks_all_lead() {
     for at in 1..=4 {
         cluster.pass((p(at), p(at % 4 + 1)), 0);
     }
-    let led = cluster
-        .take_events()
-        .into_iter()
-        .filter(|(_, seen)| matches!(seen, ClusterEvent::Event(_)));
-    assert_eq!(led.count(), 4);
+    assert_eq!(events(&mut cluster).len(), 4);
 }
 
 /// Both ranks travel around the ring. Each owner mistakes the other's announcement for its own.
@@ -184,8 +177,7 @@ fn participant_starts_no_second_election() {
     cluster.command(p(1), Command::Elect);
     cluster.command(p(1), Command::Elect);
     cluster.pass((p(1), p(2)), 0);
-    cluster.command(p(2), Command::Elect);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 2, Command::Elect);
     assert_eq!(cluster.total_sent(), 2 + 2 * 3);
 }
 
@@ -194,11 +186,9 @@ fn participant_starts_no_second_election() {
 #[test]
 fn late_start_repeats_election_with_same_leader() {
     let mut cluster = cluster(&[1, 2, 3]);
-    cluster.command(p(1), Command::Elect);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 1, Command::Elect);
     let first = cluster.total_sent();
-    cluster.command(p(2), Command::Elect);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 2, Command::Elect);
     assert_eq!(beliefs(&mut cluster), [Some(p(3)); 3]);
     assert_eq!(cluster.total_sent(), first + 1 + 2 * 3);
 }
@@ -208,12 +198,10 @@ fn late_start_repeats_election_with_same_leader() {
 fn agrees_without_mark_on_forwarding() {
     let variants = Variants::none().with(Switch::UnmarkedForward);
     for seed in 0..500 {
-        let mut ids = vec![1, 2, 3, 4, 5];
-        SplitMix64(seed).shuffle(&mut ids);
-        let largest = ids.iter().position(|id| *id == 5).map(ProcessId::at);
+        let ids = shuffled(5, seed);
         let config = Config { variants, ..ring(&ids) };
         let (_, beliefs) = elect::<ChangRoberts>(5, Order::Fifo, config, &[p(1), p(4)], 0, seed);
-        assert_eq!(beliefs, [largest; 5]);
+        assert_eq!(beliefs, [process_with_id(5, &ids); 5]);
     }
 }
 
@@ -222,10 +210,7 @@ fn agrees_without_mark_on_forwarding() {
 fn reordering_leaves_a_participant_for_ever() {
     let mut cluster = cluster(&[3, 1, 2]);
     cluster.command(p(1), Command::Elect);
-    cluster.pass((p(1), p(2)), 0);
-    cluster.pass((p(2), p(3)), 0);
-    cluster.pass((p(3), p(1)), 0);
-    cluster.pass((p(1), p(2)), 0);
+    pass_all(&mut cluster, &[(1, 2), (2, 3), (3, 1), (1, 2)]);
     assert_eq!(beliefs(&mut cluster)[..2], [Some(p(1)); 2]);
     cluster.command(p(2), Command::Elect);
     cluster.pass((p(2), p(3)), 1);
@@ -238,14 +223,7 @@ fn reordering_leaves_a_participant_for_ever() {
 
 #[test]
 fn duplicates_do_not_change_the_leader() {
-    for seed in 0..1000 {
-        let mut ids = vec![1, 2, 3, 4, 5];
-        SplitMix64(seed).shuffle(&mut ids);
-        let largest = ids.iter().position(|id| *id == 5).map(ProcessId::at);
-        let (_, beliefs) =
-            elect::<ChangRoberts>(5, Order::Fifo, ring(&ids), &all_processes(5), 4, seed);
-        assert_eq!(beliefs, [largest; 5]);
-    }
+    check_with_duplicates::<ChangRoberts>((5, 4), Order::Fifo, ring);
 }
 
 /// If processes fail before the election, the ring consists of the others. It costs what a ring of

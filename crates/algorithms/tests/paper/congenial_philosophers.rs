@@ -7,8 +7,8 @@ use tenure_core::Order;
 use tenure_core::monitors::ForumExclusion;
 use tenure_core::service::forum::{Command, Event, User};
 
-use crate::support::{p, sessions};
-use tenure_trace::{ClusterEvent, TestCluster};
+use crate::support::{command_and_settle, p, processes_with, sessions};
+use tenure_trace::TestCluster;
 
 fn cluster(size: u32, variants: Variants<Switch>) -> TestCluster<CongenialPhilosophers> {
     TestCluster::uniform(size, Order::Reordered, variants)
@@ -16,10 +16,7 @@ fn cluster(size: u32, variants: Variants<Switch>) -> TestCluster<CongenialPhilos
 
 /// Returns the processes that entered since the last call, by number.
 fn attending(cluster: &mut TestCluster<CongenialPhilosophers>) -> Vec<u32> {
-    let seen = cluster.take_events().into_iter();
-    let is_inside =
-        |seen: &ClusterEvent<_>| matches!(seen, ClusterEvent::Event(Event::Attending { .. }));
-    seen.filter(|(_, seen)| is_inside(seen)).map(|(at, _)| at.number()).collect()
+    processes_with(cluster, |event| matches!(event, Event::Attending { .. }))
 }
 
 fn run(switch: Option<Switch>, times: &[u32], seed: u64) -> Result<(u64, usize), String> {
@@ -66,15 +63,12 @@ fn processes_share_a_forum_in_random_schedules() {
 fn earlier_request_for_another_forum_is_not_passed() {
     let mut cluster = cluster(3, Variants::none());
     for (at, forum) in [(1, 1), (2, 2), (3, 1)] {
-        cluster.command(p(at), Command::Attend { forum });
-        cluster.settle();
+        command_and_settle(&mut cluster, at, Command::Attend { forum });
     }
     assert_eq!(attending(&mut cluster), [1]);
-    cluster.command(p(1), Command::Depart);
-    cluster.settle();
+    command_and_settle(&mut cluster, 1, Command::Depart);
     assert_eq!(attending(&mut cluster), [2]);
-    cluster.command(p(2), Command::Depart);
-    cluster.settle();
+    command_and_settle(&mut cluster, 2, Command::Depart);
     assert_eq!(attending(&mut cluster), [3]);
 }
 

@@ -12,8 +12,11 @@ use tenure_core::service::{election, mutex, office};
 use tenure_core::{Election, Fence, Layer, Order, TICKS_PER_UNIT, Verdict};
 
 use crate::support::mutex::NONE;
-use crate::support::p;
-use tenure_trace::{ClusterEvent, Link, SplitMix64, TestCluster};
+use crate::support::{
+    command_and_drain, command_and_settle, crash_and_suspect, events, fire_and_drain, p,
+    processes_with, restart,
+};
+use tenure_trace::{Link, SplitMix64, TestCluster};
 
 const ENTER: office::Command = office::Command::Mutex(mutex::Command::Enter);
 const EXIT: office::Command = office::Command::Mutex(mutex::Command::Exit);
@@ -21,23 +24,23 @@ const ELECT: office::Command = office::Command::Election(election::Command::Elec
 
 /// Returns a cluster of four processes led by P4.
 fn cluster() -> TestCluster<Coordinated<Bully>> {
-    let mut cluster =
-        TestCluster::uniform(4, Order::Fifo, bully::Config::plain(4, TICKS_PER_UNIT).into());
-    cluster.command(p(4), ELECT);
-    cluster.settle();
+    led_by_p4(bully::Config::plain(4, TICKS_PER_UNIT).into())
+}
+
+fn led_by_p4(config: coordinated::Config<bully::Config>) -> TestCluster<Coordinated<Bully>> {
+    let mut cluster = TestCluster::uniform(4, Order::Fifo, config);
+    command_and_settle(&mut cluster, 4, ELECT);
     cluster.take_events();
     cluster
 }
 
 /// Returns the processes that entered since the last call, with their fences.
 fn entered<E: Election>(cluster: &mut TestCluster<Coordinated<E>>) -> Vec<(u32, Fence)> {
-    let seen = cluster.take_events().into_iter().filter_map(|(at, seen)| match seen {
-        ClusterEvent::Event(office::Event::Mutex(Event::Entered { fence })) => {
-            Some((at.number(), fence))
-        }
+    let entry = |(at, event)| match event {
+        office::Event::Mutex(Event::Entered { fence }) => Some((at, fence)),
         _ => None,
-    });
-    seen.collect()
+    };
+    events(cluster).into_iter().filter_map(entry).collect()
 }
 
 fn entered_processes<E: Election>(cluster: &mut TestCluster<Coordinated<E>>) -> Vec<u32> {
@@ -46,10 +49,7 @@ fn entered_processes<E: Election>(cluster: &mut TestCluster<Coordinated<E>>) -> 
 
 /// Crashes the leader and lets all others suspect it.
 fn crash_leader(cluster: &mut TestCluster<Coordinated<Bully>>) {
-    cluster.crash(p(4));
-    for at in 1..=3 {
-        cluster.suspicion(p(at), p(4), Verdict::Suspect);
-    }
+    crash_and_suspect(cluster, 4);
     cluster.settle();
 }
 
@@ -65,10 +65,8 @@ fn entry_costs_three_messages_or_none_at_leader() {
     cluster.command(p(4), ENTER);
     cluster.command(p(4), EXIT);
     assert_eq!((entered_processes(&mut cluster), mutex_messages(&cluster)), (vec![4], before));
-    cluster.command(p(1), ENTER);
-    cluster.settle();
-    cluster.command(p(1), EXIT);
-    cluster.settle();
+    command_and_settle(&mut cluster, 1, ENTER);
+    command_and_settle(&mut cluster, 1, EXIT);
     assert_eq!((entered_processes(&mut cluster), mutex_messages(&cluster)), (vec![1], before + 3));
 }
 
@@ -85,15 +83,12 @@ fn leader_change_costs_two_messages_per_peer() {
 #[test]
 fn holder_survives_leader_change() {
     let mut cluster = cluster();
-    cluster.command(p(1), ENTER);
-    cluster.settle();
-    cluster.command(p(2), ENTER);
-    cluster.settle();
+    command_and_settle(&mut cluster, 1, ENTER);
+    command_and_settle(&mut cluster, 2, ENTER);
     let first = entered(&mut cluster);
     crash_leader(&mut cluster);
     assert_eq!(entered_processes(&mut cluster), NONE, "P2 still waits, at P3");
-    cluster.command(p(1), EXIT);
-    cluster.settle();
+    command_and_settle(&mut cluster, 1, EXIT);
     let second = entered(&mut cluster);
     assert_eq!((first[0].0, second[0].0), (1, 2));
     assert!(first[0].1 < second[0].1, "{first:?} {second:?}");
@@ -114,10 +109,7 @@ fn old_grant_is_void_after_inquiry() {
     cluster.pass((p(1), p(4)), 0);
     assert_eq!(cluster.queue((p(4), p(1))).len(), 1, "the grant");
     cluster.command(p(2), ENTER);
-    cluster.crash(p(4));
-    for at in 1..=3 {
-        cluster.suspicion(p(at), p(4), Verdict::Suspect);
-    }
+    crash_and_suspect(&mut cluster, 4);
     let (grant, report) = ((p(4), p(1)), (p(1), p(3)));
     deliver_all_but(&[grant], &mut cluster);
     cluster.fire(p(3), Timer::Election(bully::Timer::Answer));
@@ -142,8 +134,7 @@ fn messages_of_suspect_are_ignored() {
     cluster.crash(p(1));
     cluster.suspicion(p(4), p(1), Verdict::Suspect);
     cluster.settle();
-    cluster.command(p(2), ENTER);
-    cluster.settle();
+    command_and_settle(&mut cluster, 2, ENTER);
     assert_eq!(entered_processes(&mut cluster), [2]);
 }
 
@@ -164,11 +155,9 @@ fn falsely_suspected_process_is_asked_again() {
 #[test]
 fn later_entry_has_higher_fence_after_false_suspicion() {
     let mut cluster = cluster();
-    cluster.command(p(1), ENTER);
-    cluster.settle();
+    command_and_settle(&mut cluster, 1, ENTER);
     cluster.suspicion(p(4), p(1), Verdict::Suspect);
-    cluster.command(p(2), ENTER);
-    cluster.settle();
+    command_and_settle(&mut cluster, 2, ENTER);
     let inside = entered(&mut cluster);
     assert_eq!(inside.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [1, 2]);
     assert!(inside[0].1 < inside[1].1);
@@ -177,21 +166,17 @@ fn later_entry_has_higher_fence_after_false_suspicion() {
 #[test]
 fn superseded_entry_stays_superseded() {
     let mut cluster = cluster();
-    cluster.command(p(1), ENTER);
-    cluster.settle();
+    command_and_settle(&mut cluster, 1, ENTER);
     cluster.suspicion(p(4), p(1), Verdict::Suspect);
     for at in [2, 3] {
-        cluster.command(p(at), ENTER);
-        cluster.settle();
+        command_and_settle(&mut cluster, at, ENTER);
     }
     cluster.suspicion(p(4), p(1), Verdict::Trust);
     cluster.settle();
     assert_eq!(entered_processes(&mut cluster), [1, 2], "P1 and P2 are inside, and P2 rightly so");
-    cluster.command(p(1), EXIT);
-    cluster.settle();
+    command_and_settle(&mut cluster, 1, EXIT);
     assert_eq!(entered_processes(&mut cluster), NONE);
-    cluster.command(p(2), EXIT);
-    cluster.settle();
+    command_and_settle(&mut cluster, 2, EXIT);
     assert_eq!(entered_processes(&mut cluster), [3]);
 }
 
@@ -200,20 +185,17 @@ fn superseded_entry_stays_superseded() {
 #[test]
 fn overtaken_leader_grants_nothing() {
     let mut cluster = cluster();
-    cluster.command(p(3), ENTER);
-    cluster.settle();
+    command_and_settle(&mut cluster, 3, ENTER);
     let first = entered(&mut cluster);
     cluster.crash(p(4));
-    cluster.crash(p(1));
-    cluster.recover(p(1));
+    restart(&mut cluster, 1);
     cluster.suspicion(p(1), p(4), Verdict::Suspect);
     cluster.crash(p(2));
     cluster.suspicion(p(1), p(2), Verdict::Suspect);
     cluster.settle();
     cluster.crash(p(3));
     cluster.suspicion(p(1), p(3), Verdict::Suspect);
-    cluster.command(p(1), ENTER);
-    cluster.settle();
+    command_and_settle(&mut cluster, 1, ENTER);
     let second = entered(&mut cluster);
     assert_eq!((first[0].0, second[0].0), (3, 1));
     assert!(first[0].1 < second[0].1, "{first:?} {second:?}");
@@ -250,47 +232,34 @@ fn works_with_any_election_without_crashes() {
 fn expiring_cluster() -> TestCluster<Coordinated<Bully>> {
     let times = Some(EntryTimes::plain(TICKS_PER_UNIT));
     let election = bully::Config::plain(4, TICKS_PER_UNIT);
-    let mut cluster = TestCluster::uniform(4, Order::Fifo, coordinated::Config { election, times });
-    cluster.command(p(4), ELECT);
-    cluster.settle();
-    cluster.take_events();
-    cluster
+    led_by_p4(coordinated::Config { election, times })
 }
 
 /// Returns the processes that exited since the last call, by number.
 fn exited(cluster: &mut TestCluster<Coordinated<Bully>>) -> Vec<u32> {
-    let out = ClusterEvent::Event(office::Event::Mutex(Event::Exited));
-    let seen = cluster.take_events().into_iter().filter(|(_, seen)| *seen == out);
-    seen.map(|(at, _)| at.number()).collect()
+    processes_with(cluster, |event| *event == office::Event::Mutex(Event::Exited))
 }
 
 /// Crashes the leader and lets all others suspect it before any time passes. Waiting for a quiet
 /// cluster would not end, because renewals never end.
 fn crash_leader_at_once(cluster: &mut TestCluster<Coordinated<Bully>>) {
-    cluster.crash(p(4));
-    for at in 1..=3 {
-        cluster.suspicion(p(at), p(4), Verdict::Suspect);
-    }
+    crash_and_suspect(cluster, 4);
     cluster.drain(&mut SplitMix64(0));
     // P4 is asked as well, and does not respond.
-    cluster.fire(p(3), Timer::Election(bully::Timer::Answer));
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(cluster, 3, Timer::Election(bully::Timer::Answer));
 }
 
 #[test]
 fn expiring_entry_costs_three_and_renewal_two() {
     let mut cluster = expiring_cluster();
     let before = mutex_messages(&cluster);
-    cluster.command(p(2), ENTER);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 2, ENTER);
     assert_eq!(entered_processes(&mut cluster), [2]);
     for _ in 0..5 {
-        cluster.fire(p(2), Timer::Renewal);
-        cluster.drain(&mut SplitMix64(0));
+        fire_and_drain(&mut cluster, 2, Timer::Renewal);
     }
     assert_eq!(exited(&mut cluster), NONE);
-    cluster.command(p(2), EXIT);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 2, EXIT);
     assert_eq!(mutex_messages(&cluster) - before, 3 + 5 * 2);
 }
 
@@ -298,14 +267,11 @@ fn expiring_entry_costs_three_and_renewal_two() {
 #[test]
 fn isolated_holder_exits_before_next_entry() {
     let mut cluster = expiring_cluster();
-    cluster.command(p(2), ENTER);
-    cluster.drain(&mut SplitMix64(0));
-    cluster.command(p(3), ENTER);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 2, ENTER);
+    command_and_drain(&mut cluster, 3, ENTER);
     assert_eq!(entered_processes(&mut cluster), [2]);
     cluster.suspicion(p(4), p(2), Verdict::Suspect);
-    cluster.fire(p(2), Timer::Renewal);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 2, Timer::Renewal);
     assert_eq!(
         entered_processes(&mut cluster),
         NONE,
@@ -313,12 +279,10 @@ fn isolated_holder_exits_before_next_entry() {
     );
     cluster.fire(p(2), Timer::Deadline(Side::Right));
     assert_eq!(exited(&mut cluster), NONE, "a late response no longer counts");
-    cluster.fire(p(2), Timer::Deadline(Side::Left));
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 2, Timer::Deadline(Side::Left));
     assert_eq!(exited(&mut cluster), [2]);
     cluster.command(p(2), EXIT);
-    cluster.fire(p(4), Timer::Expiry);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 4, Timer::Expiry);
     assert_eq!(entered_processes(&mut cluster), [3]);
 }
 
@@ -326,15 +290,12 @@ fn isolated_holder_exits_before_next_entry() {
 #[test]
 fn new_leader_waits_for_entries_of_suspects() {
     let mut cluster = expiring_cluster();
-    cluster.command(p(4), ENTER);
-    cluster.drain(&mut SplitMix64(0));
-    cluster.command(p(1), ENTER);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 4, ENTER);
+    command_and_drain(&mut cluster, 1, ENTER);
     assert_eq!(entered_processes(&mut cluster), [4]);
     crash_leader_at_once(&mut cluster);
     assert_eq!(entered_processes(&mut cluster), NONE);
-    cluster.fire(p(3), Timer::Expiry);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 3, Timer::Expiry);
     assert_eq!(entered_processes(&mut cluster), [1]);
     // A process that reported that it is outside is not waited for.
     cluster.crash(p(2));
@@ -346,20 +307,15 @@ fn new_leader_waits_for_entries_of_suspects() {
 #[test]
 fn entry_survives_leader_change_by_renewal() {
     let mut cluster = expiring_cluster();
-    cluster.command(p(1), ENTER);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 1, ENTER);
     assert_eq!(entered_processes(&mut cluster), [1]);
     crash_leader_at_once(&mut cluster);
     cluster.fire(p(3), Timer::Expiry);
-    cluster.fire(p(1), Timer::Renewal);
-    cluster.drain(&mut SplitMix64(0));
-    cluster.fire(p(1), Timer::Renewal);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 1, Timer::Renewal);
+    fire_and_drain(&mut cluster, 1, Timer::Renewal);
     assert_eq!((exited(&mut cluster), cluster.sent_of("release")), (NONE.to_vec(), 0));
-    cluster.command(p(2), ENTER);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 2, ENTER);
     assert_eq!(entered_processes(&mut cluster), NONE);
-    cluster.command(p(1), EXIT);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 1, EXIT);
     assert_eq!(entered_processes(&mut cluster), [2]);
 }

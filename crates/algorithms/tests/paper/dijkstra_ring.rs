@@ -274,8 +274,8 @@ fn converged_ring_tolerates_loss_and_duplication() {
     assert!(!card(3).promises.contains(&Property::Fencing));
     for size in 1..=5_u32 {
         for seed in 0..200 {
-            let entries = vec![3; size as usize];
-            let plan = Plan { order: Order::Fifo, entries, duplicates: 3, losses: 3, seed };
+            let plan = Plan::of(Order::Fifo, &vec![3; size as usize]);
+            let plan = plan.duplicating(3).losing(3).seeded(seed);
             let outcome = run_as::<DijkstraRing>(&card(size), Config::default(), &plan);
             let outcome = outcome.unwrap_or_else(|error| panic!("{plan:?}: {error}"));
             assert!(outcome.bypass <= 1, "{plan:?}");

@@ -8,9 +8,8 @@ use tenure_core::service::termination::{Command, Event};
 use tenure_core::{Monitor, Order, ProcessId};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
-use crate::support::p;
-
-const NONE: [u32; 0] = [];
+use crate::support::mutex::NONE;
+use crate::support::{p, pass_all, processes_with};
 
 /// Returns a cluster in which `shares[i]` is the number of successors to which process *i* passes
 /// work.
@@ -25,11 +24,7 @@ fn finish_work(cluster: &mut TestCluster<DijkstraScholten>, at: u32, of: u32) {
 
 /// Returns the processes whose computation was reported as terminated.
 fn ended(cluster: &mut TestCluster<DijkstraScholten>) -> Vec<u32> {
-    let seen = cluster.take_events().into_iter().filter_map(|(at, seen)| match seen {
-        ClusterEvent::Event(Event::Terminated) => Some(at.number()),
-        _ => None,
-    });
-    seen.collect()
+    processes_with(cluster, |event| *event == Event::Terminated)
 }
 
 /// Lets the first `roots` processes start a computation each, with a random schedule. Returns the
@@ -47,15 +42,12 @@ fn run(size: u32, config: Config, roots: u32, seed: u64) -> Result<u32, String> 
         }
         let (links, timers) = (cluster.links_in_use(), cluster.armed_timers());
         if links.is_empty() && timers.is_empty() {
-            let idle = |at: ProcessId| {
+            let is_engaged = |at: ProcessId| {
                 let engaged = |of| cluster.process(at).is_some_and(|it| it.is_engaged(p(of)));
-                !(1..=roots).any(engaged)
+                (1..=roots).any(engaged)
             };
-            assert!(
-                cluster.process_ids().into_iter().all(idle),
-                "seed {seed}: a process is still \
-                                                                  engaged"
-            );
+            let engaged = cluster.process_ids().into_iter().find(|at| is_engaged(*at));
+            assert_eq!(engaged, None, "seed {seed}: it is still engaged");
             let sent = ["work", "signal"].map(|kind| cluster.sent_of(kind));
             assert_eq!(sent[0], sent[1], "seed {seed}: every message is answered once");
             return Ok(ended);
@@ -87,8 +79,7 @@ fn answers_parent_last_and_others_at_once() {
     let mut cluster = cluster(3, [2, 1, 0]);
     cluster.command(p(1), Command::Compute { generations: 2 });
     finish_work(&mut cluster, 1, 1);
-    cluster.pass((p(1), p(3)), 0);
-    cluster.pass((p(1), p(2)), 0);
+    pass_all(&mut cluster, &[(1, 3), (1, 2)]);
     finish_work(&mut cluster, 2, 1);
     let signal = Message::Signal { of: p(1) };
     assert_eq!(cluster.queue((p(2), p(1))).len(), 0, "P3 has not answered P2");

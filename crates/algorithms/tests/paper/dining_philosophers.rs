@@ -8,7 +8,7 @@ use tenure_core::{Algorithm, Graph, Order, ProcessId, Property};
 
 use crate::support::graphs::connected_graphs;
 use crate::support::mutex::{NONE, Outcome, Plan, enter_and_exit, entered, run_as};
-use crate::support::p;
+use crate::support::{command_and_settle, p};
 use tenure_trace::TestCluster;
 
 fn cluster(graph: Graph) -> TestCluster<DiningPhilosophers> {
@@ -58,16 +58,14 @@ fn request_and_fork_for_each_missing_fork() {
 fn processes_without_common_edge_are_inside_together() {
     let mut cluster = cluster(Graph::ring(6));
     for at in [1, 3, 5] {
-        cluster.command(p(at), Command::Enter);
-        cluster.settle();
+        command_and_settle(&mut cluster, at, Command::Enter);
     }
     assert_eq!(entered(&mut cluster), [1, 3, 5]);
     (1..=3).for_each(|half| cluster.command(p(2 * half), Command::Enter));
     cluster.settle();
     assert_eq!(entered(&mut cluster), NONE);
     for at in [1, 3, 5] {
-        cluster.command(p(at), Command::Exit);
-        cluster.settle();
+        command_and_settle(&mut cluster, at, Command::Exit);
     }
     let mut others = entered(&mut cluster);
     others.sort_unstable();
@@ -79,18 +77,13 @@ fn processes_without_common_edge_are_inside_together() {
 fn clean_fork_is_kept_and_dirty_fork_is_yielded() {
     let mut cluster = cluster(Graph::line(3));
     // P2 receives the fork of P1, and holds that of P3 dirty.
-    cluster.command(p(3), Command::Enter);
-    cluster.settle();
-    cluster.command(p(2), Command::Enter);
-    cluster.settle();
-    cluster.command(p(1), Command::Enter);
-    cluster.settle();
+    command_and_settle(&mut cluster, 3, Command::Enter);
+    command_and_settle(&mut cluster, 2, Command::Enter);
+    command_and_settle(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), [3], "P2 keeps the clean fork of P1 and waits for P3");
-    cluster.command(p(3), Command::Exit);
-    cluster.settle();
+    command_and_settle(&mut cluster, 3, Command::Exit);
     assert_eq!(entered(&mut cluster), [2]);
-    cluster.command(p(2), Command::Exit);
-    cluster.settle();
+    command_and_settle(&mut cluster, 2, Command::Exit);
     assert_eq!(entered(&mut cluster), [1]);
 }
 
@@ -106,8 +99,7 @@ fn bypass_ends_when_the_request_arrives() {
     }
     assert_eq!(entered(&mut cluster), [1; 5]);
     cluster.settle();
-    cluster.command(p(1), Command::Enter);
-    cluster.settle();
+    command_and_settle(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), [2]);
 }
 

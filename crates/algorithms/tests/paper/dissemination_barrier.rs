@@ -8,7 +8,7 @@ use tenure_core::service::barrier::{Command, Event};
 use tenure_core::{Monitor, Order};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
-use crate::support::p;
+use crate::support::{events, p};
 
 fn cluster(size: u32) -> TestCluster<DisseminationBarrier> {
     TestCluster::uniform(size, Order::Reordered, Variants::none())
@@ -16,11 +16,7 @@ fn cluster(size: u32) -> TestCluster<DisseminationBarrier> {
 
 /// Returns the processes that left the barrier, each with the round that it left.
 fn left(cluster: &mut TestCluster<DisseminationBarrier>) -> Vec<(u32, u64)> {
-    let seen = cluster.take_events().into_iter().filter_map(|(at, seen)| match seen {
-        ClusterEvent::Event(Event::Left { round }) => Some((at.number(), round)),
-        _ => None,
-    });
-    seen.collect()
+    events(cluster).into_iter().map(|(at, Event::Left { round })| (at, round)).collect()
 }
 
 /// Lets all processes arrive `rounds` times in random order, and duplicates one of `one_in`

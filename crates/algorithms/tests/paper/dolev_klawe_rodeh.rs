@@ -6,8 +6,11 @@ use tenure_algorithms::election::dolev_klawe_rodeh::{Config, Message};
 use tenure_core::service::election::Command;
 use tenure_core::{Order, ProcessId};
 
-use crate::support::election::{all_processes, beliefs, elect, process_with_id, ranks, subsets};
-use crate::support::{p, permutations};
+use crate::support::election::{
+    all_processes, beliefs, check_constant_cost, check_with_duplicates, elect, process_with_id,
+    ranks, shuffled,
+};
+use crate::support::{command_and_drain, p, permutations};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn ring(ids: &[u32]) -> Config {
@@ -58,11 +61,7 @@ fn costs_two_laps_per_phase_and_one_last() {
 /// The bound is tight if N is a power of two.
 #[test]
 fn bound_is_tight_for_eight_processes() {
-    let most = (0..2000).map(|seed| {
-        let mut ids: Vec<u32> = (1..=8).collect();
-        SplitMix64(seed).shuffle(&mut ids);
-        run(&ids, seed).0
-    });
+    let most = (0..2000).map(|seed| run(&shuffled(8, seed), seed).0);
     assert_eq!(most.max(), Some(4));
 }
 
@@ -80,8 +79,7 @@ fn announcer_is_not_the_owner_of_the_rank() {
 #[test]
 fn local_maxima_survive_a_phase() {
     for seed in 0..200 {
-        let mut ids: Vec<u32> = (1..=9).collect();
-        SplitMix64(seed).shuffle(&mut ids);
+        let ids = shuffled(9, seed);
         let highest = |at: usize| ids[at] > ids[(at + 1) % 9] && ids[at] > ids[(at + 8) % 9];
         let maxima = (0..9).filter(|at| highest(*at)).count();
         let mut cluster = TestCluster::<DolevKlaweRodeh>::uniform(9, Order::Fifo, ring(&ids));
@@ -101,16 +99,7 @@ fn local_maxima_survive_a_phase() {
 /// A process takes part as soon as it learns of the election.
 #[test]
 fn cost_is_independent_of_schedule_and_initiators() {
-    let ids = [3, 1, 5, 2, 4];
-    let cost = run(&ids, 0).1 + 5;
-    for initiators in subsets(5) {
-        for seed in 0..20 {
-            let (cluster, beliefs) =
-                elect::<DolevKlaweRodeh>(5, Order::Fifo, ring(&ids), &initiators, 0, seed);
-            assert_eq!(beliefs, [Some(p(3)); 5], "{initiators:?}, seed {seed}");
-            assert_eq!(cluster.total_sent(), cost, "{initiators:?}, seed {seed}");
-        }
-    }
+    check_constant_cost::<DolevKlaweRodeh>(Order::Fifo, ring, |ids| run(ids, 0).1 + 5);
 }
 
 #[test]
@@ -120,19 +109,12 @@ fn single_process_leads_without_messages() {
     let (mut cluster, _) =
         elect::<DolevKlaweRodeh>(3, Order::Fifo, ring(&[2, 3, 1]), &[p(1)], 0, 0);
     let first = cluster.total_sent();
-    cluster.command(p(3), Command::Elect);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 3, Command::Elect);
     assert_eq!(cluster.total_sent(), 2 * first);
     assert_eq!(super::support::election::beliefs(&mut cluster), [Some(p(2)); 3]);
 }
 
 #[test]
 fn duplicates_do_not_change_the_leader() {
-    for seed in 0..1000 {
-        let mut ids = vec![1, 2, 3, 4, 5];
-        SplitMix64(seed).shuffle(&mut ids);
-        let (_, beliefs) =
-            elect::<DolevKlaweRodeh>(5, Order::Fifo, ring(&ids), &all_processes(5), 4, seed);
-        assert_eq!(beliefs, [process_with_id(5, &ids); 5], "seed {seed}");
-    }
+    check_with_duplicates::<DolevKlaweRodeh>((5, 4), Order::Fifo, ring);
 }

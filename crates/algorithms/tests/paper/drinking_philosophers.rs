@@ -8,8 +8,8 @@ use tenure_core::service::drinking::{Command, Event, User};
 use tenure_core::{Graph, Order, ProcessSet};
 
 use crate::support::graphs::connected_graphs;
-use crate::support::{p, sessions};
-use tenure_trace::{ClusterEvent, TestCluster};
+use crate::support::{command_and_settle, p, processes_with, sessions};
+use tenure_trace::TestCluster;
 
 fn cluster(graph: Graph) -> TestCluster<DrinkingPhilosophers> {
     TestCluster::uniform(graph.vertices(), Order::Reordered, Config::of(graph))
@@ -17,15 +17,12 @@ fn cluster(graph: Graph) -> TestCluster<DrinkingPhilosophers> {
 
 fn thirst(cluster: &mut TestCluster<DrinkingPhilosophers>, at: u32, peers: &[u32]) {
     let bottles: ProcessSet = peers.iter().copied().map(p).collect();
-    cluster.command(p(at), Command::Thirst { bottles });
+    command_and_settle(cluster, at, Command::Thirst { bottles });
 }
 
 /// Returns the processes that began to drink since the last call, by number.
 fn drinking(cluster: &mut TestCluster<DrinkingPhilosophers>) -> Vec<u32> {
-    let seen = cluster.take_events().into_iter();
-    let drinks =
-        |seen: &ClusterEvent<_>| matches!(seen, ClusterEvent::Event(Event::Drinking { .. }));
-    seen.filter(|(_, seen)| drinks(seen)).map(|(at, _)| at.number()).collect()
+    processes_with(cluster, |event| matches!(event, Event::Drinking { .. }))
 }
 
 fn run(config: Config, times: u32, seed: u64) -> Result<(u64, usize), String> {
@@ -50,7 +47,6 @@ fn neighbours_with_different_bottles_drink_together() {
     let mut cluster = cluster(Graph::ring(5));
     for at in 1..=5 {
         thirst(&mut cluster, at, &[at % 5 + 1]);
-        cluster.settle();
     }
     let mut all = drinking(&mut cluster);
     all.sort_unstable();
@@ -62,18 +58,13 @@ fn neighbours_with_different_bottles_drink_together() {
 fn holder_of_the_fork_keeps_a_needed_bottle() {
     let mut cluster = cluster(Graph::ring(3));
     thirst(&mut cluster, 3, &[1, 2]);
-    cluster.settle();
     assert_eq!(drinking(&mut cluster), [3]);
     thirst(&mut cluster, 2, &[1, 3]);
-    cluster.settle();
     thirst(&mut cluster, 1, &[2, 3]);
-    cluster.settle();
     assert_eq!(drinking(&mut cluster), [0_u32; 0], "P3 drinks from a bottle of each");
-    cluster.command(p(3), Command::Quench);
-    cluster.settle();
+    command_and_settle(&mut cluster, 3, Command::Quench);
     assert_eq!(drinking(&mut cluster), [2]);
-    cluster.command(p(2), Command::Quench);
-    cluster.settle();
+    command_and_settle(&mut cluster, 2, Command::Quench);
     assert_eq!(drinking(&mut cluster), [1]);
 }
 

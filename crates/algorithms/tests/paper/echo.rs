@@ -10,7 +10,7 @@ use tenure_core::{Graph, Monitor, Order, ProcessId};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 use crate::support::graphs::connected_graphs;
-use crate::support::p;
+use crate::support::{events, p, pass_all};
 
 fn cluster(config: Config) -> TestCluster<Echo> {
     TestCluster::uniform(config.graph.vertices(), Order::Reordered, config)
@@ -92,14 +92,11 @@ fn first_sender_of_explorer_becomes_parent() {
     for (first, second) in [(2, 4), (4, 2)] {
         let mut cluster = cluster(Config::of(Graph::ring(4)));
         cluster.command(p(1), Command::Explore);
-        for neighbour in [2, 4] {
-            cluster.pass((p(1), p(neighbour)), 0);
-        }
-        cluster.pass((p(first), p(3)), 0);
+        pass_all(&mut cluster, &[(1, 2), (1, 4), (first, 3)]);
         let reached = Event::Reached { initiator: p(1), parent: Some(p(first)) };
-        let events = cluster.take_events();
-        let at_third: Vec<_> = events.into_iter().filter(|(at, _)| *at == p(3)).collect();
-        assert!(matches!(&at_third[..], [(_, ClusterEvent::Event(it))] if *it == reached));
+        let mut at_third = events(&mut cluster);
+        at_third.retain(|(at, _)| *at == 3);
+        assert_eq!(at_third, [(3, reached)]);
         cluster.pass((p(second), p(3)), 0);
         assert_eq!(cluster.queue((p(3), p(first))).len(), 1, "it echoes to its parent");
         assert_eq!(cluster.queue((p(3), p(second))).len(), 1, "and has explored the other");
@@ -117,9 +114,7 @@ fn initiator_decides_after_the_farthest_process() {
     }
     cluster.take_events();
     cluster.pass((p(2), p(1)), 0);
-    let events = cluster.take_events();
-    let returned = ClusterEvent::Event(Event::Returned { size: 4 });
-    assert!(matches!(&events[..], [(at, it)] if *at == p(1) && *it == returned));
+    assert_eq!(events(&mut cluster), [(1, Event::Returned { size: 4 })]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 use crate::support::election::{all_processes, beliefs, elect, subsets, unchecked_beliefs};
 use crate::support::graphs::connected_graphs;
-use crate::support::p;
+use crate::support::{command_and_drain, events, p};
 
 /// Checked on every labelled graph, and hence with ranks in any order.
 #[test]
@@ -69,8 +69,7 @@ fn reached_process_does_not_start() {
         TestCluster::<EchoElection>::uniform(3, Order::Fifo, Config::of(Graph::ring(3)));
     cluster.command(p(1), Command::Elect);
     cluster.pass((p(1), p(3)), 0);
-    cluster.command(p(3), Command::Elect);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 3, Command::Elect);
     assert_eq!(beliefs(&mut cluster), [Some(p(1)); 3]);
     assert_eq!(cluster.total_sent(), 2 * 3 + 2);
 }
@@ -117,12 +116,11 @@ fn each_mistake_is_caught() {
         let mut cluster = TestCluster::<EchoElection>::uniform(4, Order::Reordered, config);
         initiators.iter().for_each(|at| cluster.command(*at, Command::Elect));
         cluster.drain(&mut SplitMix64(seed));
-        let events = cluster.take_events();
-        let leader = |seen: &ClusterEvent<EchoElection>| match seen {
-            ClusterEvent::Event(Event::Elected { leader, .. }) => Some(*leader),
-            _ => None,
+        let leads = |(at, event): &(u32, Event)| match event {
+            Event::Elected { leader, .. } => *leader == p(*at),
+            Event::Deposed { .. } => false,
         };
-        events.iter().filter(|(at, seen)| leader(seen) == Some(*at)).count()
+        events(&mut cluster).iter().filter(|seen| leads(seen)).count()
     };
     for switch in [Switch::AnswersSmaller, Switch::EarlyEcho] {
         let found = (0..200).any(|seed| run(switch, &[p(1), p(3)], seed) == 2);

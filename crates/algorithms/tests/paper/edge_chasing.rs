@@ -3,19 +3,19 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::EdgeChasing;
 use tenure_algorithms::mutex::edge_chasing::{Config, Message, Switch};
-use tenure_core::service::mutex::{Command, Event};
+use tenure_core::service::mutex::Command;
 use tenure_core::{Fence, Order};
 
-use crate::support::mutex::{NONE, Plan, enter_and_exit, entered, is_caught, run};
-use crate::support::p;
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use crate::support::mutex::{NONE, Plan, check_seeds, enter_and_exit, entered, fences, is_caught};
+use crate::support::{command_and_drain, p, pass_all};
+use tenure_trace::{SplitMix64, TestCluster};
 
 fn plain() -> Config {
     Config::default()
 }
 
 fn with(switch: Switch) -> Config {
-    Config { variants: Variants::none().with(switch) }
+    Variants::none().with(switch)
 }
 
 /// Returns a cluster with a deadlock. Every process holds its first lock and has requested its
@@ -78,14 +78,11 @@ fn cycle_persists_without_detection() {
 #[test]
 fn no_probe_returns_without_a_cycle() {
     let mut cluster = TestCluster::<EdgeChasing>::uniform(4, Order::Fifo, plain());
-    cluster.command(p(4), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 4, Command::Enter);
     cluster.command(p(4), Command::Exit);
     cluster.pass((p(4), p(1)), 0);
     cluster.command(p(1), Command::Enter);
-    for (from, to) in [(1, 2), (2, 1), (1, 4)] {
-        cluster.pass((p(from), p(to)), 0);
-    }
+    pass_all(&mut cluster, &[(1, 2), (2, 1), (1, 4)]);
     assert_eq!(entered(&mut cluster), [4]);
     cluster.drain(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), [1]);
@@ -96,8 +93,7 @@ fn no_probe_returns_without_a_cycle() {
 #[test]
 fn duplicate_edge_is_probed_once() {
     let mut cluster = all_hold_one(2, plain());
-    cluster.pass((p(1), p(2)), 0);
-    cluster.pass((p(2), p(1)), 0);
+    pass_all(&mut cluster, &[(1, 2), (2, 1)]);
     let message = cluster.queue((p(2), p(1)))[0].clone();
     cluster.pass((p(2), p(1)), 0);
     cluster.inject(p(2), p(1), message);
@@ -121,29 +117,20 @@ fn uncontended_entry_costs_six_messages() {
 #[test]
 fn fences_increase_across_locks() {
     let mut cluster = TestCluster::<EdgeChasing>::uniform(4, Order::Fifo, plain());
-    let mut fences = Vec::new();
+    let mut seen = Vec::new();
     for number in [1, 1, 2, 3, 4, 2, 2, 1] {
-        cluster.command(p(number), Command::Enter);
-        cluster.drain(&mut SplitMix64(0));
-        cluster.command(p(number), Command::Exit);
-        cluster.drain(&mut SplitMix64(0));
-        fences.extend(cluster.take_events().into_iter().filter_map(|(_, seen)| match seen {
-            ClusterEvent::Event(Event::Entered { fence }) => Some(fence),
-            _ => None,
-        }));
+        command_and_drain(&mut cluster, number, Command::Enter);
+        command_and_drain(&mut cluster, number, Command::Exit);
+        seen.extend(fences(&mut cluster));
     }
     // Two grants each, except that P1's own lock was granted once only since P1 was inside.
-    assert_eq!(fences, [2, 4, 6, 8, 10, 12, 14, 15].map(|fence| Fence(0, fence)));
+    assert_eq!(seen, [2, 4, 6, 8, 10, 12, 14, 15].map(|fence| Fence(0, fence)));
 }
 
 #[test]
 fn repeated_collisions_starve_no_process() {
     for entries in [&[3, 3, 3][..], &[2, 2, 2, 2, 2]] {
-        for seed in 0..2000 {
-            let plan = Plan::of(Order::Reordered, entries).seeded(seed);
-            run::<EdgeChasing>(plain(), &plan)
-                .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-        }
+        check_seeds::<EdgeChasing>(&plain(), &Plan::of(Order::Reordered, entries), 2000);
     }
 }
 
@@ -154,8 +141,7 @@ fn aborted_late(config: Config) -> TestCluster<EdgeChasing> {
     cluster.drain(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), [1]);
     cluster.command(p(1), Command::Exit);
-    cluster.pass((p(1), p(2)), 0);
-    cluster.pass((p(2), p(1)), 0);
+    pass_all(&mut cluster, &[(1, 2), (2, 1)]);
     assert_eq!(cluster.process(p(2)).unwrap().attempts(), 2);
     cluster.inject(p(1), p(2), Message::Abort { number: 1 });
     cluster
@@ -182,10 +168,8 @@ fn process_with_fewer_entries_is_spared() {
 
 #[test]
 fn tolerates_duplicates_and_reordering() {
-    for seed in 0..2000 {
-        let plan = Plan::of(Order::Reordered, &[2, 2, 2]).duplicating(4).seeded(seed);
-        run::<EdgeChasing>(plain(), &plan).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-    }
+    let plan = Plan::of(Order::Reordered, &[2, 2, 2]).duplicating(4);
+    check_seeds::<EdgeChasing>(&plain(), &plan, 2000);
 }
 
 #[test]
@@ -195,8 +179,6 @@ fn ordered_locks_need_no_probes() {
     order.sort_unstable();
     assert_eq!(order, [1, 2, 3]);
     assert_eq!(cluster.sent_of("wait") + cluster.sent_of("probe"), 0);
-    for seed in 0..500 {
-        let plan = Plan::of(Order::Reordered, &[3, 3, 3]).seeded(seed);
-        run::<EdgeChasing>(with(Switch::Ordered), &plan).unwrap();
-    }
+    let plan = Plan::of(Order::Reordered, &[3, 3, 3]);
+    check_seeds::<EdgeChasing>(&with(Switch::Ordered), &plan, 500);
 }

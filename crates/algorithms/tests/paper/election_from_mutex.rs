@@ -10,8 +10,8 @@ use tenure_core::service::election::{Command, Event};
 use tenure_core::{Algorithm, Mutex, Order, ProcessId, Property};
 
 use crate::support::election::{all_processes, beliefs, elect};
-use crate::support::p;
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use crate::support::{events, p};
+use tenure_trace::{SplitMix64, TestCluster};
 
 /// Starts an election at all processes, delivers in random order, and checks that they agree.
 /// Returns the number of messages.
@@ -68,10 +68,9 @@ fn next_candidate_follows_in_higher_term() {
     cluster.drain(&mut SplitMix64(1));
     let (mut terms, mut leaders) = (Vec::new(), Vec::new());
     for _ in 0..3 {
-        let seen = cluster.take_events();
-        let elected = seen.into_iter().rev().find_map(|(_, seen)| match seen {
-            ClusterEvent::Event(Event::Elected { leader, term }) => Some((leader, term)),
-            _ => None,
+        let elected = events(&mut cluster).into_iter().rev().find_map(|(_, event)| match event {
+            Event::Elected { leader, term } => Some((leader, term)),
+            Event::Deposed { .. } => None,
         });
         let (leader, term) = elected.expect("a leader is elected");
         terms.push(term);

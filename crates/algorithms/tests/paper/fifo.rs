@@ -5,8 +5,8 @@ use tenure_algorithms::mutex::{Central, Lamport, central, lamport};
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Layer, Order};
 
-use crate::support::mutex::{NONE, Plan, entered, run};
-use crate::support::p;
+use crate::support::mutex::{NONE, Plan, check_seeds, entered};
+use crate::support::{command_and_drain, command_and_settle, p, restart};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn config(window: u32) -> fifo::Config<lamport::Config> {
@@ -20,10 +20,8 @@ fn central(size: u32) -> TestCluster<Fifo<Central>> {
 /// Checks that Lamport's lock works over the channel even if messages are reordered, lost or
 /// duplicated. Without the channel, each of these faults breaks the lock.
 fn check_over_any_channel(window: u32) {
-    for seed in 0..300 {
-        let plan = Plan::of(Order::Reordered, &[2; 3]).duplicating(10).losing(10).seeded(seed);
-        run::<Fifo<Lamport>>(config(window), &plan).unwrap();
-    }
+    let plan = Plan::of(Order::Reordered, &[2; 3]).duplicating(10).losing(10);
+    check_seeds::<Fifo<Lamport>>(&config(window), &plan, 300);
 }
 
 #[test]
@@ -84,8 +82,7 @@ fn a_gap_is_never_skipped() {
     let mut cluster = central(2);
     cluster.command(p(2), Command::Enter);
     cluster.lose((p(2), p(1)));
-    cluster.crash(p(1));
-    cluster.recover(p(1));
+    restart(&mut cluster, 1);
     assert_eq!(entered(&mut cluster), NONE);
     cluster.settle();
     assert_eq!(entered(&mut cluster), [2]);
@@ -96,15 +93,11 @@ fn a_gap_is_never_skipped() {
 #[test]
 fn unacknowledged_messages_reach_the_new_session() {
     let mut cluster = central(2);
-    cluster.command(p(2), Command::Enter);
-    cluster.settle();
-    cluster.command(p(2), Command::Exit);
-    cluster.settle();
+    command_and_settle(&mut cluster, 2, Command::Enter);
+    command_and_settle(&mut cluster, 2, Command::Exit);
     assert_eq!(entered(&mut cluster), [2]);
-    cluster.crash(p(1));
-    cluster.recover(p(1));
-    cluster.command(p(2), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    restart(&mut cluster, 1);
+    command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster), [2], "P1's new session has received it without a timeout");
 }
 
@@ -112,8 +105,7 @@ fn unacknowledged_messages_reach_the_new_session() {
 fn messages_of_old_session_are_ignored() {
     let mut cluster = central(2);
     cluster.command(p(2), Command::Enter);
-    cluster.crash(p(2));
-    cluster.recover(p(2));
+    restart(&mut cluster, 2);
     // The request of P2's first session arrives first; then P2 requests again.
     cluster.pass((p(2), p(1)), 0);
     cluster.drain(&mut SplitMix64(0));

@@ -6,7 +6,10 @@ use tenure_algorithms::election::franklin::{Config, Message};
 use tenure_core::Order;
 use tenure_core::service::election::Command;
 
-use crate::support::election::{all_processes, beliefs, elect, process_with_id, ranks, subsets};
+use crate::support::election::{
+    all_processes, beliefs, check_constant_cost, check_with_duplicates, elect, process_with_id,
+    ranks, shuffled,
+};
 use crate::support::{p, permutations};
 use tenure_trace::{SplitMix64, TestCluster};
 
@@ -56,27 +59,16 @@ fn phases_cost_two_laps_and_number_at_most_log_n() {
 
 #[test]
 fn bound_is_tight_for_eight_processes() {
-    let most = (0..2000).map(|seed| {
-        let mut ids: Vec<u32> = (1..=8).collect();
-        SplitMix64(seed).shuffle(&mut ids);
-        by_phase(&ids, Order::Fifo, seed).len()
-    });
+    let most = (0..2000).map(|seed| by_phase(&shuffled(8, seed), Order::Fifo, seed).len());
     assert_eq!(most.max(), Some(4));
 }
 
 /// A process keeps a neighbour's bid for the next phase, whether or not channels are FIFO.
 #[test]
 fn cost_is_independent_of_schedule_and_initiators() {
-    let ids = [3, 1, 5, 2, 4];
-    let cost = by_phase(&ids, Order::Fifo, 0).iter().sum::<u64>() + 5;
-    for initiators in subsets(5) {
-        for seed in 0..40 {
-            let (cluster, beliefs) =
-                elect::<Franklin>(5, Order::Reordered, ring(&ids), &initiators, 0, seed);
-            assert_eq!(beliefs, [Some(p(3)); 5], "{initiators:?}, seed {seed}");
-            assert_eq!(cluster.total_sent(), cost, "{initiators:?}, seed {seed}");
-        }
-    }
+    check_constant_cost::<Franklin>(Order::Reordered, ring, |ids| {
+        by_phase(ids, Order::Fifo, 0).iter().sum::<u64>() + 5
+    });
 }
 
 #[test]
@@ -96,11 +88,5 @@ fn single_process_leads_without_messages() {
 
 #[test]
 fn duplicates_do_not_change_the_leader() {
-    for seed in 0..1000 {
-        let mut ids = vec![1, 2, 3, 4, 5];
-        SplitMix64(seed).shuffle(&mut ids);
-        let (_, beliefs) =
-            elect::<Franklin>(5, Order::Reordered, ring(&ids), &all_processes(5), 4, seed);
-        assert_eq!(beliefs, [process_with_id(5, &ids); 5], "seed {seed}");
-    }
+    check_with_duplicates::<Franklin>((5, 4), Order::Reordered, ring);
 }

@@ -13,7 +13,8 @@ use tenure_core::{Algorithm, Graph, Order, ProcessId, Property};
 use crate::support::election::{
     Beliefs, all_processes, beliefs, elect, subsets, unchecked_beliefs,
 };
-use crate::support::p;
+use crate::support::graphs::connected_graphs;
+use crate::support::{p, pass_all};
 use tenure_trace::{SplitMix64, TestCluster};
 
 type Cluster = TestCluster<GallagerHumbletSpira>;
@@ -30,22 +31,6 @@ fn with(graph: &Graph, variant: Switch) -> Config {
 fn graph(size: u32, edges: &[(u32, u32, u64)]) -> Graph {
     Graph::new(size, edges.iter().map(|(one, other, weight)| (p(*one), p(*other), *weight)))
         .expect("the edges are distinct")
-}
-
-/// Returns all connected graphs of `size` processes, with random distinct weights.
-fn connected_graphs(size: u32, seed: u64) -> Vec<Graph> {
-    let pairs: Vec<_> =
-        (1..=size).flat_map(|one| (one + 1..=size).map(move |other| (one, other))).collect();
-    let chosen = |subset: u32| {
-        let is_in = |place: &usize| subset & (1 << place) != 0;
-        let edges: Vec<_> = (0..pairs.len())
-            .filter(is_in)
-            .map(|place| (pairs[place].0, pairs[place].1, 1))
-            .collect();
-        graph(size, &edges)
-    };
-    let all = (0..1_u32 << pairs.len()).map(chosen).filter(Graph::is_connected);
-    all.map(|graph| graph.with_distinct_weights(seed)).collect()
 }
 
 /// Returns the minimum spanning tree by Kruskal's algorithm. The ids of the ends decide between
@@ -107,8 +92,8 @@ fn assert_complete(graph: &Graph, cluster: &Cluster, beliefs: &Beliefs, context:
 #[test]
 fn all_small_graphs_get_their_minimum_tree() {
     for size in 1..=5 {
-        for (number, graph) in connected_graphs(size, 7).into_iter().enumerate() {
-            let seed = number as u64;
+        for (number, graph) in connected_graphs(size).enumerate() {
+            let (graph, seed) = (graph.with_distinct_weights(7), number as u64);
             let initiators = subsets(size).nth(number % ((1 << size) - 1)).unwrap();
             let (cluster, beliefs) =
                 elect::<GallagerHumbletSpira>(size, Order::Fifo, on(&graph), &initiators, 0, seed);
@@ -160,15 +145,12 @@ fn fragment_of_lower_level_is_absorbed() {
     let line = graph(3, &[(1, 2, 1), (2, 3, 2)]);
     let mut cluster = Cluster::uniform(3, Order::Fifo, on(&line));
     cluster.command(p(1), Command::Elect);
-    cluster.pass((p(1), p(2)), 0);
-    cluster.pass((p(2), p(1)), 0);
-    cluster.pass((p(1), p(2)), 0);
+    pass_all(&mut cluster, &[(1, 2), (2, 1), (1, 2)]);
     assert_eq!(cluster.process(p(2)).map(GallagerHumbletSpira::level), Some(1));
     // P2 tests the edge to P3, which wakes up, connects, and postpones the test.
     cluster.pass((p(2), p(3)), 0);
     assert!(cluster.process(p(3)).is_some_and(GallagerHumbletSpira::has_postponed));
-    cluster.pass((p(3), p(2)), 0);
-    cluster.pass((p(2), p(3)), 0);
+    pass_all(&mut cluster, &[(3, 2), (2, 3)]);
     assert_eq!(cluster.process(p(3)).map(GallagerHumbletSpira::level), Some(1));
     assert!(!cluster.process(p(3)).is_some_and(GallagerHumbletSpira::has_postponed));
     cluster.drain(&mut SplitMix64(0));

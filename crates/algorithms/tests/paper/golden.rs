@@ -18,6 +18,7 @@ use tenure_core::{
 };
 use tenure_trace::golden;
 
+use crate::support::election::ranks;
 use crate::support::p;
 
 /// Folder of an algorithm with its own test, because parameters cannot express its initial states.
@@ -80,7 +81,7 @@ impl Story<'_> {
     /// Some stories need other values.
     fn parameters(self, size: u32) -> Parameters {
         let mut it = Parameters::plain(size);
-        let ranks = |ranks: &[u32]| ranks.iter().copied().map(Rank::of_id).collect();
+        let variants = |names: &[&str]| names.iter().copied().map(String::from).collect();
         match self.folder {
             "central" => it.coordinator = p(5),
             "maekawa" | "maekawa_duplicate" => it.quorums = Kind::Pairs,
@@ -89,24 +90,19 @@ impl Story<'_> {
                 it.graph = Some(Arc::new(weighted_line(size)));
             }
             "raft_log_old_term_commit" => {
-                let variants = ["old-term-commit", "one-entry", "no-pre-vote"];
-                it.variants.extend(variants.map(String::from));
+                it.variants = variants(&["old-term-commit", "one-entry", "no-pre-vote"]);
             }
-            "relayed_log_asked_again" => {
-                it.variants.extend(["asked-again", "no-pre-vote"].map(String::from));
-            }
-            "raft_log_one_entry" => {
-                it.variants.extend(["one-entry", "no-pre-vote"].map(String::from));
-            }
+            "relayed_log_asked_again" => it.variants = variants(&["asked-again", "no-pre-vote"]),
+            "raft_log_one_entry" => it.variants = variants(&["one-entry", "no-pre-vote"]),
             // Without the variant of that name, as users of the checker do not resign.
             "bully_resigns" => {}
-            "bully_without_terms" => it.variants.push("no-terms".into()),
+            "bully_without_terms" => it.variants = variants(&["no-terms"]),
             "chang_roberts_decreasing" => it.ranks = (1..=size).rev().map(Rank::of_id).collect(),
             "chang_roberts_28" => it.ranks = ranks(&[17, 9, 28, 3, 24, 15]),
             "chang_roberts_stuck" => it.ranks = ranks(&[3, 1, 2]),
             "time_slice_short_phases" => {
                 it.ranks = ranks(&[1, 3, 2]);
-                it.variants.push("short-phases".into());
+                it.variants = variants(&["short-phases"]);
             }
             "hirschberg_sinclair_eight" => it.ranks = ranks(&[8, 1, 5, 2, 7, 3, 6, 4]),
             _ => {
@@ -120,10 +116,7 @@ impl Story<'_> {
     fn check<P: Protocol<Command: tenure_trace::ServiceCommand>>(self) {
         golden::<P>(format!("tests/golden/{}", self.folder), |group| {
             let config = catalogue::visit(self.name, &self.parameters(group.size()), Configure);
-            *config.unwrap().downcast().expect(
-                "the type of a name does not depend on the group \
-                                                size",
-            )
+            *config.unwrap().downcast().expect("the type of a name depends on no group size")
         });
     }
 }

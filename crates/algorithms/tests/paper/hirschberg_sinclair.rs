@@ -4,14 +4,16 @@
 use tenure_algorithms::election::HirschbergSinclair;
 use tenure_algorithms::election::hirschberg_sinclair::{Config, Message};
 use tenure_core::service::election::Command;
-use tenure_core::{Algorithm, Order, Rank};
+use tenure_core::{Algorithm, Order};
 
-use crate::support::election::{all_processes, beliefs, elect};
-use crate::support::p;
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use crate::support::election::{
+    all_processes, beliefs, check_with_duplicates, elect, process_with_id, ranks, shuffled,
+};
+use crate::support::{command_and_drain, events, p};
+use tenure_trace::{SplitMix64, TestCluster};
 
 fn ring(ids: &[u32]) -> Config {
-    Config::of(ids.iter().map(|id| Rank::of_id(*id)).collect())
+    Config::of(ranks(ids))
 }
 
 fn cluster(ids: &[u32]) -> TestCluster<HirschbergSinclair> {
@@ -44,12 +46,10 @@ fn by_phase(ids: &[u32]) -> (Vec<u64>, Vec<u64>) {
 #[test]
 fn largest_of_eight_wins_in_phase_three() {
     for seed in 0..200 {
-        let mut ids: Vec<u32> = (1..=8).collect();
-        SplitMix64(seed).shuffle(&mut ids);
-        let largest = ids.iter().position(|id| *id == 8).map(tenure_core::ProcessId::at);
+        let ids = shuffled(8, seed);
         let (_, beliefs) =
             elect::<HirschbergSinclair>(8, Order::Fifo, ring(&ids), &all_processes(8), 0, seed);
-        assert_eq!(beliefs, [largest; 8]);
+        assert_eq!(beliefs, [process_with_id(8, &ids); 8]);
         let (messages, candidates) = by_phase(&ids);
         assert_eq!(candidates.len(), 4, "phases 0 to 3");
         assert_eq!((candidates[0], candidates[3]), (8, 1));
@@ -62,8 +62,7 @@ fn largest_of_eight_wins_in_phase_three() {
 fn candidates_decrease_as_neighbourhoods_grow() {
     for size in 2..=40_u64 {
         for seed in 0..20 {
-            let mut ids: Vec<u32> = (1..=size as u32).collect();
-            SplitMix64(seed).shuffle(&mut ids);
+            let ids = shuffled(size as u32, seed);
             let (messages, candidates) = by_phase(&ids);
             assert_eq!(1 << (candidates.len() - 1), size.next_power_of_two());
             // 3N in phase 0 alone: 2^(k + 1) per candidate would be 2N.
@@ -114,20 +113,7 @@ fn swallowing_a_probe_starts_the_process() {
 
 #[test]
 fn duplicates_and_reordering_do_not_change_the_leader() {
-    for seed in 0..1000 {
-        let mut ids: Vec<u32> = (1..=6).collect();
-        SplitMix64(seed).shuffle(&mut ids);
-        let largest = ids.iter().position(|id| *id == 6).map(tenure_core::ProcessId::at);
-        let (_, beliefs) = elect::<HirschbergSinclair>(
-            6,
-            Order::Reordered,
-            ring(&ids),
-            &all_processes(6),
-            5,
-            seed,
-        );
-        assert_eq!(beliefs, [largest; 6], "seed {seed}");
-    }
+    check_with_duplicates::<HirschbergSinclair>((6, 5), Order::Reordered, ring);
 }
 
 #[test]
@@ -149,8 +135,7 @@ fn leftover_probes_do_not_start_another_election() {
     let sent = cluster.total_sent();
     cluster.pass((p(3), p(2)), 0);
     assert_eq!(cluster.total_sent(), sent, "the election is over: P2 does not start");
-    cluster.command(p(3), Command::Elect);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 3, Command::Elect);
     assert_eq!(cluster.sent_of("elected"), 6, "it takes part in the next one");
 }
 
@@ -193,9 +178,7 @@ fn duplicate_announcement_is_reported_once() {
     }
     cluster.duplicate((p(1), p(2)));
     cluster.drain(&mut SplitMix64(0));
-    let is_event = |seen: &ClusterEvent<HirschbergSinclair>| matches!(seen, ClusterEvent::Event(_));
-    let reported = cluster.take_events().into_iter().filter(|(_, seen)| is_event(seen)).count();
-    assert_eq!(reported, 3);
+    assert_eq!(events(&mut cluster).len(), 3);
 }
 
 /// Six candidates have 4 probes and replies each, three have 8, and two have 16. The first and last

@@ -8,11 +8,13 @@ use tenure_algorithms::compose::{Coordinated, InTurn, MutexOnly};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Central, RicartAgrawala, central, ricart_agrawala};
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Order, Protocol, TICKS_PER_UNIT, Verdict};
+use tenure_core::{Algorithm, Order, Protocol, TICKS_PER_UNIT};
 
-use crate::support::mutex::{NONE, Plan, entered, is_caught, run};
-use crate::support::p;
-use tenure_trace::{SplitMix64, TestCluster};
+use crate::support::mutex::{NONE, Plan, check_seeds, entered, is_caught};
+use crate::support::{
+    command_and_drain, command_and_settle, crash_and_suspect, p, recover_and_trust,
+};
+use tenure_trace::TestCluster;
 
 type Locks = InTurn<Central>;
 
@@ -31,10 +33,8 @@ const OPPOSITE: [&[&str]; 3] = [&["büro", "办公室"], &["办公室", "büro"]
 
 #[test]
 fn same_order_serves_all() {
-    for seed in 0..1000 {
-        let plan = Plan::of(Order::Reordered, &[2, 2, 2]).duplicating(2).seeded(seed);
-        run::<Locks>(config(&SORTED), &plan).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-    }
+    let plan = Plan::of(Order::Reordered, &[2, 2, 2]).duplicating(2);
+    check_seeds::<Locks>(&config(&SORTED), &plan, 1000);
 }
 
 #[test]
@@ -48,10 +48,7 @@ fn opposite_orders_deadlock_safely() {
 fn fence_is_that_of_the_smallest_name() {
     // The only lock that all have in common; each of the others counts separately.
     let names: [&[&str]; 3] = [&["b", "a"], &["a", "c"], &["a", "c"]];
-    for seed in 0..200 {
-        let plan = Plan::of(Order::Reordered, &[2, 2, 2]).seeded(seed);
-        run::<Locks>(config(&names), &plan).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-    }
+    check_seeds::<Locks>(&config(&names), &Plan::of(Order::Reordered, &[2, 2, 2]), 200);
 }
 
 #[test]
@@ -59,12 +56,10 @@ fn disjoint_locks_do_not_wait() {
     let names: [&[&str]; 3] = [&["a", "b"], &["b", "c"], &["d"]];
     let mut cluster = TestCluster::<Locks>::uniform(3, Order::Fifo, config(&names));
     for (number, enters) in [(1, &[1][..]), (2, &NONE), (3, &[3])] {
-        cluster.command(p(number), Command::Enter);
-        cluster.drain(&mut SplitMix64(0));
+        command_and_drain(&mut cluster, number, Command::Enter);
         assert_eq!(entered(&mut cluster), enters);
     }
-    cluster.command(p(1), Command::Exit);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 1, Command::Exit);
     assert_eq!(entered(&mut cluster), [2]);
 }
 
@@ -87,25 +82,15 @@ fn locks_keep_state_timers_and_suspicions() {
     let inner = bully::Config::plain(3, TICKS_PER_UNIT).into();
     let mut cluster =
         TestCluster::<Offices>::uniform(3, Order::Fifo, Config { names: named(&names), inner });
-    cluster.command(p(1), Command::Enter);
-    cluster.settle();
+    command_and_settle(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), [1]);
-    cluster.command(p(1), Command::Exit);
-    cluster.settle();
+    command_and_settle(&mut cluster, 1, Command::Exit);
     assert_eq!(cluster.process(p(3)).unwrap().stable().len(), 2, "one persisted state per lock");
-    cluster.crash(p(3));
-    for number in [1, 2] {
-        cluster.suspicion(p(number), p(3), Verdict::Suspect);
-    }
-    cluster.command(p(2), Command::Enter);
-    cluster.settle();
+    crash_and_suspect(&mut cluster, 3);
+    command_and_settle(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster), [2], "P2 leads, because P3 is suspected");
     cluster.command(p(2), Command::Exit);
-    cluster.recover(p(3));
-    for number in [1, 2] {
-        cluster.suspicion(p(number), p(3), Verdict::Trust);
-    }
-    cluster.command(p(3), Command::Enter);
-    cluster.settle();
+    recover_and_trust(&mut cluster, 3);
+    command_and_settle(&mut cluster, 3, Command::Enter);
     assert_eq!(entered(&mut cluster), [3], "P3 leads again, in a later term");
 }

@@ -10,8 +10,10 @@ use tenure_core::monitors::{FreshTerms, OneLeaderPerGroup};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{Algorithm, Monitor, Order, ProcessId, Property, TICKS_PER_UNIT, Verdict};
 
-use crate::support::election::{Beliefs, all_processes, ranks, unchecked_beliefs};
-use crate::support::{p, permutations};
+use crate::support::election::{Beliefs, all_processes, process_with_id, ranks, unchecked_beliefs};
+use crate::support::{
+    command_and_drain, command_and_settle, crash_and_suspect, p, permutations, recover_and_trust,
+};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 fn config(size: u32) -> Config {
@@ -57,8 +59,7 @@ fn first_election_costs_five_messages_per_other_process() {
 fn later_election_in_the_same_group_costs_three_per_process() {
     let (mut cluster, _) = elected(config(5), &[p(2)]);
     let before = cluster.total_sent();
-    cluster.command(p(2), Command::Elect);
-    cluster.settle();
+    command_and_settle(&mut cluster, 2, Command::Elect);
     assert_eq!(cluster.total_sent() - before, 3 * 4);
     assert_eq!(unchecked_beliefs(&mut cluster), [Some(p(2)); 5]);
 }
@@ -69,8 +70,7 @@ fn highest_rank_leads_if_all_start() {
     permutations(4, |ids| {
         let ranked = Config { ranks: ranks(ids), ..config(4) };
         let (cluster, beliefs) = elected(ranked, &all_processes(4));
-        let highest = ids.iter().position(|id| *id == 4).map(ProcessId::at);
-        assert_eq!(beliefs, [highest; 4], "{ids:?}");
+        assert_eq!(beliefs, [process_with_id(4, ids); 4], "{ids:?}");
         assert_eq!(cluster.total_sent(), (2 * 4 + 3) * 3, "{ids:?}");
     });
 }
@@ -105,16 +105,10 @@ fn sides_of_a_partition_elect_and_merge() {
 #[test]
 fn crashed_leader_is_replaced_and_joins_again() {
     let (mut cluster, _) = elected(config(4), &all_processes(4));
-    cluster.crash(p(4));
-    for at in [1, 2, 3] {
-        cluster.suspicion(p(at), p(4), Verdict::Suspect);
-    }
+    crash_and_suspect(&mut cluster, 4);
     cluster.settle();
     assert_eq!(unchecked_beliefs(&mut cluster)[..3], [Some(p(3)); 3]);
-    cluster.recover(p(4));
-    for at in [1, 2, 3] {
-        cluster.suspicion(p(at), p(4), Verdict::Trust);
-    }
+    recover_and_trust(&mut cluster, 4);
     cluster.settle();
     let beliefs = unchecked_beliefs(&mut cluster);
     assert!(beliefs[0].is_some() && beliefs.iter().all(|it| *it == beliefs[0]), "{beliefs:?}");
@@ -124,8 +118,7 @@ fn crashed_leader_is_replaced_and_joins_again() {
 #[test]
 fn late_acceptance_joins_the_group() {
     let mut cluster = cluster(2);
-    cluster.command(p(1), Command::Elect);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 1, Command::Elect);
     let fire = |cluster: &mut TestCluster<Invitation>| {
         let (at, timer) = cluster.next_timer().expect("a timer is armed");
         assert_eq!(at, p(1), "{timer:?}");

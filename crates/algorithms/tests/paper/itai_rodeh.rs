@@ -7,7 +7,9 @@ use tenure_algorithms::election::{ChangRoberts, ItaiRodeh, chang_roberts};
 use tenure_core::service::election::Command;
 use tenure_core::{Algorithm, Order, ProcessId, Rank};
 
-use crate::support::election::{all_processes, beliefs, subsets, unchecked_beliefs};
+use crate::support::election::{
+    all_processes, beliefs, drain_with_duplicates, subsets, unchecked_beliefs,
+};
 use crate::support::p;
 use tenure_trace::{SplitMix64, TestCluster};
 
@@ -159,14 +161,7 @@ fn duplicates_are_harmless() {
     for seed in 0..1000 {
         let mut cluster = cluster(4, Order::Reordered, &[], 1000 * seed);
         all_processes(4).into_iter().for_each(|at| cluster.command(at, Command::Elect));
-        let (mut rng, mut left) = (SplitMix64(seed), 4);
-        while let Some(link) = rng.pick(&cluster.links_in_use()).copied() {
-            if left > 0 && rng.one_in(3) {
-                left -= 1;
-                cluster.duplicate(link);
-            }
-            cluster.deliver(link, &mut rng);
-        }
+        drain_with_duplicates(&mut cluster, 4, seed);
         let beliefs = beliefs(&mut cluster);
         assert!(beliefs[0].is_some(), "seed {seed}");
         assert!(beliefs.iter().all(|belief| *belief == beliefs[0]), "seed {seed}");

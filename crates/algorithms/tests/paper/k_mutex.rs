@@ -9,7 +9,7 @@ use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Card, Order, Property};
 
 use crate::support::mutex::{NONE, Plan, entered, run_as};
-use crate::support::p;
+use crate::support::{command_and_settle, p};
 use tenure_trace::TestCluster;
 
 fn at_most(most: u32) -> Config {
@@ -45,8 +45,7 @@ fn two_of_three_enter_and_the_third_waits() {
     (1..=3).for_each(|at| cluster.command(p(at), Command::Enter));
     cluster.settle();
     assert_eq!(entered(&mut cluster), [1, 2]);
-    cluster.command(p(1), Command::Exit);
-    cluster.settle();
+    command_and_settle(&mut cluster, 1, Command::Exit);
     assert_eq!(entered(&mut cluster), [3]);
 }
 
@@ -76,12 +75,9 @@ fn entry_cost_is_within_bounds() {
 #[test]
 fn minimum_cost_is_2n_minus_k_minus_1() {
     let mut cluster = cluster(4, 3);
-    cluster.command(p(1), Command::Enter);
-    cluster.settle();
-    cluster.command(p(2), Command::Enter);
-    cluster.settle();
-    cluster.command(p(3), Command::Enter);
-    cluster.settle();
+    command_and_settle(&mut cluster, 1, Command::Enter);
+    command_and_settle(&mut cluster, 2, Command::Enter);
+    command_and_settle(&mut cluster, 3, Command::Enter);
     assert_eq!(entered(&mut cluster), [1, 2, 3]);
     // P3 has received one reply: N − 1 requests and N − k replies.
     assert_eq!(cluster.total_sent(), (3 + 3) + (3 + 2) + (3 + 1));
@@ -90,18 +86,15 @@ fn minimum_cost_is_2n_minus_k_minus_1() {
 #[test]
 fn crash_occupies_one_place() {
     let mut cluster = cluster(3, 2);
-    cluster.command(p(3), Command::Enter);
-    cluster.settle();
+    command_and_settle(&mut cluster, 3, Command::Enter);
     cluster.crash(p(3));
     for at in [1, 2, 1] {
-        cluster.command(p(at), Command::Enter);
-        cluster.settle();
+        command_and_settle(&mut cluster, at, Command::Enter);
         cluster.command(p(at), Command::Exit);
     }
     assert_eq!(entered(&mut cluster), [3, 1, 2, 1]);
     cluster.command(p(1), Command::Enter);
-    cluster.command(p(2), Command::Enter);
-    cluster.settle();
+    command_and_settle(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster), [1], "only the place of P3 is lost");
 }
 

@@ -8,8 +8,8 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::service::{election, office};
 use tenure_core::{Order, ProcessId, TICKS_PER_UNIT, Tagged, Verdict};
 
-use crate::support::p;
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use crate::support::{command_and_drain, command_and_settle, events, p, restart};
+use tenure_trace::TestCluster;
 
 type Locks = Keyed<LockName, Central>;
 
@@ -19,19 +19,16 @@ fn cluster(coordinator: ProcessId) -> TestCluster<Locks> {
 }
 
 fn ask(cluster: &mut TestCluster<Locks>, at: u32, key: &str, command: Command) {
-    cluster.command(p(at), Tagged { key: LockName::new(key).unwrap(), inner: command });
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(cluster, at, Tagged { key: LockName::new(key).unwrap(), inner: command });
 }
 
 /// Returns the entries since the last call: each process, with the lock that it entered.
 fn entered(cluster: &mut TestCluster<Locks>) -> Vec<(u32, String)> {
-    let seen = cluster.take_events().into_iter().filter_map(|(at, seen)| match seen {
-        ClusterEvent::Event(Tagged { key, inner: Event::Entered { .. } }) => {
-            Some((at.number(), key.into()))
-        }
-        _ => None,
-    });
-    seen.collect()
+    let entry = |(at, event): (u32, Tagged<LockName, Event>)| match event {
+        Tagged { key, inner: Event::Entered { .. } } => Some((at, key.into())),
+        Tagged { inner: Event::Exited, .. } => None,
+    };
+    events(cluster).into_iter().filter_map(entry).collect()
 }
 
 #[test]
@@ -94,8 +91,7 @@ fn persisted_state_survives_crash_by_name() {
         cluster.command(p(2), Tagged { key, inner });
     }
     cluster.settle();
-    cluster.crash(p(2));
-    cluster.recover(p(2));
+    restart(&mut cluster, 2);
     cluster.settle();
     let events = format!("{:?}", cluster.take_events());
     for key in [7, 9] {
@@ -114,8 +110,7 @@ fn new_lock_is_informed_of_suspicions() {
     cluster.crash(p(1));
     cluster.suspicion(p(3), p(1), Verdict::Suspect);
     let inner = office::Command::Mutex(Command::Enter);
-    cluster.command(p(3), Tagged { key: 7, inner });
-    cluster.settle();
+    command_and_settle(&mut cluster, 3, Tagged { key: 7, inner });
     let events = format!("{:?}", cluster.take_events());
     assert!(events.contains("Entered"), "P3 leads and waits only for P2's report: {events}");
 }

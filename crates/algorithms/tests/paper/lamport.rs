@@ -7,12 +7,12 @@ use tenure_algorithms::mutex::lamport::{Config, Message, Switch};
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order};
 
-use crate::support::mutex::{NONE, Plan, entered, run};
-use crate::support::p;
-use tenure_trace::{SplitMix64, TestCluster};
+use crate::support::mutex::{NONE, Plan, check_seeds, entered, is_caught, run};
+use crate::support::{command_and_drain, p};
+use tenure_trace::TestCluster;
 
 fn config(switches: &[Switch]) -> Config {
-    Config { variants: switches.iter().fold(Variants::none(), |all, one| all.with(*one)) }
+    switches.iter().fold(Variants::none(), |all, one| all.with(*one))
 }
 
 fn cluster(size: u32, switches: &[Switch]) -> TestCluster<Lamport> {
@@ -23,8 +23,7 @@ fn cluster(size: u32, switches: &[Switch]) -> TestCluster<Lamport> {
 fn both_request(switches: &[Switch]) -> Vec<u32> {
     let mut cluster = cluster(2, switches);
     cluster.command(p(1), Command::Enter);
-    cluster.command(p(2), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 2, Command::Enter);
     entered(&mut cluster)
 }
 
@@ -54,8 +53,7 @@ fn entry_costs_three_messages_per_peer() {
     for size in 1..=6_u32 {
         for switches in [&[][..], &[Switch::AnyMessage]] {
             for seed in 0..150 {
-                let entries = vec![3; size as usize];
-                let plan = Plan { order: Order::Fifo, entries, duplicates: 0, losses: 0, seed };
+                let plan = Plan::of(Order::Fifo, &vec![3; size as usize]).seeded(seed);
                 let outcome = run::<Lamport>(config(switches), &plan).unwrap();
                 assert_eq!(outcome.messages, 3 * u64::from(size - 1) * outcome.entries);
                 assert!(outcome.bypass <= 2, "seed {seed}");
@@ -69,8 +67,8 @@ fn suppressed_replies_save_up_to_a_third() {
     let config = config(&[Switch::SuppressedReplies]);
     let mut saved = 0;
     for seed in 0..1000 {
-        let plan = Plan { order: Order::Fifo, entries: vec![3; 4], duplicates: 0, losses: 0, seed };
-        let outcome = run::<Lamport>(config.clone(), &plan).unwrap();
+        let plan = Plan::of(Order::Fifo, &[3; 4]).seeded(seed);
+        let outcome = run::<Lamport>(config, &plan).unwrap();
         let cost = Lamport::card(&config, 4).messages;
         let range = cost.least * outcome.entries..=cost.most.unwrap() * outcome.entries;
         assert!(range.contains(&outcome.messages), "seed {seed}");
@@ -80,8 +78,7 @@ fn suppressed_replies_save_up_to_a_third() {
     // Both request at the same time: P2's request serves as its reply to P1.
     let mut cluster = cluster(2, &[Switch::SuppressedReplies]);
     cluster.command(p(1), Command::Enter);
-    cluster.command(p(2), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!((entered(&mut cluster), cluster.sent_of("reply")), (vec![1], 1));
 }
 
@@ -89,8 +86,7 @@ fn suppressed_replies_save_up_to_a_third() {
 fn next_entry_takes_one_release() {
     let mut cluster = cluster(3, &[]);
     cluster.command(p(1), Command::Enter);
-    cluster.command(p(2), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster), [1]);
     cluster.command(p(1), Command::Exit);
     cluster.pass((p(1), p(2)), 0);
@@ -99,21 +95,17 @@ fn next_entry_takes_one_release() {
 
 #[test]
 fn duplicates_are_harmless_with_fifo_links() {
-    for seed in 0..2000 {
-        let plan = Plan { order: Order::Fifo, entries: vec![3; 3], duplicates: 5, losses: 0, seed };
-        for switches in [&[][..], &[Switch::AnyMessage], &[Switch::SuppressedReplies]] {
-            run::<Lamport>(config(switches), &plan).unwrap();
-        }
+    let plan = Plan::of(Order::Fifo, &[3; 3]).duplicating(5);
+    for switches in [&[][..], &[Switch::AnyMessage], &[Switch::SuppressedReplies]] {
+        check_seeds::<Lamport>(&config(switches), &plan, 2000);
     }
 }
 
 #[test]
 fn ids_do_not_replace_timestamps() {
     let mut cluster = cluster(2, &[Switch::IdsAsStamps]);
-    cluster.command(p(2), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
-    cluster.command(p(1), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 2, Command::Enter);
+    command_and_drain(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), [2, 1], "both are inside");
 }
 
@@ -130,8 +122,7 @@ fn smaller_clock_enters_first_without_tie_break() {
         let mut cluster = cluster(2, &[switch]);
         cluster.inject(p(2), p(1), Message::Reply { clock: 6 });
         cluster.command(p(1), Command::Enter);
-        cluster.command(p(2), Command::Enter);
-        cluster.drain(&mut SplitMix64(0));
+        command_and_drain(&mut cluster, 2, Command::Enter);
         assert_eq!(entered(&mut cluster), [2], "{switch:?}");
     }
 }
@@ -164,12 +155,8 @@ fn reordered_reply_breaks_exclusion() {
 /// If only replies count, channels must be FIFO.
 #[test]
 fn needs_fifo_channels() {
-    let caught = (0..3000).filter_map(|seed| {
-        let plan =
-            Plan { order: Order::Reordered, entries: vec![1; 2], duplicates: 0, losses: 0, seed };
-        run::<Lamport>(config(&[]), &plan).err()
-    });
-    assert!(caught.into_iter().any(|error| error.contains("mutual-exclusion")));
+    let plan = Plan::of(Order::Reordered, &[1; 2]);
+    assert!(is_caught::<Lamport>(&config(&[]), &plan, "mutual-exclusion"));
 }
 
 #[test]

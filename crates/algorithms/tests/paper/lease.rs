@@ -7,9 +7,9 @@ use tenure_algorithms::mutex::{EntryTimes, Lease, Side};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Algorithm, Order, TICKS_PER_UNIT};
 
-use crate::support::mutex::{NONE, entered, fences};
-use crate::support::p;
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use crate::support::mutex::{NONE, entered, exited, fences};
+use crate::support::{command_and_drain, events, fire_and_drain, lose_all, p, pass_all, restart};
+use tenure_trace::{SplitMix64, TestCluster};
 
 fn config() -> Config {
     Config::plain(TICKS_PER_UNIT)
@@ -22,25 +22,15 @@ fn cluster(size: u32) -> TestCluster<Lease> {
 
 /// Lets P2 enter and delivers all messages.
 fn held_by_p2(cluster: &mut TestCluster<Lease>) {
-    cluster.command(p(2), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(cluster, 2, Command::Enter);
     assert_eq!(entered(cluster), [2]);
-}
-
-/// Returns the processes that exited since the last call, by number.
-fn exited(cluster: &mut TestCluster<Lease>) -> Vec<u32> {
-    let seen = cluster.take_events().into_iter();
-    seen.filter(|(_, seen)| *seen == ClusterEvent::Event(Event::Exited))
-        .map(|(at, _)| at.number())
-        .collect()
 }
 
 #[test]
 fn entry_takes_three_messages_or_none_at_grantor() {
     let mut cluster = cluster(3);
     held_by_p2(&mut cluster);
-    cluster.command(p(2), Command::Exit);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 2, Command::Exit);
     assert_eq!(["request", "grant", "release"].map(|kind| cluster.sent_of(kind)), [1; 3]);
     assert_eq!(cluster.total_sent(), 3);
     cluster.command(p(1), Command::Enter);
@@ -54,8 +44,7 @@ fn entry_takes_three_messages_or_none_at_grantor() {
 fn next_entry_takes_four_messages() {
     let mut cluster = cluster(3);
     held_by_p2(&mut cluster);
-    cluster.command(p(3), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 3, Command::Enter);
     cluster.command(p(2), Command::Exit);
     for link in [(2, 1), (1, 3), (3, 1), (1, 3)] {
         assert_eq!(entered(&mut cluster), NONE);
@@ -69,26 +58,20 @@ fn next_entry_takes_four_messages() {
 #[test]
 fn holder_without_renewals_exits_before_next_entry() {
     let mut cluster = cluster(3);
-    cluster.command(p(2), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 2, Command::Enter);
     let first = fences(&mut cluster);
     cluster.command(p(3), Command::Enter);
     cluster.pass((p(3), p(1)), 0);
-    let mut events = Vec::new();
-    while events.len() < 2 {
+    let mut seen = Vec::new();
+    while seen.len() < 2 {
         let (at, timer) = cluster.next_timer().expect("a timer is set");
         cluster.fire(at, timer);
-        while !cluster.queue((p(2), p(1))).is_empty() {
-            cluster.lose((p(2), p(1)));
-        }
+        lose_all(&mut cluster, 2, 1);
         cluster.drain(&mut SplitMix64(0));
-        events.extend(cluster.take_events().into_iter().filter_map(|(at, seen)| match seen {
-            ClusterEvent::Event(event) => Some((at.number(), event)),
-            _ => None,
-        }));
+        seen.extend(events(&mut cluster));
     }
-    assert_eq!(events[0], (2, Event::Exited), "{events:?}");
-    let (3, Event::Entered { fence }) = events[1] else { panic!("{events:?}") };
+    assert_eq!(seen[0], (2, Event::Exited), "{seen:?}");
+    let (3, Event::Entered { fence }) = seen[1] else { panic!("{seen:?}") };
     assert!(fence > first[0], "{fence} after {first:?}");
 }
 
@@ -128,8 +111,7 @@ fn late_grant_is_ignored() {
     cluster.fire(p(2), Timer::Deadline(Side::Left));
     cluster.pass((p(1), p(2)), 0);
     assert_eq!(entered(&mut cluster), NONE);
-    cluster.fire(p(2), Timer::Renewal);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 2, Timer::Renewal);
     assert_eq!(entered(&mut cluster), [2]);
 }
 
@@ -137,12 +119,10 @@ fn late_grant_is_ignored() {
 fn crash_inside_ends_with_the_grant() {
     let mut cluster = cluster(3);
     held_by_p2(&mut cluster);
-    cluster.command(p(3), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 3, Command::Enter);
     cluster.crash(p(2));
     assert_eq!(entered(&mut cluster), NONE);
-    cluster.fire(p(1), Timer::Expiry);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 1, Timer::Expiry);
     assert_eq!(entered(&mut cluster), [3]);
 }
 
@@ -157,14 +137,11 @@ fn restarted_grantor_waits_for_old_grants() {
         let config = Config { variants, ..config() };
         let mut cluster = TestCluster::<Lease>::uniform(3, Order::Reordered, config);
         held_by_p2(&mut cluster);
-        cluster.crash(p(1));
-        cluster.recover(p(1));
-        cluster.command(p(3), Command::Enter);
-        cluster.drain(&mut SplitMix64(0));
+        restart(&mut cluster, 1);
+        command_and_drain(&mut cluster, 3, Command::Enter);
         assert_eq!(entered(&mut cluster), at_once);
         if !forgets {
-            cluster.fire(p(1), Timer::Expiry);
-            cluster.drain(&mut SplitMix64(0));
+            fire_and_drain(&mut cluster, 1, Timer::Expiry);
             assert_eq!(entered(&mut cluster), [3]);
         }
     }
@@ -175,16 +152,14 @@ fn unwanted_grant_is_released() {
     let mut cluster = cluster(3);
     cluster.command(p(2), Command::Enter);
     cluster.duplicate((p(2), p(1)));
-    cluster.pass((p(2), p(1)), 0);
-    cluster.pass((p(1), p(2)), 0);
+    pass_all(&mut cluster, &[(2, 1), (1, 2)]);
     cluster.command(p(2), Command::Exit);
     // The release overtakes the other copy of the request.
     cluster.pass((p(2), p(1)), 1);
     cluster.drain(&mut SplitMix64(0));
     assert_eq!((cluster.sent_of("grant"), cluster.sent_of("release")), (2, 2));
     assert_eq!(entered(&mut cluster), [2]);
-    cluster.command(p(3), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 3, Command::Enter);
     assert_eq!(entered(&mut cluster), [3]);
 }
 

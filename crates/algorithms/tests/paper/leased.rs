@@ -4,12 +4,12 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::Leased;
 use tenure_algorithms::mutex::leased::{Config, Side, Switch, Timer};
-use tenure_core::service::mutex::{Command, Event};
+use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Fence, Order, TICKS_PER_UNIT};
 
-use crate::support::mutex::{NONE, entered, fences};
-use crate::support::p;
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use crate::support::mutex::{NONE, entered, exited, fences};
+use crate::support::{command_and_drain, fire_and_drain, p, pass_all};
+use tenure_trace::{SplitMix64, TestCluster};
 
 fn config() -> Config {
     Config::plain(TICKS_PER_UNIT)
@@ -30,24 +30,14 @@ fn with(size: u32, switch: Switch) -> TestCluster<Leased> {
 
 /// Requests entry at a process and delivers everything.
 fn request(cluster: &mut TestCluster<Leased>, number: u32) {
-    cluster.command(p(number), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(cluster, number, Command::Enter);
 }
 
 /// Fires the service's timers for the lease of P2 until it expires.
 fn expire_lease(cluster: &mut TestCluster<Leased>) {
     cluster.fire(p(1), Timer::Part(LEASE));
     cluster.fire(p(1), Timer::Part(LEASE));
-    cluster.fire(p(1), Timer::Commit(LEASE));
-    cluster.drain(&mut SplitMix64(0));
-}
-
-/// Returns the processes that exited since the last call, by number.
-fn exited(cluster: &mut TestCluster<Leased>) -> Vec<u32> {
-    let seen = cluster.take_events().into_iter();
-    seen.filter(|(_, seen)| *seen == ClusterEvent::Event(Event::Exited))
-        .map(|(at, _)| at.number())
-        .collect()
+    fire_and_drain(cluster, 1, Timer::Commit(LEASE));
 }
 
 #[test]
@@ -55,8 +45,7 @@ fn entry_takes_five_messages_or_none_at_service() {
     let mut cluster = cluster(3);
     request(&mut cluster, 2);
     assert_eq!(entered(&mut cluster), [2]);
-    cluster.command(p(2), Command::Exit);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 2, Command::Exit);
     let kinds = ["open", "alive", "look", "place", "release"];
     assert_eq!(kinds.map(|kind| cluster.sent_of(kind)), [1; 5]);
     assert_eq!(cluster.total_sent(), 5);
@@ -74,8 +63,7 @@ fn entries_follow_the_queue_with_its_fences() {
     (2..=4).for_each(|number| request(&mut cluster, number));
     let mut seen = fences(&mut cluster);
     for number in [2, 3] {
-        cluster.command(p(number), Command::Exit);
-        cluster.drain(&mut SplitMix64(0));
+        command_and_drain(&mut cluster, number, Command::Exit);
         seen.extend(fences(&mut cluster));
     }
     assert_eq!(seen, [Fence(0, 2), Fence(0, 3), Fence(0, 4)]);
@@ -108,8 +96,7 @@ fn early_next_entry_takes_two_messages() {
     assert_eq!(entered(&mut cluster), NONE);
     cluster.pass((p(1), p(3)), 0);
     assert_eq!(entered(&mut cluster), [3]);
-    cluster.fire(p(1), Timer::Commit(LEASE));
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 1, Timer::Commit(LEASE));
     assert_eq!(entered(&mut cluster), NONE, "no second entry");
 }
 
@@ -140,8 +127,7 @@ fn response_moves_deadline_to_its_request() {
     let mut cluster = cluster(2);
     request(&mut cluster, 2);
     assert_eq!(entered(&mut cluster), [2]);
-    cluster.fire(p(2), Timer::Renewal);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 2, Timer::Renewal);
     let armed = cluster.armed_timers();
     let sides = armed.iter().filter(|(at, _)| *at == p(2)).map(|(_, timer)| *timer);
     let sides: Vec<Timer> = sides.filter(|timer| *timer != Timer::Renewal).collect();
@@ -157,11 +143,9 @@ fn waiter_with_expired_lease_queues_again() {
     assert_eq!(entered(&mut cluster), [3]);
     request(&mut cluster, 4);
     expire_lease(&mut cluster);
-    cluster.command(p(3), Command::Exit);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 3, Command::Exit);
     assert_eq!(entered(&mut cluster), [4], "the waiter behind is next");
-    cluster.command(p(4), Command::Exit);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 4, Command::Exit);
     assert_eq!(entered(&mut cluster), [2], "in a new session");
 }
 
@@ -183,8 +167,7 @@ fn leader_change_does_not_refill_a_lease() {
             cluster.fire(p(1), Timer::Commit(LEASE));
         }
         // A waiter watches again, now at the new leader.
-        cluster.fire(p(3), Timer::Renewal);
-        cluster.drain(&mut SplitMix64(0));
+        fire_and_drain(&mut cluster, 3, Timer::Renewal);
         assert_eq!(entered(&mut cluster), at_once);
     }
 }
@@ -212,8 +195,7 @@ fn renewal_waits_for_pending_expiry() {
     let before = cluster.sent_of("alive");
     cluster.fire(p(1), Timer::Part(LEASE));
     cluster.fire(p(1), Timer::Part(LEASE));
-    cluster.fire(p(2), Timer::Renewal);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 2, Timer::Renewal);
     assert_eq!(cluster.sent_of("alive"), before);
 }
 
@@ -225,8 +207,7 @@ fn renewed_lease_lasts_from_its_renewal() {
     {
         request(&mut cluster, 2);
         cluster.fire(p(1), Timer::Part(LEASE));
-        cluster.fire(p(2), Timer::Renewal);
-        cluster.drain(&mut SplitMix64(0));
+        fire_and_drain(&mut cluster, 2, Timer::Renewal);
         cluster.fire(p(1), Timer::Part(LEASE));
         let armed = cluster.armed_timers();
         assert_eq!(armed.contains(&(p(1), Timer::Commit(LEASE))), ends);
@@ -241,9 +222,7 @@ fn watch_reports_earlier_deletion() {
     for (mut cluster, next) in [(cluster(3), vec![3]), (mistake, NONE.to_vec())] {
         request(&mut cluster, 2);
         cluster.command(p(3), Command::Enter);
-        for link in [(3, 1), (1, 3), (3, 1), (1, 3)] {
-            cluster.pass((p(link.0), p(link.1)), 0);
-        }
+        pass_all(&mut cluster, &[(3, 1), (1, 3), (3, 1), (1, 3)]);
         assert_eq!(cluster.sent_of("watch"), 1);
         cluster.command(p(2), Command::Exit);
         cluster.pass((p(2), p(1)), 0);

@@ -6,10 +6,12 @@ use tenure_algorithms::mutex::leased::Timer;
 use tenure_core::monitors::{ShareExclusion, ShareFencing};
 use tenure_core::service::shares::{Command, Event, Share, User};
 use tenure_core::{Fence, Order, TICKS_PER_UNIT};
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::mutex::NONE;
-use crate::support::{p, sessions};
+use crate::support::{
+    command_and_drain, events, fire_and_drain, p, pass_all, processes_with, sessions,
+};
 
 /// Lease of the first session of P2.
 const LEASE: u64 = 200_100_001;
@@ -25,28 +27,16 @@ fn cluster(size: u32, switches: &[Switch]) -> TestCluster<LeasedShares> {
 
 /// Requests a share at a process and delivers everything.
 fn lock(cluster: &mut TestCluster<LeasedShares>, number: u32, share: Share) {
-    cluster.command(p(number), Command::Lock { share });
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(cluster, number, Command::Lock { share });
 }
 
 fn unlock(cluster: &mut TestCluster<LeasedShares>, number: u32) {
-    cluster.command(p(number), Command::Unlock);
-    cluster.drain(&mut SplitMix64(0));
-}
-
-/// Delivers the first message of each link, in this order.
-fn pass(cluster: &mut TestCluster<LeasedShares>, links: &[(u32, u32)]) {
-    for (from, to) in links {
-        cluster.pass((p(*from), p(*to)), 0);
-    }
+    command_and_drain(cluster, number, Command::Unlock);
 }
 
 /// Returns the processes that got their share since the last call, in order, by number.
 fn locked(cluster: &mut TestCluster<LeasedShares>) -> Vec<u32> {
-    let seen = cluster.take_events().into_iter();
-    seen.filter(|(_, seen)| matches!(seen, ClusterEvent::Event(Event::Locked { .. })))
-        .map(|(at, _)| at.number())
-        .collect()
+    processes_with(cluster, |event| matches!(event, Event::Locked { .. }))
 }
 
 #[test]
@@ -88,13 +78,13 @@ fn fences_follow_the_queue() {
     lock(&mut cluster, 3, Share::Part);
     lock(&mut cluster, 4, Share::Part);
     unlock(&mut cluster, 2);
-    let fence = |(at, seen)| match seen {
-        ClusterEvent::Event(Event::Locked { fence, .. }) => Some((at, fence)),
-        _ => None,
+    let fence = |(at, event)| match event {
+        Event::Locked { fence, .. } => Some((at, fence)),
+        Event::Unlocked => None,
     };
-    let mut fences: Vec<_> = cluster.take_events().into_iter().filter_map(fence).collect();
+    let mut fences: Vec<_> = events(&mut cluster).into_iter().filter_map(fence).collect();
     fences.sort_unstable();
-    assert_eq!(fences, [(p(2), Fence(0, 2)), (p(3), Fence(0, 3)), (p(4), Fence(0, 4))]);
+    assert_eq!(fences, [(2, Fence(0, 2)), (3, Fence(0, 3)), (4, Fence(0, 4))]);
 }
 
 #[test]
@@ -123,8 +113,7 @@ fn repeated_notification_frees_no_second_permit() {
         lock(&mut cluster, 4, Share::Whole);
         unlock(&mut cluster, 2);
         assert_eq!(locked(&mut cluster), [2, 3]);
-        cluster.fire(p(4), Timer::Renewal);
-        cluster.drain(&mut SplitMix64(0));
+        fire_and_drain(&mut cluster, 4, Timer::Renewal);
         assert_eq!(locked(&mut cluster), mistaken);
     }
 }
@@ -137,7 +126,7 @@ fn readers_enter_two_messages_after_early_release() {
     lock(&mut cluster, 4, Share::Part);
     assert_eq!(locked(&mut cluster), [2]);
     cluster.command(p(2), Command::Unlock);
-    pass(&mut cluster, &[(2, 1), (1, 3), (1, 4)]);
+    pass_all(&mut cluster, &[(2, 1), (1, 3), (1, 4)]);
     assert_eq!(locked(&mut cluster), [3, 4], "before the end of the lease is committed");
 }
 
@@ -183,7 +172,7 @@ fn both_request(switches: &[Switch]) -> Vec<u32> {
     for number in [2, 3] {
         cluster.command(p(number), Command::Lock { share: Share::Whole });
     }
-    pass(&mut cluster, &FIRST_CLAIMS);
+    pass_all(&mut cluster, &FIRST_CLAIMS);
     cluster.drain(&mut SplitMix64(0));
     locked(&mut cluster)
 }

@@ -3,14 +3,14 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::LeLann;
 use tenure_algorithms::election::lelann::{Config, Switch};
-use tenure_core::service::election::Command;
+use tenure_core::service::election::{Command, Event};
 use tenure_core::{Algorithm, Order, ProcessId, Property};
 
 use crate::support::election::{
-    all_processes, beliefs, elect, process_with_id, ranks, subsets, unchecked_beliefs,
+    beliefs, check_with_duplicates, elect, process_with_id, ranks, subsets, unchecked_beliefs,
 };
-use crate::support::{p, permutations};
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use crate::support::{command_and_drain, events, p, permutations, restart};
+use tenure_trace::{SplitMix64, TestCluster};
 
 fn ring(ids: &[u32]) -> Config {
     Config::of(ranks(ids), Variants::none())
@@ -23,8 +23,7 @@ fn cluster(ids: &[u32]) -> TestCluster<LeLann> {
 /// Returns a cluster of three processes that have elected P3.
 fn elected() -> TestCluster<LeLann> {
     let mut cluster = cluster(&[1, 2, 3]);
-    cluster.command(p(1), Command::Elect);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 1, Command::Elect);
     cluster
 }
 
@@ -88,8 +87,7 @@ fn forwarding_first_leaves_a_list_incomplete() {
     let config =
         Config { variants: Variants::none().with(Switch::ForwardFirst), ..ring(&[1, 2, 3]) };
     let mut cluster = TestCluster::<LeLann>::uniform(3, Order::Fifo, config);
-    cluster.command(p(1), Command::Elect);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 1, Command::Elect);
     assert_eq!(lists(&cluster)[0], "Candidate { rank: 1, process: P1 }");
 }
 
@@ -117,8 +115,7 @@ fn forwarding_first_lets_initiator_elect_itself() {
     let views = |switches| {
         let config = Config { variants: switches, ..ring(&[1, 2, 3]) };
         let mut cluster = TestCluster::<LeLann>::uniform(3, Order::Fifo, config);
-        cluster.command(p(1), Command::Elect);
-        cluster.drain(&mut SplitMix64(0));
+        command_and_drain(&mut cluster, 1, Command::Elect);
         unchecked_beliefs(&mut cluster)
     };
     let forward_first = Variants::none().with(Switch::ForwardFirst);
@@ -155,24 +152,16 @@ fn restarted_process_queries_the_ring() {
         let ids: Vec<u32> = (1..=size).collect();
         for at in 1..=size {
             let mut cluster = cluster(&ids);
-            cluster.command(p(1), Command::Elect);
-            cluster.drain(&mut SplitMix64(0));
+            command_and_drain(&mut cluster, 1, Command::Elect);
             let before = cluster.total_sent();
             cluster.take_events();
-            cluster.crash(p(at));
-            cluster.recover(p(at));
+            restart(&mut cluster, at);
             cluster.drain(&mut SplitMix64(0));
             assert_eq!(cluster.sent_of("query"), u64::from(size), "P{at} of {size}");
             assert_eq!(cluster.total_sent(), before + u64::from(size), "P{at} of {size}");
-            let events =
-                cluster.take_events().into_iter().filter_map(|(process, seen)| match seen {
-                    ClusterEvent::Event(event) => Some((process, format!("{event:?}"))),
-                    _ => None,
-                });
-            let events: Vec<_> = events.collect();
-            assert_eq!(events.len(), 1, "{events:?}");
-            assert_eq!(events[0].0, p(at));
-            assert!(events[0].1.contains(&format!("leader: P{size}")), "{events:?}");
+            let events = events(&mut cluster);
+            let [(to, Event::Elected { leader, .. })] = events[..] else { panic!("{events:?}") };
+            assert_eq!((to, leader), (at, p(size)));
         }
     }
 }
@@ -180,12 +169,10 @@ fn restarted_process_queries_the_ring() {
 #[test]
 fn unanswered_query_allows_an_election() {
     let mut cluster = cluster(&[1, 2, 3]);
-    cluster.crash(p(2));
-    cluster.recover(p(2));
+    restart(&mut cluster, 2);
     cluster.drain(&mut SplitMix64(0));
     assert_eq!((cluster.total_sent(), unchecked_beliefs(&mut cluster)), (3, vec![None; 3]));
-    cluster.command(p(2), Command::Elect);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 2, Command::Elect);
     assert_eq!(beliefs(&mut cluster), [Some(p(3)); 3]);
 }
 
@@ -194,10 +181,8 @@ fn unanswered_query_allows_an_election() {
 #[test]
 fn restarted_initiator_decides_with_all_others() {
     let mut cluster = elected();
-    cluster.crash(p(1));
-    cluster.recover(p(1));
-    cluster.command(p(1), Command::Elect);
-    cluster.drain(&mut SplitMix64(0));
+    restart(&mut cluster, 1);
+    command_and_drain(&mut cluster, 1, Command::Elect);
     assert_eq!(beliefs(&mut cluster), [Some(p(3)); 3]);
     assert_eq!(cluster.sent_of("elect"), 2 * 9);
 }
@@ -211,8 +196,7 @@ fn crash_during_election_leaves_it_undecided() {
     cluster.crash(p(3));
     cluster.drain(&mut SplitMix64(0));
     cluster.recover(p(3));
-    cluster.command(p(3), Command::Elect);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 3, Command::Elect);
     assert_eq!(unchecked_beliefs(&mut cluster), [None, None, Some(p(3))]);
     cluster.command(p(1), Command::Elect);
     assert_eq!(cluster.links_in_use(), [], "P1 still waits for its own rank");
@@ -220,10 +204,5 @@ fn crash_during_election_leaves_it_undecided() {
 
 #[test]
 fn duplicates_do_not_change_the_leader() {
-    for seed in 0..1000 {
-        let mut ids = vec![1, 2, 3, 4, 5];
-        SplitMix64(seed).shuffle(&mut ids);
-        let (_, beliefs) = elect::<LeLann>(5, Order::Fifo, ring(&ids), &all_processes(5), 4, seed);
-        assert_eq!(beliefs, [process_with_id(5, &ids); 5], "seed {seed}");
-    }
+    check_with_duplicates::<LeLann>((5, 4), Order::Fifo, ring);
 }

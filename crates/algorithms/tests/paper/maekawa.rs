@@ -9,8 +9,8 @@ use tenure_core::quorum::Kind;
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order, Timestamp};
 
-use crate::support::mutex::{NONE, Plan, entered, run};
-use crate::support::p;
+use crate::support::mutex::{NONE, Plan, check_seeds, entered, run};
+use crate::support::{command_and_drain, p};
 use tenure_trace::{SplitMix64, TestCluster};
 
 const SYSTEMS: [(Kind, u32); 8] = [
@@ -32,14 +32,14 @@ fn with(switch: Switch, config: Config) -> Config {
     Config { variants: Variants::none().with(switch), ..config }
 }
 
-fn plan(order: Order, entries: u32, size: u32, duplicates: u32, seed: u64) -> Plan {
-    Plan { order, entries: vec![entries; size as usize], duplicates, losses: 0, seed }
+fn plan(order: Order, entries: u32, size: u32) -> Plan {
+    Plan::of(order, &vec![entries; size as usize])
 }
 
 /// Returns the number of seeds whose run ends in a violation or deadlock.
 fn failures(config: &Config, order: Order, entries: u32, seeds: u64) -> usize {
-    let size = config.quorums.size();
-    let run = |seed| run::<Maekawa>(config.clone(), &plan(order, entries, size, 0, seed));
+    let plan = plan(order, entries, config.quorums.size());
+    let run = |seed| run::<Maekawa>(config.clone(), &plan.seeded(seed));
     (0..seeds).filter(|seed| run(*seed).is_err()).count()
 }
 
@@ -56,11 +56,9 @@ fn uncontended_entry_costs_three_messages_per_voter() {
         let mut cluster = TestCluster::<Maekawa>::uniform(size, Order::Fifo, config(kind, size));
         for at in 1..=size {
             let before = cluster.total_sent();
-            cluster.command(p(at), Command::Enter);
-            cluster.drain(&mut SplitMix64(0));
+            command_and_drain(&mut cluster, at, Command::Enter);
             assert_eq!(entered(&mut cluster), [at]);
-            cluster.command(p(at), Command::Exit);
-            cluster.drain(&mut SplitMix64(0));
+            command_and_drain(&mut cluster, at, Command::Exit);
             assert_eq!(cluster.total_sent() - before, messages, "{kind:?} {size}");
         }
         assert_eq!(Maekawa::card(&config(kind, size), size).messages.least, messages);
@@ -73,7 +71,7 @@ fn contended_entry_costs_at_most_six_messages_per_voter() {
         let config = config(kind, size);
         let cost = Maekawa::card(&config, size).messages;
         for seed in 0..200 {
-            let plan = plan(Order::Fifo, 2, size, 0, seed);
+            let plan = plan(Order::Fifo, 2, size).seeded(seed);
             let outcome = run::<Maekawa>(config.clone(), &plan).unwrap();
             let range = cost.least * outcome.entries..=cost.most.unwrap() * outcome.entries;
             assert!(range.contains(&outcome.messages), "{kind:?} {size} seed {seed}");
@@ -84,9 +82,8 @@ fn contended_entry_costs_at_most_six_messages_per_voter() {
 #[test]
 fn duplicates_are_harmless() {
     for (kind, size) in SYSTEMS {
-        for seed in 0..300 {
-            run::<Maekawa>(config(kind, size), &plan(Order::Fifo, 2, size, 4, seed)).unwrap();
-        }
+        let plan = plan(Order::Fifo, 2, size).duplicating(4);
+        check_seeds::<Maekawa>(&config(kind, size), &plan, 300);
     }
 }
 
@@ -122,11 +119,9 @@ fn needs_fifo_channels() {
 #[test]
 fn next_entry_takes_a_release_and_a_vote() {
     let mut cluster = TestCluster::<Maekawa>::uniform(3, Order::Fifo, config(Kind::Pairs, 3));
-    cluster.command(p(1), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 1, Command::Enter);
     // P2 needs P3, which is free, and itself, whose vote P1 has.
-    cluster.command(p(2), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster), [1]);
     cluster.command(p(1), Command::Exit);
     cluster.pass((p(1), p(2)), 0);
@@ -150,8 +145,7 @@ fn old_vote_does_not_serve_next_request() {
     cluster.inject(p(1), p(3), Message::Locked { ballot: ballot(1), fence: 0 });
     assert_eq!(entered(&mut cluster), [3]);
     cluster.command(p(3), Command::Exit);
-    cluster.command(p(2), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 2, Command::Enter);
     cluster.command(p(3), Command::Enter);
     cluster.inject(p(1), p(3), Message::Locked { ballot: ballot(1), fence: 0 });
     assert_eq!(entered(&mut cluster), [2]);

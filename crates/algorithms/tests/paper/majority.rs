@@ -5,32 +5,15 @@ use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_algorithms::mutex::Majority;
 use tenure_algorithms::mutex::majority::Config;
 use tenure_core::quorum::Kind;
-use tenure_core::service::mutex::{Command, Event};
+use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Fence, Order, Verdict};
 
-use crate::support::mutex::{NONE, Plan, enter_and_exit, entered, run};
-use crate::support::p;
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use crate::support::mutex::{NONE, Plan, enter_and_exit, entered, fences, run};
+use crate::support::{command_and_drain, crash_and_drain, p, suspicion_and_drain};
+use tenure_trace::{SplitMix64, TestCluster};
 
 fn cluster(kind: Kind, size: u32) -> TestCluster<Majority> {
     TestCluster::uniform(size, Order::Fifo, Config::of(kind, size).unwrap())
-}
-
-/// Crashes a process, and lets all others suspect it.
-fn crash_and_suspect(cluster: &mut TestCluster<Majority>, process: u32) {
-    cluster.crash(p(process));
-    for peer in cluster.live() {
-        cluster.suspicion(peer, p(process), Verdict::Suspect);
-    }
-    cluster.drain(&mut SplitMix64(0));
-}
-
-fn fences(cluster: &mut TestCluster<Majority>) -> Vec<Fence> {
-    let fence = |(_, seen)| match seen {
-        ClusterEvent::Event(Event::Entered { fence }) => Some(fence),
-        _ => None,
-    };
-    cluster.take_events().into_iter().filter_map(fence).collect()
 }
 
 #[test]
@@ -73,13 +56,12 @@ fn tolerates_minority_crashes_only() {
             let mut cluster = cluster(Kind::Majority, size);
             let nth = |step| (first + step) % size + 1;
             let most = (size - 1) / 2;
-            (0..most).for_each(|step| crash_and_suspect(&mut cluster, nth(step)));
+            (0..most).for_each(|step| crash_and_drain(&mut cluster, nth(step)));
             for live in most..size {
                 enter_and_exit(&mut cluster, nth(live));
             }
-            crash_and_suspect(&mut cluster, nth(most));
-            cluster.command(p(nth(size - 1)), Command::Enter);
-            cluster.drain(&mut SplitMix64(0));
+            crash_and_drain(&mut cluster, nth(most));
+            command_and_drain(&mut cluster, nth(size - 1), Command::Enter);
             assert_eq!(entered(&mut cluster), NONE, "{} of {size} are down", most + 1);
         }
     }
@@ -90,14 +72,13 @@ fn tolerates_minority_crashes_only() {
 fn tree_quorums_replace_crashed_nodes() {
     let mut cluster = cluster(Kind::Tree, 7);
     assert_eq!(enter_and_exit(&mut cluster, 4), 6, "P1, P2 and P4 itself");
-    crash_and_suspect(&mut cluster, 1);
+    crash_and_drain(&mut cluster, 1);
     assert_eq!(enter_and_exit(&mut cluster, 4), 9, "P2 and P4, P3 and one below it");
-    crash_and_suspect(&mut cluster, 2);
-    crash_and_suspect(&mut cluster, 3);
+    crash_and_drain(&mut cluster, 2);
+    crash_and_drain(&mut cluster, 3);
     assert_eq!(enter_and_exit(&mut cluster, 4), 9, "all four leaves");
-    crash_and_suspect(&mut cluster, 7);
-    cluster.command(p(4), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    crash_and_drain(&mut cluster, 7);
+    command_and_drain(&mut cluster, 4, Command::Enter);
     assert_eq!(entered(&mut cluster), NONE);
 }
 
@@ -108,20 +89,18 @@ fn crashed_voter_is_replaced() {
     cluster.crash(p(2));
     cluster.drain(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), NONE);
-    cluster.suspicion(p(1), p(2), Verdict::Suspect);
-    cluster.drain(&mut SplitMix64(0));
+    suspicion_and_drain(&mut cluster, 1, 2, Verdict::Suspect);
     assert_eq!(entered(&mut cluster), [1], "with the vote of P3");
 }
 
 #[test]
 fn votes_of_crashed_holder_yield_higher_fence() {
     let mut cluster = cluster(Kind::Majority, 5);
-    cluster.command(p(1), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 1, Command::Enter);
     (2..=5).for_each(|at| cluster.command(p(at), Command::Enter));
     cluster.drain(&mut SplitMix64(0));
     let mut all = fences(&mut cluster);
-    crash_and_suspect(&mut cluster, 1);
+    crash_and_drain(&mut cluster, 1);
     all.extend(fences(&mut cluster));
     assert_eq!(all, [Fence(0, 1), Fence(1, 1)], "the count of P1 is lost");
 }
@@ -131,8 +110,7 @@ fn late_request_of_crashed_process_gets_no_vote() {
     let mut cluster = cluster(Kind::Majority, 3);
     cluster.command(p(1), Command::Enter);
     cluster.crash(p(1));
-    cluster.suspicion(p(2), p(1), Verdict::Suspect);
-    cluster.drain(&mut SplitMix64(0));
+    suspicion_and_drain(&mut cluster, 2, 1, Verdict::Suspect);
     assert_eq!(cluster.sent_of("locked"), 0);
     enter_and_exit(&mut cluster, 2);
 }
@@ -141,13 +119,10 @@ fn late_request_of_crashed_process_gets_no_vote() {
 #[test]
 fn later_entry_has_higher_fence_after_false_suspicion() {
     let mut cluster = cluster(Kind::Majority, 3);
-    cluster.command(p(1), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
-    cluster.command(p(2), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 1, Command::Enter);
+    command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(fences(&mut cluster), [Fence(0, 1)]);
-    cluster.suspicion(p(2), p(1), Verdict::Suspect);
-    cluster.drain(&mut SplitMix64(0));
+    suspicion_and_drain(&mut cluster, 2, 1, Verdict::Suspect);
     assert_eq!(fences(&mut cluster), [Fence(1, 1)]);
 }
 
@@ -155,11 +130,9 @@ fn later_entry_has_higher_fence_after_false_suspicion() {
 fn falsely_suspected_process_requests_again() {
     let mut cluster = cluster(Kind::Majority, 2);
     cluster.suspicion(p(2), p(1), Verdict::Suspect);
-    cluster.command(p(1), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), NONE, "P2 does not vote for P1");
-    cluster.suspicion(p(2), p(1), Verdict::Trust);
-    cluster.drain(&mut SplitMix64(0));
+    suspicion_and_drain(&mut cluster, 2, 1, Verdict::Trust);
     assert_eq!(entered(&mut cluster), [1]);
 }
 

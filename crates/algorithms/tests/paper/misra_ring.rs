@@ -7,7 +7,7 @@ use tenure_core::Order;
 use tenure_core::service::mutex::Command;
 
 use crate::support::mutex::{NONE, Plan, entered, run};
-use crate::support::p;
+use crate::support::{command_and_settle, p};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn cluster(size: u32) -> TestCluster<MisraRing> {
@@ -127,8 +127,7 @@ fn recovers_one_of_two_tokens() {
         cluster.fire(p(1), token);
         cluster.lose((p(1), p(2)));
     }
-    cluster.command(p(1), Command::Enter);
-    cluster.settle();
+    command_and_settle(&mut cluster, 1, Command::Enter);
     assert_eq!((entered(&mut cluster), tokens(&cluster)), (vec![], (0, 0)));
 }
 
@@ -136,8 +135,7 @@ fn recovers_one_of_two_tokens() {
 fn entries_and_fences_continue_after_a_loss() {
     for size in 2..=5_u32 {
         for seed in 0..300 {
-            let entries = vec![3; size as usize];
-            let plan = Plan { order: Order::Fifo, entries, duplicates: 0, losses: 1, seed };
+            let plan = Plan::of(Order::Fifo, &vec![3; size as usize]).losing(1).seeded(seed);
             let outcome = run::<MisraRing>(Config::default(), &plan);
             let outcome = outcome.unwrap_or_else(|error| panic!("{plan:?}: {error}"));
             // The new ping may be made behind a waiter: one more entry than without a loss.
@@ -165,10 +163,7 @@ fn n_numbers_are_not_enough() {
 
 #[test]
 fn reordering_creates_a_second_ping() {
-    let caught = (0..300).any(|seed| {
-        let entries = vec![3; 3];
-        let plan = Plan { order: Order::Reordered, entries, duplicates: 0, losses: 0, seed };
-        run::<MisraRing>(Config::default(), &plan).is_err()
-    });
-    assert!(caught);
+    let plan = Plan::of(Order::Reordered, &[3; 3]);
+    let is_caught = |seed| run::<MisraRing>(Config::default(), &plan.seeded(seed)).is_err();
+    assert!((0..300).any(is_caught));
 }

@@ -18,10 +18,6 @@ fn elections<C>(election: C) -> Config<C> {
     Config { election, variants: Variants::none() }
 }
 
-fn plan(entries: &[u32], seed: u64) -> Plan {
-    Plan { order: Order::Fifo, entries: entries.to_vec(), duplicates: 0, losses: 0, seed }
-}
-
 fn cluster(size: u32, variants: Variants<Switch>) -> TestCluster<MutexFromElection<ChangRoberts>> {
     let election = chang_roberts::Config::plain(size);
     TestCluster::uniform(size, Order::Fifo, Config { election, variants })
@@ -32,10 +28,10 @@ fn works_with_any_election() {
     fn check_election<E: Election + Algorithm>(config: impl Fn(u32) -> E::Config) {
         for seed in 0..200 {
             let size = 1 + (seed % 5) as u32;
-            let entries = vec![3; size as usize];
+            let plan = Plan::of(Order::Fifo, &vec![3; size as usize]).seeded(seed);
             let config = elections(config(size));
             let cost = <MutexFromElection<E>>::card(&config, size).messages;
-            let outcome = run::<MutexFromElection<E>>(config, &plan(&entries, seed));
+            let outcome = run::<MutexFromElection<E>>(config, &plan);
             let outcome = outcome.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
             assert_eq!(outcome.entries, u64::from(size) * 3, "seed {seed}");
             let most = cost.most.expect("an election ends");

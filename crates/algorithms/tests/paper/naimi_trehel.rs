@@ -6,8 +6,11 @@ use tenure_algorithms::mutex::naimi_trehel::Message;
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order};
 
-use crate::support::mutex::{NONE, Plan, enter_and_exit, entered, is_caught, run};
-use crate::support::p;
+use crate::support::mutex::{
+    Plan, check_handovers, check_reentry, check_seeds, check_token_loss, enter_and_exit, entered,
+    is_caught, run,
+};
+use crate::support::{command_and_drain, p};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn cluster(size: u32) -> TestCluster<NaimiTrehel> {
@@ -78,41 +81,21 @@ fn waiters_form_a_queue() {
     let mut cluster = cluster(4);
     cluster.command(p(1), Command::Enter);
     for at in [3, 2, 4] {
-        cluster.command(p(at), Command::Enter);
-        cluster.drain(&mut SplitMix64(0));
+        command_and_drain(&mut cluster, at, Command::Enter);
     }
     assert_eq!(entered(&mut cluster), [1]);
-    for (leaves, enters) in [(1, 3), (3, 2), (2, 4)] {
-        cluster.command(p(leaves), Command::Exit);
-        assert_eq!(
-            cluster.queue((p(leaves), p(enters))).len(),
-            1,
-            "one message from exit to entry"
-        );
-        cluster.drain(&mut SplitMix64(0));
-        assert_eq!(entered(&mut cluster), [enters]);
-    }
+    check_handovers(&mut cluster, &[(1, 3), (3, 2), (2, 4)]);
 }
 
 #[test]
 fn channels_need_no_order() {
-    for seed in 0..3000 {
-        let plan = Plan::of(Order::Reordered, &[3, 3, 3, 3]).seeded(seed);
-        run::<NaimiTrehel>((), &plan).unwrap();
-    }
+    let plan = Plan::of(Order::Reordered, &[3, 3, 3, 3]);
+    check_seeds::<NaimiTrehel>(&(), &plan, 3000);
 }
 
 #[test]
 fn holder_reenters_until_a_request_arrives() {
-    let mut cluster = cluster(2);
-    cluster.command(p(2), Command::Enter);
-    for _ in 0..20 {
-        cluster.command(p(1), Command::Enter);
-        cluster.command(p(1), Command::Exit);
-    }
-    assert_eq!(entered(&mut cluster), [1; 20]);
-    cluster.drain(&mut SplitMix64(0));
-    assert_eq!(entered(&mut cluster), [2]);
+    check_reentry(&mut cluster(2));
     assert!(NaimiTrehel::card(&(), 2).most_bypass().is_none());
 }
 
@@ -136,12 +119,5 @@ fn returned_request_and_unexpected_token_are_ignored() {
 
 #[test]
 fn crashed_holder_loses_the_token() {
-    let mut cluster = cluster(3);
-    cluster.crash(p(1));
-    cluster.recover(p(1));
-    for at in 1..=3 {
-        cluster.command(p(at), Command::Enter);
-    }
-    cluster.drain(&mut SplitMix64(0));
-    assert_eq!(entered(&mut cluster), NONE);
+    check_token_loss(&mut cluster(3));
 }

@@ -6,8 +6,11 @@ use tenure_algorithms::mutex::nishio_li_manning::Message;
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Crashes, Fence, Order, Property, Term, Verdict};
 
-use crate::support::mutex::{NONE, Plan, crash_and_suspect, enter_and_exit, entered, fences, run};
-use crate::support::p;
+use crate::support::mutex::{NONE, Plan, check_handovers, enter_and_exit, entered, fences, run};
+use crate::support::{
+    command_and_drain, crash_and_drain, crash_and_suspect, p, pass_all, restart,
+    suspicion_and_drain,
+};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn cluster(size: u32) -> TestCluster<NishioLiManning> {
@@ -26,14 +29,12 @@ fn generation_messages(cluster: &TestCluster<NishioLiManning>) -> [u64; 3] {
 
 fn ask(cluster: &mut TestCluster<NishioLiManning>, processes: &[u32]) {
     for process in processes {
-        cluster.command(p(*process), Command::Enter);
-        cluster.drain(&mut SplitMix64(0));
+        command_and_drain(cluster, *process, Command::Enter);
     }
 }
 
 fn leave(cluster: &mut TestCluster<NishioLiManning>, process: u32) {
-    cluster.command(p(process), Command::Exit);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(cluster, process, Command::Exit);
 }
 
 #[test]
@@ -60,25 +61,15 @@ fn costs_what_suzuki_kasami_costs_without_crashes() {
 fn token_visits_waiters_in_ring_order() {
     let mut cluster = cluster(4);
     ask(&mut cluster, &[2, 1, 4, 3]);
-    for (leaves, enters) in [(2, 3), (3, 4), (4, 1)] {
-        cluster.take_events();
-        cluster.command(p(leaves), Command::Exit);
-        assert_eq!(
-            cluster.queue((p(leaves), p(enters))).len(),
-            1,
-            "one message from exit to entry"
-        );
-        cluster.drain(&mut SplitMix64(0));
-        assert_eq!(entered(&mut cluster), [enters]);
-    }
+    cluster.take_events();
+    check_handovers(&mut cluster, &[(2, 3), (3, 4), (4, 1)]);
 }
 
 #[test]
 fn token_of_crashed_holder_is_replaced() {
     let mut cluster = cluster(3);
     ask(&mut cluster, &[1, 2, 3]);
-    crash_and_suspect(&mut cluster, 1);
-    cluster.drain(&mut SplitMix64(0));
+    crash_and_drain(&mut cluster, 1);
     leave(&mut cluster, 2);
     leave(&mut cluster, 3);
     assert_eq!(fences(&mut cluster), [fence(0, 1, 1), fence(1, 2, 1), fence(1, 2, 2)]);
@@ -92,8 +83,7 @@ fn token_of_crashed_holder_is_replaced() {
 fn crash_of_idle_holder_is_noticed_without_requests() {
     let mut cluster = cluster(3);
     enter_and_exit(&mut cluster, 2);
-    crash_and_suspect(&mut cluster, 2);
-    cluster.drain(&mut SplitMix64(0));
+    crash_and_drain(&mut cluster, 2);
     assert_eq!(enter_and_exit(&mut cluster, 3), 3, "from P1, which has made a token");
     assert_eq!(generation_messages(&cluster), [1, 1, 1]);
 }
@@ -102,8 +92,7 @@ fn crash_of_idle_holder_is_noticed_without_requests() {
 fn crashed_waiter_is_skipped() {
     let mut cluster = cluster(4);
     ask(&mut cluster, &[1, 3, 4]);
-    crash_and_suspect(&mut cluster, 3);
-    cluster.drain(&mut SplitMix64(0));
+    crash_and_drain(&mut cluster, 3);
     leave(&mut cluster, 1);
     assert_eq!(fences(&mut cluster), [fence(0, 1, 1), fence(0, 1, 2)]);
     assert_eq!(generation_messages(&cluster), [2, 0, 0], "P1 has the token, and makes no inquiry");
@@ -128,11 +117,9 @@ fn sender_misses_token_sent_to_crashed_process() {
     leave(&mut cluster, 1);
     ask(&mut cluster, &[3]);
     assert_eq!(entered(&mut cluster), [1]);
-    cluster.suspicion(p(3), p(2), Verdict::Suspect);
-    cluster.drain(&mut SplitMix64(0));
+    suspicion_and_drain(&mut cluster, 3, 2, Verdict::Suspect);
     assert_eq!(entered(&mut cluster), NONE, "P1 still awaits the answer of P2");
-    cluster.suspicion(p(1), p(2), Verdict::Suspect);
-    cluster.drain(&mut SplitMix64(0));
+    suspicion_and_drain(&mut cluster, 1, 2, Verdict::Suspect);
     assert_eq!(fences(&mut cluster), [fence(1, 1, 1)]);
     assert_eq!(generation_messages(&cluster), [1, 2, 1]);
 }
@@ -143,8 +130,7 @@ fn process_inside_delays_the_new_token() {
     let mut cluster = cluster(3);
     enter_and_exit(&mut cluster, 2);
     ask(&mut cluster, &[3, 2]);
-    crash_and_suspect(&mut cluster, 1);
-    cluster.drain(&mut SplitMix64(0));
+    crash_and_drain(&mut cluster, 1);
     assert_eq!(entered(&mut cluster), [3]);
     assert_eq!(generation_messages(&cluster), [1, 1, 0]);
     leave(&mut cluster, 3);
@@ -155,8 +141,7 @@ fn process_inside_delays_the_new_token() {
 fn maker_inside_with_older_token_waits_for_itself() {
     let mut cluster = cluster(3);
     ask(&mut cluster, &[2, 3]);
-    cluster.suspicion(p(2), p(1), Verdict::Suspect);
-    cluster.drain(&mut SplitMix64(0));
+    suspicion_and_drain(&mut cluster, 2, 1, Verdict::Suspect);
     assert_eq!(generation_messages(&cluster), [0; 3], "P2 has the token itself");
     let doubted = Term { number: 4, leader: p(3) };
     cluster.inject(p(3), p(2), Message::Doubt { generation: doubted });
@@ -172,8 +157,7 @@ fn crashed_maker_is_replaced() {
     ask(&mut cluster, &[1, 3, 4]);
     crash_and_suspect(&mut cluster, 1);
     cluster.pass((p(2), p(3)), 0);
-    crash_and_suspect(&mut cluster, 2);
-    cluster.drain(&mut SplitMix64(0));
+    crash_and_drain(&mut cluster, 2);
     leave(&mut cluster, 3);
     leave(&mut cluster, 4);
     assert_eq!(fences(&mut cluster), [fence(0, 1, 1), fence(2, 3, 1), fence(2, 3, 2)]);
@@ -186,9 +170,7 @@ fn overtaken_generation_restarts_with_higher_number() {
     // Each suspects the other, and both ask P3, which has the token.
     cluster.suspicion(p(1), p(2), Verdict::Suspect);
     cluster.suspicion(p(2), p(1), Verdict::Suspect);
-    cluster.pass((p(2), p(3)), 0);
-    cluster.pass((p(1), p(3)), 0);
-    cluster.pass((p(3), p(1)), 0);
+    pass_all(&mut cluster, &[(2, 3), (1, 3), (3, 1)]);
     cluster.drain(&mut SplitMix64(0));
     ask(&mut cluster, &[3]);
     assert_eq!(fences(&mut cluster).last(), Some(&fence(2, 1, 1)), "higher than 1 of P2");
@@ -233,8 +215,7 @@ fn older_token_is_discarded() {
     // The token is in flight to P3 when P2 is suspected wrongly, and a new one is made.
     cluster.suspicion(p(1), p(2), Verdict::Suspect);
     cluster.pass((p(1), p(3)), 1);
-    cluster.pass((p(3), p(1)), 0);
-    cluster.pass((p(1), p(3)), 0);
+    pass_all(&mut cluster, &[(3, 1), (1, 3)]);
     assert_eq!(entered(&mut cluster), NONE, "the old token is rejected");
     cluster.pass((p(1), p(3)), 0);
     assert_eq!(fences(&mut cluster), [fence(1, 1, 1)]);
@@ -247,8 +228,7 @@ fn new_token_does_not_repeat_served_requests() {
         enter_and_exit(&mut cluster, process);
     }
     ask(&mut cluster, &[3]);
-    crash_and_suspect(&mut cluster, 3);
-    cluster.drain(&mut SplitMix64(0));
+    crash_and_drain(&mut cluster, 3);
     let sent = cluster.total_sent();
     cluster.inject(p(3), p(1), Message::Request { number: 2 });
     cluster.inject(p(2), p(1), Message::Request { number: 2 });
@@ -263,8 +243,7 @@ fn tolerates_all_but_one_crash() {
         let mut cluster = cluster(5);
         for process in (1..=5).filter(|it| *it != survivor) {
             ask(&mut cluster, &[process]);
-            crash_and_suspect(&mut cluster, process);
-            cluster.drain(&mut SplitMix64(0));
+            crash_and_drain(&mut cluster, process);
         }
         enter_and_exit(&mut cluster, survivor);
     }
@@ -285,8 +264,7 @@ fn trusted_process_discards_its_older_token() {
     cluster.suspicion(p(2), p(1), Verdict::Suspect);
     enter_and_exit(&mut cluster, 2);
     assert_eq!(enter_and_exit(&mut cluster, 1), 0, "P1 knows no other token");
-    cluster.suspicion(p(2), p(1), Verdict::Trust);
-    cluster.drain(&mut SplitMix64(0));
+    suspicion_and_drain(&mut cluster, 2, 1, Verdict::Trust);
     cluster.take_events();
     ask(&mut cluster, &[2, 1]);
     assert_eq!(fences(&mut cluster), [fence(2, 1, 1)], "and P1 waits");
@@ -308,15 +286,13 @@ fn newer_token_received_inside_is_kept() {
     let mut cluster = cluster(3);
     enter_and_exit(&mut cluster, 2);
     ask(&mut cluster, &[3, 2, 1]);
-    cluster.suspicion(p(1), p(3), Verdict::Suspect);
-    cluster.drain(&mut SplitMix64(0));
+    suspicion_and_drain(&mut cluster, 1, 3, Verdict::Suspect);
     let inside = [fence(0, 1, 2), fence(1, 1, 1)];
     assert_eq!(fences(&mut cluster), inside, "P3 and P1, by mistake");
     leave(&mut cluster, 1);
     assert_eq!(entered(&mut cluster), [2], "P3 is skipped");
     leave(&mut cluster, 2);
-    cluster.suspicion(p(1), p(3), Verdict::Trust);
-    cluster.drain(&mut SplitMix64(0));
+    suspicion_and_drain(&mut cluster, 1, 3, Verdict::Trust);
     leave(&mut cluster, 3);
     enter_and_exit(&mut cluster, 3);
 }
@@ -324,8 +300,7 @@ fn newer_token_received_inside_is_kept() {
 #[test]
 fn restarted_process_makes_no_second_token() {
     let mut cluster = cluster(2);
-    cluster.crash(p(1));
-    cluster.recover(p(1));
+    restart(&mut cluster, 1);
     ask(&mut cluster, &[1, 2]);
     assert_eq!(entered(&mut cluster), NONE, "the loss is not detected");
     let card = NishioLiManning::card(&(), 2);

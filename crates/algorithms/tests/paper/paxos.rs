@@ -6,8 +6,8 @@ use tenure_algorithms::agreement::paxos::Switch;
 use tenure_core::{Algorithm, Order, Verdict};
 use tenure_trace::{SplitMix64, TestCluster};
 
-use crate::support::consensus::{decided, propose};
-use crate::support::p;
+use crate::support::consensus::{are_different, decided, propose};
+use crate::support::{p, pass_all, restart};
 
 fn cluster(size: u32) -> TestCluster<Paxos> {
     TestCluster::uniform(size, Order::Reordered, Variants::none())
@@ -31,8 +31,7 @@ fn single_leader_decides_with_five_messages_per_peer() {
 fn later_ballots_keep_the_chosen_value() {
     let mut cluster = cluster(3);
     (1..=3).for_each(|at| propose(&mut cluster, at));
-    cluster.pass((p(1), p(2)), 0);
-    cluster.pass((p(2), p(1)), 0);
+    pass_all(&mut cluster, &[(1, 2), (2, 1)]);
     // P2 accepts, and P1 never learns of it.
     cluster.pass((p(1), p(2)), 0);
     cluster.crash(p(1));
@@ -49,15 +48,14 @@ fn old_ballot_is_refused_after_newer_promise() {
     propose(&mut cluster, 2);
     cluster.suspicion(p(2), p(1), Verdict::Suspect);
     // P2's ballot reaches P3 first.
-    cluster.pass((p(2), p(3)), 0);
-    cluster.pass((p(1), p(3)), 0);
+    pass_all(&mut cluster, &[(2, 3), (1, 3)]);
     let refused =
         cluster.queue((p(3), p(1))).iter().any(|it| format!("{it:?}").contains("Refused"));
     assert!(refused);
     cluster.settle();
     let decided = decided(&mut cluster);
     assert_eq!(decided.len(), 3);
-    assert!(decided.iter().all(|(_, value)| *value == decided[0].1), "{decided:?}");
+    assert!(!are_different(&decided), "{decided:?}");
 }
 
 #[test]
@@ -83,8 +81,7 @@ fn restart_keeps_promises_and_reports_the_decision() {
     cluster.settle();
     assert_eq!(decided(&mut cluster), [(1, 1), (2, 1), (3, 1)]);
     let before = cluster.process(p(2)).unwrap().highest_term();
-    cluster.crash(p(2));
-    cluster.recover(p(2));
+    restart(&mut cluster, 2);
     cluster.settle();
     assert_eq!(cluster.process(p(2)).unwrap().highest_term(), before);
     assert_eq!(decided(&mut cluster), [(2, 1)]);
@@ -118,10 +115,6 @@ fn run_with_faults(size: u32, variants: Variants<Switch>, seed: u64) -> Vec<(u32
         decisions.extend(decided(&mut cluster));
     }
     decisions
-}
-
-fn are_different(decisions: &[(u32, u64)]) -> bool {
-    decisions.iter().any(|(_, value)| *value != decisions[0].1)
 }
 
 #[test]

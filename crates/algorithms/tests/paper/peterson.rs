@@ -8,9 +8,10 @@ use tenure_core::service::election::Command;
 use tenure_core::{Algorithm, Order, ProcessId};
 
 use crate::support::election::{
-    all_processes, beliefs, elect, process_with_id, ranks, subsets, unchecked_beliefs,
+    all_processes, beliefs, check_constant_cost, check_with_duplicates, elect, process_with_id,
+    ranks, shuffled, unchecked_beliefs,
 };
-use crate::support::{p, permutations};
+use crate::support::{command_and_drain, p, permutations};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn ring(ids: &[u32]) -> Config {
@@ -87,26 +88,13 @@ fn announcer_owns_the_largest_rank() {
 
 #[test]
 fn bound_on_phases_is_tight_for_eight_processes() {
-    let most = (0..2000).map(|seed| {
-        let mut ids: Vec<u32> = (1..=8).collect();
-        SplitMix64(seed).shuffle(&mut ids);
-        run(&ids, seed).0
-    });
+    let most = (0..2000).map(|seed| run(&shuffled(8, seed), seed).0);
     assert_eq!(most.max(), Some(4));
 }
 
 #[test]
 fn cost_is_independent_of_schedule_and_initiators() {
-    let ids = [3, 1, 5, 2, 4];
-    let cost = run(&ids, 0).1 + 5;
-    for initiators in subsets(5) {
-        for seed in 0..20 {
-            let (cluster, beliefs) =
-                elect::<Peterson>(5, Order::Fifo, ring(&ids), &initiators, 0, seed);
-            assert_eq!(beliefs, [Some(p(3)); 5], "{initiators:?}, seed {seed}");
-            assert_eq!(cluster.total_sent(), cost, "{initiators:?}, seed {seed}");
-        }
-    }
+    check_constant_cost::<Peterson>(Order::Fifo, ring, |ids| run(ids, 0).1 + 5);
 }
 
 #[test]
@@ -119,21 +107,14 @@ fn single_process_leads_without_messages() {
 fn later_election_has_the_same_leader() {
     let (mut cluster, _) = elect::<Peterson>(3, Order::Fifo, ring(&[2, 3, 1]), &[p(1)], 0, 0);
     let first = cluster.total_sent();
-    cluster.command(p(3), Command::Elect);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 3, Command::Elect);
     assert_eq!(cluster.total_sent(), 2 * first);
     assert_eq!(beliefs(&mut cluster), [Some(p(2)); 3]);
 }
 
 #[test]
 fn duplicates_do_not_change_the_leader() {
-    for seed in 0..1000 {
-        let mut ids = vec![1, 2, 3, 4, 5];
-        SplitMix64(seed).shuffle(&mut ids);
-        let (_, beliefs) =
-            elect::<Peterson>(5, Order::Fifo, ring(&ids), &all_processes(5), 4, seed);
-        assert_eq!(beliefs, [process_with_id(5, &ids); 5], "seed {seed}");
-    }
+    check_with_duplicates::<Peterson>((5, 4), Order::Fifo, ring);
 }
 
 /// Runs an election with one mistake, for at most `most` messages.

@@ -11,8 +11,8 @@ use tenure_core::service::election::{Command, Event};
 use tenure_core::{Algorithm, Delay, Order, ProcessId, TICKS_PER_UNIT};
 
 use crate::support::election::{beliefs, unchecked_beliefs};
-use crate::support::p;
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use crate::support::{events, fire_and_drain, p, pass_all, processes_with, restart};
+use tenure_trace::{SplitMix64, TestCluster};
 
 fn config(size: u32, switches: &[Switch]) -> Config {
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
@@ -30,20 +30,17 @@ const KINDS: [&str; 6] =
 /// Returns a cluster in which P1 has timed out first and leads in term 1.
 fn led_by_p1(size: u32, switches: &[Switch]) -> TestCluster<Raft> {
     let mut cluster = cluster(size, switches);
-    cluster.fire(p(1), Timer::Election);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 1, Timer::Election);
     cluster
 }
 
 /// Returns the processes that became leaders since the last call, with their terms.
 fn new_leaders(cluster: &mut TestCluster<Raft>) -> Vec<(u64, ProcessId)> {
-    let seen = cluster.take_events().into_iter().filter_map(|(at, seen)| match seen {
-        ClusterEvent::Event(Event::Elected { leader, term }) if leader == at => {
-            Some((term.number, at))
-        }
+    let new_leader = |(at, event)| match event {
+        Event::Elected { leader, term } if leader == p(at) => Some((term.number, leader)),
         _ => None,
-    });
-    seen.collect()
+    };
+    events(cluster).into_iter().filter_map(new_leader).collect()
 }
 
 fn state_of(cluster: &TestCluster<Raft>, at: u32) -> String {
@@ -72,12 +69,10 @@ fn needs_exactly_a_majority() {
         let mut cluster = cluster(size, &[]);
         cluster.fire(p(1), Timer::Election);
         for voter in 2..needed {
-            cluster.pass((p(1), p(voter)), 0);
-            cluster.pass((p(voter), p(1)), 0);
+            pass_all(&mut cluster, &[(1, voter), (voter, 1)]);
         }
         assert_eq!(new_leaders(&mut cluster), [], "{} votes of {size}", needed - 1);
-        cluster.pass((p(1), p(needed)), 0);
-        cluster.pass((p(needed), p(1)), 0);
+        pass_all(&mut cluster, &[(1, needed), (needed, 1)]);
         assert_eq!(new_leaders(&mut cluster), [(1, p(1))], "{needed} votes of {size}");
     }
 }
@@ -89,18 +84,14 @@ fn split_vote_is_resolved_in_next_term() {
     cluster.fire(p(1), Timer::Election);
     cluster.fire(p(2), Timer::Election);
     for (candidate, voter) in [(1, 3), (1, 4), (2, 3), (2, 4)] {
-        cluster.pass((p(candidate), p(voter)), 0);
-        cluster.pass((p(voter), p(candidate)), 0);
+        pass_all(&mut cluster, &[(candidate, voter), (voter, candidate)]);
     }
-    cluster.pass((p(1), p(3)), 0);
-    cluster.pass((p(2), p(4)), 0);
+    pass_all(&mut cluster, &[(1, 3), (2, 4)]);
     cluster.drain(&mut SplitMix64(0));
     assert_eq!(unchecked_beliefs(&mut cluster), [None; 4], "two votes each");
-    cluster.fire(p(1), Timer::Election);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 1, Timer::Election);
     assert_eq!(new_leaders(&mut cluster), [], "voters wait for their own timeout");
-    cluster.fire(p(3), Timer::Election);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 3, Timer::Election);
     assert_eq!(new_leaders(&mut cluster), [(2, p(3))]);
     assert!(state_of(&cluster, 1).contains("leader: Some(P3)"));
 }
@@ -110,10 +101,8 @@ fn steps_down_for_later_term() {
     let mut cluster = led_by_p1(3, &[]);
     cluster.take_events();
     cluster.inject(p(3), p(1), Message::Overtaken { term: 5 });
-    let seen = cluster.take_events();
-    let deposed =
-        matches!(&seen[..], [(at, ClusterEvent::Event(Event::Deposed { .. }))] if *at == p(1));
-    assert!(deposed, "{seen:?}");
+    let seen = events(&mut cluster);
+    assert!(matches!(seen[..], [(1, Event::Deposed { .. })]), "{seen:?}");
     assert_eq!(cluster.armed_timers().iter().filter(|(at, _)| *at == p(1)).count(), 1);
 }
 
@@ -154,12 +143,9 @@ fn votes_twice(switches: &[Switch]) -> Vec<(u64, ProcessId)> {
     let mut cluster = cluster(3, switches);
     cluster.fire(p(1), Timer::Election);
     cluster.fire(p(3), Timer::Election);
-    cluster.pass((p(1), p(2)), 0);
-    cluster.pass((p(2), p(1)), 0);
-    cluster.crash(p(2));
-    cluster.recover(p(2));
-    cluster.pass((p(3), p(2)), 0);
-    cluster.pass((p(2), p(3)), 0);
+    pass_all(&mut cluster, &[(1, 2), (2, 1)]);
+    restart(&mut cluster, 2);
+    pass_all(&mut cluster, &[(3, 2), (2, 3)]);
     new_leaders(&mut cluster)
 }
 
@@ -185,8 +171,7 @@ fn pre_vote_protects_the_leader() {
                 }
             }
         }
-        cluster.fire(p(1), Timer::Heartbeat);
-        cluster.drain(&mut SplitMix64(0));
+        fire_and_drain(&mut cluster, 1, Timer::Heartbeat);
         (was_deposed(&mut cluster, 1), state_of(&cluster, 1).contains("term: 1,"))
     };
     assert_eq!(deposed(&[]), (true, false));
@@ -194,9 +179,7 @@ fn pre_vote_protects_the_leader() {
 }
 
 fn was_deposed(cluster: &mut TestCluster<Raft>, at: u32) -> bool {
-    cluster.take_events().iter().any(|(process, seen)| {
-        *process == p(at) && matches!(seen, ClusterEvent::Event(Event::Deposed { .. }))
-    })
+    processes_with(cluster, |event| matches!(event, Event::Deposed { .. })).contains(&at)
 }
 
 /// Section 9.6 of the thesis: pre-vote.
@@ -205,11 +188,9 @@ fn pre_vote_replaces_a_crashed_leader() {
     let mut cluster = led_by_p1(3, &[Switch::PreVote]);
     cluster.take_events();
     cluster.crash(p(1));
-    cluster.fire(p(2), Timer::Election);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 2, Timer::Election);
     assert_eq!(new_leaders(&mut cluster), [], "P3 has not suspected the leader yet");
-    cluster.fire(p(3), Timer::Election);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 3, Timer::Election);
     assert_eq!(new_leaders(&mut cluster), [(2, p(3))]);
 }
 
@@ -264,11 +245,9 @@ fn leader_without_check_quorum_stays_for_ever() {
 fn candidacy_ends_with_the_lease() {
     let mut cluster = cluster(3, &[]);
     cluster.fire(p(1), Timer::Election);
-    cluster.fire(p(1), Timer::Lease);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 1, Timer::Lease);
     assert_eq!(new_leaders(&mut cluster), []);
-    cluster.fire(p(2), Timer::Election);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 2, Timer::Election);
     assert_eq!(new_leaders(&mut cluster), [(2, p(2))]);
 }
 
@@ -291,8 +270,7 @@ fn responses_count_for_last_heartbeat_only() {
 fn restarted_process_grants_no_vote_before_timeout() {
     let votes = |switches: &[Switch]| {
         let mut cluster = led_by_p1(3, switches);
-        cluster.crash(p(2));
-        cluster.recover(p(2));
+        restart(&mut cluster, 2);
         cluster.inject(p(3), p(2), Message::RequestVote { term: 2 });
         let queue = cluster.queue((p(2), p(3)));
         matches!(queue.last(), Some(Message::Vote { granted: true, .. }))
@@ -394,14 +372,9 @@ fn command_reports_a_known_leader() {
     cluster.take_events();
     for at in [1, 2] {
         cluster.command(p(at), Command::Elect);
-        let leader = |seen: &ClusterEvent<Raft>| match seen {
-            ClusterEvent::Event(Event::Elected { leader, .. }) => Some(*leader),
-            _ => None,
-        };
-        let events = cluster.take_events();
-        assert!(
-            events.iter().any(|(process, seen)| *process == p(at) && leader(seen) == Some(p(1)))
-        );
+        let names_p1 =
+            |event: &Event| matches!(event, Event::Elected { leader, .. } if *leader == p(1));
+        assert!(processes_with(&mut cluster, names_p1).contains(&at));
     }
     assert_eq!(cluster.total_sent(), sent);
 }

@@ -11,9 +11,9 @@ use tenure_algorithms::agreement::RaftLog;
 use tenure_algorithms::agreement::raft_log::{Config, EntryId, Message, Stable, Switch, Timer};
 use tenure_core::service::log::{Command, Content, Entry, Event, Payload, Reason};
 use tenure_core::{Algorithm, Order, ProcessId, Protocol, TICKS_PER_UNIT};
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use tenure_trace::{SplitMix64, TestCluster};
 
-use crate::support::p;
+use crate::support::{self, fire_and_drain, lose_all, p, pass_all, restart};
 
 fn config(size: u32, switches: &[Switch]) -> Config {
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
@@ -27,8 +27,7 @@ fn cluster(size: u32, switches: &[Switch]) -> TestCluster<RaftLog> {
 /// Returns a cluster led by P1. Its first entry is committed, and all processes know this.
 fn led_by_p1(size: u32, switches: &[Switch]) -> TestCluster<RaftLog> {
     let mut cluster = cluster(size, switches);
-    cluster.fire(p(1), Timer::Election);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 1, Timer::Election);
     if switches.contains(&Switch::Together) {
         cluster.fire(p(1), Timer::Send);
     }
@@ -41,23 +40,23 @@ fn led_by_p1(size: u32, switches: &[Switch]) -> TestCluster<RaftLog> {
 }
 
 fn heartbeat(cluster: &mut TestCluster<RaftLog>, at: u32) {
-    cluster.fire(p(at), Timer::Heartbeat);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(cluster, at, Timer::Heartbeat);
 }
 
 fn append(cluster: &mut TestCluster<RaftLog>, at: u32, ticket: u64) {
     cluster.command(p(at), Command::Append { ticket, payload: Payload::from(ticket) });
 }
 
+fn append_and_drain(cluster: &mut TestCluster<RaftLog>, at: u32, ticket: u64) {
+    append(cluster, at, ticket);
+    cluster.drain(&mut SplitMix64(0));
+}
+
 /// Returns the events since the last call, except for stored entries.
 fn events(cluster: &mut TestCluster<RaftLog>) -> Vec<(u32, Event)> {
-    let seen = cluster.take_events().into_iter();
-    let events = seen.filter_map(|(at, seen)| match seen {
-        ClusterEvent::Event(Event::Stored { .. }) => None,
-        ClusterEvent::Event(event) => Some((at.number(), event)),
-        _ => None,
-    });
-    events.collect()
+    let mut events = support::events(cluster);
+    events.retain(|(_, event)| !matches!(event, Event::Stored { .. }));
+    events
 }
 
 /// Returns the commit events: each process, with the index that it learned to be committed.
@@ -71,6 +70,15 @@ fn commits(events: &[(u32, Event)]) -> Vec<(u32, u64)> {
         .collect();
     commits.sort_unstable();
     commits
+}
+
+fn commit_index(cluster: &TestCluster<RaftLog>, at: u32) -> u64 {
+    cluster.process(p(at)).expect("the process is up").commit_index()
+}
+
+/// Returns the event that a process declines a request and names P1 as the leader.
+fn declined(at: u32, ticket: u64, reason: Reason) -> (u32, Event) {
+    (at, Event::Declined { ticket, reason, leader: Some(p(1)) })
 }
 
 /// Returns the terms of a process's entries.
@@ -96,23 +104,15 @@ fn give_log(cluster: &mut TestCluster<RaftLog>, to: u32, terms: &[u64]) {
         cluster.inject(from, p(to), append);
     }
     cluster.take_events();
-    cluster.links_in_use().into_iter().for_each(|link| {
-        while !cluster.queue(link).is_empty() {
-            cluster.lose(link);
-        }
-    });
-}
-
-fn lose_messages(cluster: &mut TestCluster<RaftLog>, from: u32, to: u32) {
-    while !cluster.queue((p(from), p(to))).is_empty() {
-        cluster.lose((p(from), p(to)));
+    for (from, to) in cluster.links_in_use() {
+        lose_all(cluster, from.number(), to.number());
     }
 }
 
 fn isolate(cluster: &mut TestCluster<RaftLog>, one: u32) {
     for other in cluster.process_ids().into_iter().map(ProcessId::number).filter(|it| *it != one) {
-        lose_messages(cluster, one, other);
-        lose_messages(cluster, other, one);
+        lose_all(cluster, one, other);
+        lose_all(cluster, other, one);
     }
 }
 
@@ -121,8 +121,7 @@ fn entry_costs_one_round_trip_per_peer() {
     for size in 1..=7 {
         let mut cluster = led_by_p1(size, &[]);
         let before = cluster.total_sent();
-        append(&mut cluster, 1, 1);
-        cluster.drain(&mut SplitMix64(0));
+        append_and_drain(&mut cluster, 1, 1);
         let cost = RaftLog::card(&config(size, &[]), size).messages;
         assert_eq!(
             (cluster.total_sent() - before, cost.least),
@@ -137,8 +136,7 @@ fn entry_costs_one_round_trip_per_peer() {
 #[test]
 fn next_message_carries_the_commit_index() {
     let mut cluster = led_by_p1(3, &[]);
-    append(&mut cluster, 1, 1);
-    cluster.drain(&mut SplitMix64(0));
+    append_and_drain(&mut cluster, 1, 1);
     events(&mut cluster);
     heartbeat(&mut cluster, 1);
     assert_eq!(commits(&events(&mut cluster)), [(2, 2), (3, 2)]);
@@ -152,15 +150,15 @@ fn pipelines_new_entries() {
     (1..=3).for_each(|ticket| append(&mut cluster, 1, ticket));
     assert_eq!(cluster.queue((p(1), p(2))).len(), 3);
     cluster.drain(&mut SplitMix64(0));
-    assert_eq!(cluster.process(p(1)).expect("the process is up").commit_index(), 4);
-    lose_messages(&mut cluster, 1, 2);
+    assert_eq!(commit_index(&cluster, 1), 4);
+    lose_all(&mut cluster, 1, 2);
     (4..=6).for_each(|ticket| append(&mut cluster, 1, ticket));
-    lose_messages(&mut cluster, 1, 2);
+    lose_all(&mut cluster, 1, 2);
     // The next heartbeat follows the lost messages, and all of them are sent in one.
     let before = cluster.total_sent();
     heartbeat(&mut cluster, 1);
     assert_eq!(cluster.total_sent() - before, 4);
-    assert_eq!(cluster.process(p(1)).expect("the process is up").commit_index(), 7);
+    assert_eq!(commit_index(&cluster, 1), 7);
 }
 
 #[test]
@@ -169,9 +167,8 @@ fn commits_with_exactly_a_majority() {
         let mut cluster = led_by_p1(size, &[]);
         append(&mut cluster, 1, 1);
         for voter in 2..=size {
-            cluster.pass((p(1), p(voter)), 0);
-            cluster.pass((p(voter), p(1)), 0);
-            let committed = cluster.process(p(1)).expect("the process is up").commit_index() == 2;
+            pass_all(&mut cluster, &[(1, voter), (voter, 1)]);
+            let committed = commit_index(&cluster, 1) == 2;
             assert_eq!(committed, voter >= needed, "{voter} of {size}");
         }
     }
@@ -197,8 +194,7 @@ fn repairs_every_log_of_figure_3_6() {
         give_log(&mut cluster, place as u32 + 2, log);
     }
     cluster.inject(p(2), p(1), Message::Overtaken { term: 7 });
-    cluster.fire(p(1), Timer::Election);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 1, Timer::Election);
     let wanted: Vec<u64> = leader.into_iter().chain([8]).collect();
     for at in 1..=7 {
         assert_eq!(terms(&cluster, at), wanted, "P{at}");
@@ -219,8 +215,7 @@ fn rejects_vote_for_outdated_log() {
         give_log(&mut cluster, 1, candidate);
         give_log(&mut cluster, 2, voter);
         for _ in 0..2 {
-            cluster.fire(p(1), Timer::Election);
-            cluster.drain(&mut SplitMix64(0));
+            fire_and_drain(&mut cluster, 1, Timer::Election);
         }
         let leads = events(&mut cluster).iter().any(|(_, it)| matches!(it, Event::Leading { .. }));
         assert_eq!(leads, votes, "{candidate:?} asks {voter:?}");
@@ -245,18 +240,16 @@ fn does_not_commit_by_copies_of_older_term() {
         isolate(&mut cluster, 1);
         cluster.fire(p(1), Timer::Election);
         for voter in [2, 3] {
-            cluster.pass((p(1), p(voter)), 0);
-            cluster.pass((p(voter), p(1)), 0);
+            pass_all(&mut cluster, &[(1, voter), (voter, 1)]);
         }
-        lose_messages(&mut cluster, 1, 2);
+        lose_all(&mut cluster, 1, 2);
         // P3 stores the entry of term 2, and not yet that of term 4.
         while terms(&cluster, 3) != [1, 2] {
-            cluster.pass((p(1), p(3)), 0);
-            cluster.pass((p(3), p(1)), 0);
+            pass_all(&mut cluster, &[(1, 3), (3, 1)]);
         }
-        lose_messages(&mut cluster, 1, 3);
+        lose_all(&mut cluster, 1, 3);
         heartbeat_to(&mut cluster, 1, 2);
-        let committed = cluster.process(p(1)).expect("the process is up").commit_index();
+        let committed = commit_index(&cluster, 1);
         assert_eq!(committed == 2, alone, "{switches:?}: {committed}");
     }
 }
@@ -265,8 +258,7 @@ fn does_not_commit_by_copies_of_older_term() {
 /// processes are lost.
 fn heartbeat_to(cluster: &mut TestCluster<RaftLog>, at: u32, to: u32) {
     cluster.fire(p(at), Timer::Heartbeat);
-    cluster.pass((p(at), p(to)), 0);
-    cluster.pass((p(to), p(at)), 0);
+    pass_all(cluster, &[(at, to), (to, at)]);
     isolate(cluster, at);
 }
 
@@ -276,8 +268,7 @@ fn late_append_truncates_only_conflicts() {
         let mut cluster = led_by_p1(2, switches);
         let prev = EntryId { index: 1, term: 1 };
         append(&mut cluster, 1, 1);
-        append(&mut cluster, 1, 2);
-        cluster.drain(&mut SplitMix64(0));
+        append_and_drain(&mut cluster, 1, 2);
         let entries = vec![Entry { term: 1, content: Content::Payload(Payload::from(1)) }];
         let late = Message::Append { term: 1, prev, entries, commit: 1, round: 0, acked: 0 };
         cluster.inject(p(1), p(2), late);
@@ -290,9 +281,8 @@ fn follower_declines_and_names_the_leader() {
     let mut cluster = led_by_p1(3, &[]);
     append(&mut cluster, 2, 7);
     cluster.command(p(3), Command::Read { ticket: 8 });
-    let (reason, leader) = (Reason::NotLeading, Some(p(1)));
-    let declined = |ticket| Event::Declined { ticket, reason, leader };
-    assert_eq!(events(&mut cluster), [(2, declined(7)), (3, declined(8))]);
+    let expected = [declined(2, 7, Reason::NotLeading), declined(3, 8, Reason::NotLeading)];
+    assert_eq!(events(&mut cluster), expected);
     assert_eq!(cluster.total_sent(), led_by_p1(3, &[]).total_sent(), "nothing is forwarded");
 }
 
@@ -314,15 +304,10 @@ fn deposed_leader_reports_unknown_outcome() {
 fn declines_proposals_above_the_limit() {
     let config = Config { max_uncommitted: 2, ..config(3, &[]) };
     let mut cluster = TestCluster::<RaftLog>::uniform(3, Order::Reordered, config);
-    cluster.fire(p(1), Timer::Election);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 1, Timer::Election);
     events(&mut cluster);
     (1..=3).for_each(|ticket| append(&mut cluster, 1, ticket));
-    let reason = Reason::Full;
-    assert_eq!(
-        events(&mut cluster),
-        [(1, Event::Declined { ticket: 3, reason, leader: Some(p(1)) })]
-    );
+    assert_eq!(events(&mut cluster), [declined(1, 3, Reason::Full)]);
     cluster.drain(&mut SplitMix64(0));
     append(&mut cluster, 1, 4);
     assert!(!events(&mut cluster).iter().any(|(_, it)| matches!(it, Event::Declined { .. })));
@@ -340,11 +325,9 @@ fn reads_share_confirmation_rounds() {
     read(&mut cluster, 2);
     read(&mut cluster, 3);
     let before = cluster.sent_of("append");
-    cluster.pass((p(1), p(2)), 0);
-    cluster.pass((p(2), p(1)), 0);
+    pass_all(&mut cluster, &[(1, 2), (2, 1)]);
     assert_eq!(events(&mut cluster), []);
-    cluster.pass((p(1), p(3)), 0);
-    cluster.pass((p(3), p(1)), 0);
+    pass_all(&mut cluster, &[(1, 3), (3, 1)]);
     assert_eq!(events(&mut cluster), [answer(1)]);
     assert_eq!(cluster.sent_of("append") - before, 4, "one round for both reads");
     cluster.drain(&mut SplitMix64(0));
@@ -363,8 +346,7 @@ fn new_leader_answers_no_read_before_first_commit() {
         let mut cluster = TestCluster::<RaftLog>::uniform(2, Order::Reordered, config);
         give_log(&mut cluster, 1, &[1, 1]);
         cluster.fire(p(1), Timer::Election);
-        cluster.pass((p(1), p(2)), 0);
-        cluster.pass((p(2), p(1)), 0);
+        pass_all(&mut cluster, &[(1, 2), (2, 1)]);
         cluster.command(p(1), Command::Read { ticket: 1 });
         // Both respond, one of them with an empty log.
         cluster.pass((p(1), p(2)), 1);
@@ -381,17 +363,10 @@ fn new_leader_answers_no_read_before_first_commit() {
 #[test]
 fn persisted_state_survives_crash() {
     let mut cluster = led_by_p1(3, &[Switch::NoPreVote]);
-    append(&mut cluster, 1, 1);
-    cluster.drain(&mut SplitMix64(0));
-    cluster.crash(p(2));
-    cluster.recover(p(2));
+    append_and_drain(&mut cluster, 1, 1);
+    restart(&mut cluster, 2);
     assert_eq!(terms(&cluster, 2), [1, 1]);
-    assert_eq!(
-        cluster.process(p(2)).expect("the process is up").commit_index(),
-        0,
-        "the commit index is \
-                                                                            not saved"
-    );
+    assert_eq!(commit_index(&cluster, 2), 0, "the commit index is not saved");
     // It has voted for P1 in term 1, and does not vote for P3 there.
     let last = EntryId { index: 9, term: 1 };
     cluster.inject(p(3), p(2), Message::RequestVote { term: 1, last });
@@ -425,7 +400,7 @@ fn logs_converge_despite_faults() {
         cluster.drain(&mut rng);
         for at in 1..=5 {
             assert_eq!(terms(&cluster, at), [1; 21], "P{at}, seed {seed}");
-            assert_eq!(cluster.process(p(at)).expect("the process is up").commit_index(), 21);
+            assert_eq!(commit_index(&cluster, at), 21);
         }
     }
 }
@@ -437,8 +412,7 @@ fn transfers_leadership_to_up_to_date_target() {
     append(&mut cluster, 1, 1);
     cluster.command(p(1), Command::Transfer { ticket: 2, to: p(3) });
     append(&mut cluster, 1, 3);
-    let (reason, leader) = (Reason::HandingOver, Some(p(1)));
-    assert_eq!(events(&mut cluster), [(1, Event::Declined { ticket: 3, reason, leader })]);
+    assert_eq!(events(&mut cluster), [declined(1, 3, Reason::HandingOver)]);
     assert_eq!(cluster.sent_of("timeout-now"), 0, "P3 lacks an entry");
     cluster.drain(&mut SplitMix64(0));
     let events = events(&mut cluster);
@@ -472,8 +446,7 @@ fn transfer_without_target_picks_first_up_to_date() {
 fn transfer_without_candidates_is_declined() {
     let mut cluster = led_by_p1(1, &[]);
     cluster.command(p(1), Command::HandOver { ticket: 1 });
-    let (reason, leader) = (Reason::NotTaken, Some(p(1)));
-    assert_eq!(events(&mut cluster), [(1, Event::Declined { ticket: 1, reason, leader })]);
+    assert_eq!(events(&mut cluster), [declined(1, 1, Reason::NotTaken)]);
     append(&mut cluster, 1, 2);
     assert!(events(&mut cluster).contains(&(1, Event::Acknowledged { ticket: 2, index: 2 })));
 }
@@ -485,10 +458,8 @@ fn failed_transfer_is_aborted() {
     cluster.command(p(1), Command::Transfer { ticket: 1, to: p(3) });
     cluster.crash(p(3));
     cluster.fire(p(1), Timer::Election);
-    let (reason, leader) = (Reason::NotTaken, Some(p(1)));
-    assert_eq!(events(&mut cluster), [(1, Event::Declined { ticket: 1, reason, leader })]);
-    append(&mut cluster, 1, 2);
-    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(events(&mut cluster), [declined(1, 1, Reason::NotTaken)]);
+    append_and_drain(&mut cluster, 1, 2);
     assert!(events(&mut cluster).contains(&(1, Event::Acknowledged { ticket: 2, index: 2 })));
 }
 
@@ -566,7 +537,7 @@ fn random_step(cluster: &mut TestCluster<RaftLog>, rng: &mut SplitMix64, round: 
 
 /// Compacts a process's log up to its commit index.
 fn compact(cluster: &mut TestCluster<RaftLog>, at: u32) {
-    let index = cluster.process(p(at)).expect("the process is up").commit_index();
+    let index = commit_index(cluster, at);
     let state = Payload::from(index);
     cluster.command(p(at), Command::Compact { ticket: 1000 + index, index, state });
 }

@@ -8,8 +8,10 @@ use tenure_core::service::mutex::Command;
 use tenure_core::tree::{Shape, Tree};
 use tenure_core::{Algorithm, Order, ProcessId, Property};
 
-use crate::support::mutex::{NONE, Plan, enter_and_exit, entered, is_caught, run};
-use crate::support::p;
+use crate::support::mutex::{
+    Plan, check_reentry, check_seeds, check_token_loss, enter_and_exit, entered, is_caught, run,
+};
+use crate::support::{command_and_drain, p};
 use tenure_trace::{SplitMix64, TestCluster};
 
 const SHAPES: [Shape; 3] = [Shape::Star, Shape::Path, Shape::Heap];
@@ -84,8 +86,7 @@ fn messages_stay_between_neighbours() {
 #[test]
 fn requests_are_combined() {
     let mut cluster = cluster(Shape::Star, 5);
-    cluster.command(p(5), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 5, Command::Enter);
     for at in [2, 3, 4] {
         cluster.command(p(at), Command::Enter);
         cluster.pass((p(at), p(1)), 0);
@@ -98,8 +99,7 @@ fn passing_the_token_on_requests_it_back() {
     let mut cluster = cluster(Shape::Star, 3);
     cluster.command(p(1), Command::Enter);
     cluster.command(p(2), Command::Enter);
-    cluster.command(p(3), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 3, Command::Enter);
     let order = entered(&mut cluster);
     cluster.command(p(1), Command::Exit);
     let first = if cluster.queue((p(1), p(2))).is_empty() { 3 } else { 2 };
@@ -138,8 +138,7 @@ fn serves_requests_in_order_of_arrival() {
     }
     let mut order = entered(&mut cluster);
     for _ in 0..3 {
-        cluster.command(p(*order.last().unwrap()), Command::Exit);
-        cluster.drain(&mut SplitMix64(0));
+        command_and_drain(&mut cluster, *order.last().unwrap(), Command::Exit);
         order.extend(entered(&mut cluster));
     }
     assert_eq!(order, [1, 3, 2, 4]);
@@ -148,24 +147,14 @@ fn serves_requests_in_order_of_arrival() {
 #[test]
 fn channels_need_no_order() {
     for shape in SHAPES {
-        for seed in 0..1500 {
-            let plan = Plan::of(Order::Reordered, &[3, 3, 3, 3]).seeded(seed);
-            run::<Raymond>(Config::of(shape, 4), &plan).unwrap();
-        }
+        let plan = Plan::of(Order::Reordered, &[3, 3, 3, 3]);
+        check_seeds::<Raymond>(&Config::of(shape, 4), &plan, 1500);
     }
 }
 
 #[test]
 fn holder_reenters_until_a_request_arrives() {
-    let mut cluster = cluster(Shape::Path, 2);
-    cluster.command(p(2), Command::Enter);
-    for _ in 0..20 {
-        cluster.command(p(1), Command::Enter);
-        cluster.command(p(1), Command::Exit);
-    }
-    assert_eq!(entered(&mut cluster), [1; 20]);
-    cluster.drain(&mut SplitMix64(0));
-    assert_eq!(entered(&mut cluster), [2]);
+    check_reentry(&mut cluster(Shape::Path, 2));
     let card = Raymond::card(&Config::of(Shape::Path, 2), 2);
     assert!(!card.promises.contains(&Property::Order) && card.most_bypass().is_none());
 }
@@ -180,14 +169,7 @@ fn duplicate_token_breaks_exclusion() {
 
 #[test]
 fn crashed_holder_loses_the_token() {
-    let mut cluster = cluster(Shape::Heap, 3);
-    cluster.crash(p(1));
-    cluster.recover(p(1));
-    for at in 1..=3 {
-        cluster.command(p(at), Command::Enter);
-    }
-    cluster.drain(&mut SplitMix64(0));
-    assert_eq!(entered(&mut cluster), NONE);
+    check_token_loss(&mut cluster(Shape::Heap, 3));
 }
 
 #[test]

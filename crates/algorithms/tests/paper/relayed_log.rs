@@ -6,9 +6,9 @@ use tenure_algorithms::agreement::relayed_log::Config;
 use tenure_core::service::log::{self, Payload, Reason};
 use tenure_core::service::relayed_log::{Command, Event, Ticket};
 use tenure_core::{Algorithm, Order, Protocol, TICKS_PER_UNIT, Verdict};
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use tenure_trace::{SplitMix64, TestCluster};
 
-use crate::support::p;
+use crate::support::{self, command_and_drain, fire_and_drain, p};
 
 fn config(size: u32, incarnation: u64) -> Config {
     Config::around(raft_log::Config::plain(size, TICKS_PER_UNIT)).with_incarnation(incarnation)
@@ -17,15 +17,13 @@ fn config(size: u32, incarnation: u64) -> Config {
 /// Returns a cluster led by P1, as all processes know.
 fn led_by_p1(size: u32, incarnation: u64) -> TestCluster<RelayedLog> {
     let mut cluster = TestCluster::uniform(size, Order::Reordered, config(size, incarnation));
-    cluster.fire(p(1), Timer::Election);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 1, Timer::Election);
     heartbeat(&mut cluster);
     cluster
 }
 
 fn heartbeat(cluster: &mut TestCluster<RelayedLog>) {
-    cluster.fire(p(1), Timer::Heartbeat);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(cluster, 1, Timer::Heartbeat);
     cluster.take_events();
 }
 
@@ -51,12 +49,8 @@ fn events(cluster: &mut TestCluster<RelayedLog>, at: u32) -> Vec<Event> {
         Event::Log(event) => event.answers().is_some(),
         _ => true,
     };
-    let seen = cluster.take_events().into_iter();
-    let events = seen.filter_map(|(process, seen)| match seen {
-        ClusterEvent::Event(event) if process == p(at) && is_answer(&event) => Some(event),
-        _ => None,
-    });
-    events.collect()
+    let here = support::events(cluster).into_iter().filter(|(process, _)| *process == at);
+    here.map(|(_, event)| event).filter(is_answer).collect()
 }
 
 fn declined(ticket: u64, reason: Reason, leader: Option<u32>) -> Event {
@@ -73,8 +67,7 @@ fn forwarded_entry_costs_two_more_messages() {
         for (at, more) in [(1, 0), (2, 2)] {
             let mut cluster = led_by_p1(size, 0);
             let before = cluster.total_sent();
-            cluster.command(p(at), append(1));
-            cluster.drain(&mut SplitMix64(0));
+            command_and_drain(&mut cluster, at, append(1));
             let (sent, least) = (cluster.total_sent() - before, 2 * u64::from(size - 1));
             assert_eq!(RelayedLog::card(&config(size, 0), size).messages.least, least);
             assert_eq!(sent, least + more);
@@ -97,10 +90,10 @@ fn concurrent_requests_are_answered_by_ticket() {
         cluster.fire(p(1), Timer::Heartbeat);
         cluster.drain(&mut SplitMix64(7));
     }
-    let seen = cluster.take_events();
+    let seen = support::events(&mut cluster);
     for at in [1, 2, 3] {
-        let answers = seen.iter().filter_map(|(process, seen)| match seen {
-            ClusterEvent::Event(Event::Log(event)) if *process == p(at) => match event {
+        let answers = seen.iter().filter_map(|(process, event)| match event {
+            Event::Log(event) if *process == at => match event {
                 log::Event::Acknowledged { ticket, .. } => Some((*ticket, true)),
                 log::Event::Answered { ticket, .. } => Some((*ticket, false)),
                 other => other.answers().map(|_| panic!("{other} at P{at}")),
@@ -117,13 +110,15 @@ fn concurrent_requests_are_answered_by_ticket() {
 fn question_is_asked_at_the_leader() {
     for at in [1, 2] {
         let mut cluster = led_by_p1(3, 4);
-        cluster.command(p(at), ask(9));
-        cluster.drain(&mut SplitMix64(0));
+        command_and_drain(&mut cluster, at, ask(9));
         let ticket = Ticket { incarnation: 4, number: 9 };
         let received = Event::QueryReceived { by: p(at), ticket, query: word("how long?") };
         assert_eq!(events(&mut cluster, 1), [received]);
-        cluster.command(p(1), Command::Reply { to: p(at), ticket, reply: word("for ever") });
-        cluster.drain(&mut SplitMix64(0));
+        command_and_drain(
+            &mut cluster,
+            1,
+            Command::Reply { to: p(at), ticket, reply: word("for ever") },
+        );
         let replied = Event::Replied { ticket: 9, reply: word("for ever") };
         assert_eq!(events(&mut cluster, at), [replied], "at P{at}");
     }
@@ -143,8 +138,7 @@ fn question_waits_for_leadership_confirmation() {
         cluster.fire(p(at), Timer::Election);
     }
     cluster.drain(&mut SplitMix64(0));
-    cluster.fire(p(3), Timer::Election);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 3, Timer::Election);
     assert_eq!(events(&mut cluster, 1), [declined(9, Reason::Deposed, None)]);
 }
 
@@ -176,8 +170,7 @@ fn request_survives_suspicion_within_a_term() {
     cluster.fire(p(2), Timer::Election);
     assert_eq!(events(&mut cluster, 2), [declined(2, Reason::Deposed, None)], "a read is repeated");
     cluster.drain(&mut SplitMix64(0));
-    cluster.fire(p(1), Timer::Heartbeat);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 1, Timer::Heartbeat);
     let done =
         |event: &Event| matches!(event, Event::Log(log::Event::Acknowledged { ticket: 1, .. }));
     let events = events(&mut cluster, 2);
@@ -230,14 +223,9 @@ fn answer_needs_matching_incarnation_and_sender() {
     {
         cluster.command(p(from), reply(incarnation));
         let link = (p(from), p(2));
-        let last = cluster.queue(link).len() - 1;
-        cluster.pass(link, last);
-        assert_eq!(
-            !events(&mut cluster, 2).is_empty(),
-            is_accepted,
-            "from P{from} in incarnation \
-                                                                {incarnation}"
-        );
+        cluster.pass(link, cluster.queue(link).len() - 1);
+        let accepted = !events(&mut cluster, 2).is_empty();
+        assert_eq!(accepted, is_accepted, "from P{from} in incarnation {incarnation}");
     }
 }
 
@@ -245,11 +233,9 @@ fn answer_needs_matching_incarnation_and_sender() {
 fn notice_reaches_its_recipients() {
     let mut cluster = led_by_p1(3, 0);
     let to = [p(2), p(3)].into_iter().collect();
-    cluster.command(p(1), Command::Notify { to, payload: word("so long") });
-    cluster.drain(&mut SplitMix64(0));
-    let seen = cluster.take_events();
-    let notices = seen.iter().filter_map(|(at, seen)| match seen {
-        ClusterEvent::Event(Event::Notified { payload }) => Some((at.number(), payload.clone())),
+    command_and_drain(&mut cluster, 1, Command::Notify { to, payload: word("so long") });
+    let notices = support::events(&mut cluster).into_iter().filter_map(|(at, event)| match event {
+        Event::Notified { payload } => Some((at, payload)),
         _ => None,
     });
     let mut notices: Vec<_> = notices.collect();

@@ -5,9 +5,9 @@ use tenure_algorithms::agreement::ReliableBroadcast;
 use tenure_algorithms::agreement::reliable_broadcast::Switch;
 use tenure_core::service::broadcast::{Command, Event, Item};
 use tenure_core::{Algorithm, Order};
-use tenure_trace::{ClusterEvent, TestCluster};
+use tenure_trace::TestCluster;
 
-use crate::support::p;
+use crate::support::{command_and_settle, events, p, pass_all};
 
 fn cluster(size: u32, variants: Variants<Switch>) -> TestCluster<ReliableBroadcast> {
     TestCluster::uniform(size, Order::Reordered, variants)
@@ -19,12 +19,8 @@ fn uniform() -> Variants<Switch> {
 
 /// Returns the deliveries since the last call, by process number.
 fn delivered(cluster: &mut TestCluster<ReliableBroadcast>) -> Vec<(u32, Item)> {
-    let seen = cluster.take_events().into_iter();
-    let delivered = seen.filter_map(|(at, seen)| match seen {
-        ClusterEvent::Event(Event::Delivered { item }) => Some((at.number(), item)),
-        _ => None,
-    });
-    let mut delivered: Vec<(u32, Item)> = delivered.collect();
+    let delivery = |(at, Event::Delivered { item })| (at, item);
+    let mut delivered: Vec<(u32, Item)> = events(cluster).into_iter().map(delivery).collect();
     delivered.sort_unstable();
     delivered
 }
@@ -38,8 +34,7 @@ fn item_is_delivered_once_at_the_card_cost() {
     for size in 1..=6 {
         for variants in [Variants::none(), uniform()] {
             let mut cluster = cluster(size, variants);
-            cluster.command(p(1), Command::Broadcast { number: 1 });
-            cluster.settle();
+            command_and_settle(&mut cluster, 1, Command::Broadcast { number: 1 });
             let all: Vec<(u32, Item)> = (1..=size).map(|at| (at, item(1, 1))).collect();
             assert_eq!(delivered(&mut cluster), all);
             let cost = ReliableBroadcast::card(&variants, size).messages;
@@ -97,8 +92,7 @@ fn deliver_first_loses_items_in_a_crash() {
         }
     }
     let mut cluster = cluster(3, Variants::none().with(Switch::DeliverFirst));
-    cluster.command(p(1), Command::Broadcast { number: 1 });
-    cluster.settle();
+    command_and_settle(&mut cluster, 1, Command::Broadcast { number: 1 });
     assert_eq!(delivered(&mut cluster).len(), 3, "without a crash, all receive it");
 }
 
@@ -110,8 +104,7 @@ fn forwarded_item_keeps_its_broadcaster() {
         let mut cluster = cluster(3, variants);
         cluster.command(p(1), Command::Broadcast { number: 1 });
         cluster.lose((p(1), p(3)));
-        cluster.pass((p(1), p(2)), 0);
-        cluster.pass((p(2), p(3)), 0);
+        pass_all(&mut cluster, &[(1, 2), (2, 3)]);
         let delivered_from =
             delivered(&mut cluster).into_iter().map(|(_, item)| item.from.number());
         assert_eq!(delivered_from.collect::<Vec<_>>(), names, "{variants:?}");

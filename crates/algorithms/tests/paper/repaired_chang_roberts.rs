@@ -10,10 +10,13 @@ use tenure_core::service::election::{Command, Event};
 use tenure_core::{Algorithm, Order, ProcessId, Term, Verdict};
 
 use crate::support::election::{
-    all_processes, beliefs, elect, process_with_id, ranks, subsets, unchecked_beliefs,
+    beliefs, check_with_duplicates, elect, process_with_id, ranks, subsets, unchecked_beliefs,
 };
-use crate::support::{p, permutations};
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use crate::support::{
+    command_and_drain, crash_and_drain, crash_and_suspect, events, p, pass_all, permutations,
+    recover_and_trust, restart, suspicion_and_drain,
+};
+use tenure_trace::{SplitMix64, TestCluster};
 
 fn ring(ids: &[u32]) -> Config {
     Config::of(ranks(ids))
@@ -27,21 +30,13 @@ fn drain(cluster: &mut TestCluster<RepairedChangRoberts>) {
     cluster.drain(&mut SplitMix64(0));
 }
 
-/// Crashes a process, and lets all others suspect it.
-fn crash_and_suspect(cluster: &mut TestCluster<RepairedChangRoberts>, process: u32) {
-    cluster.crash(p(process));
-    for peer in cluster.live() {
-        cluster.suspicion(peer, p(process), Verdict::Suspect);
-    }
-}
-
 /// Returns the terms that were reported, in order.
 fn terms(cluster: &mut TestCluster<RepairedChangRoberts>) -> Vec<Term> {
-    let term = |(_, seen)| match seen {
-        ClusterEvent::Event(Event::Elected { term, .. }) => Some(term),
-        _ => None,
+    let term = |(_, event)| match event {
+        Event::Elected { term, .. } => Some(term),
+        Event::Deposed { .. } => None,
     };
-    let mut terms: Vec<Term> = cluster.take_events().into_iter().filter_map(term).collect();
+    let mut terms: Vec<Term> = events(cluster).into_iter().filter_map(term).collect();
     terms.dedup();
     terms
 }
@@ -71,14 +66,7 @@ fn equals_chang_roberts_without_crashes() {
 
 #[test]
 fn tolerates_reordering_and_duplicates() {
-    for seed in 0..1000 {
-        let mut ids = vec![1, 2, 3, 4, 5];
-        SplitMix64(seed).shuffle(&mut ids);
-        let order = Order::Reordered;
-        let (_, beliefs) =
-            elect::<RepairedChangRoberts>(5, order, ring(&ids), &all_processes(5), 4, seed);
-        assert_eq!(beliefs, [process_with_id(5, &ids); 5], "seed {seed}");
-    }
+    check_with_duplicates::<RepairedChangRoberts>((5, 4), Order::Reordered, ring);
 }
 
 /// Checklist Q-27: processes drop messages of old terms. A new term starts when the leader is
@@ -86,14 +74,11 @@ fn tolerates_reordering_and_duplicates() {
 #[test]
 fn next_largest_leads_after_leader_crash() {
     let mut cluster = cluster(&[2, 4, 1, 3]);
-    cluster.command(p(1), Command::Elect);
-    drain(&mut cluster);
+    command_and_drain(&mut cluster, 1, Command::Elect);
     assert_eq!(terms(&mut cluster), [term_of(1, 2)]);
-    crash_and_suspect(&mut cluster, 2);
-    drain(&mut cluster);
+    crash_and_drain(&mut cluster, 2);
     assert_eq!(beliefs(&mut cluster), [Some(p(4)), None, Some(p(4)), Some(p(4))]);
-    cluster.command(p(3), Command::Elect);
-    drain(&mut cluster);
+    command_and_drain(&mut cluster, 3, Command::Elect);
     assert_eq!(terms(&mut cluster), [term_of(3, 4)], "on the ring of three");
 }
 
@@ -103,8 +88,7 @@ fn next_largest_leads_after_leader_crash() {
 fn orphaned_rank_is_removed() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
     cluster.command(p(4), Command::Elect);
-    crash_and_suspect(&mut cluster, 4);
-    drain(&mut cluster);
+    crash_and_drain(&mut cluster, 4);
     assert_eq!(beliefs(&mut cluster), [Some(p(3)), Some(p(3)), Some(p(3)), None]);
 }
 
@@ -114,13 +98,8 @@ fn orphaned_rank_is_removed() {
 fn suspected_orphan_is_removed_on_second_lap() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
     cluster.command(p(4), Command::Elect);
-    cluster.crash(p(4));
-    for peer in [1, 2, 3] {
-        cluster.suspicion(p(peer), p(4), Verdict::Suspect);
-    }
-    cluster.pass((p(4), p(1)), 0);
-    cluster.pass((p(1), p(2)), 0);
-    cluster.pass((p(2), p(3)), 0);
+    crash_and_suspect(&mut cluster, 4);
+    pass_all(&mut cluster, &[(4, 1), (1, 2), (2, 3)]);
     assert_eq!(cluster.sent_of("election"), 4, "one lap");
     cluster.pass((p(3), p(1)), 0);
     assert_eq!(cluster.sent_of("election"), 5, "P1 starts a new term");
@@ -149,20 +128,17 @@ fn announcement_lost_in_a_crash_is_sent_again() {
     (1..=4).for_each(|at| cluster.pass((p(at), p(at % 4 + 1)), 0));
     cluster.crash(p(2));
     drain(&mut cluster);
-    cluster.suspicion(p(1), p(2), Verdict::Suspect);
-    drain(&mut cluster);
+    suspicion_and_drain(&mut cluster, 1, 2, Verdict::Suspect);
     assert_eq!(beliefs(&mut cluster), [Some(p(1)), None, Some(p(1)), Some(p(1))]);
 }
 
 #[test]
 fn unrelated_crash_costs_one_message() {
     let mut cluster = cluster(&[4, 1, 2, 3]);
-    cluster.command(p(1), Command::Elect);
-    drain(&mut cluster);
+    command_and_drain(&mut cluster, 1, Command::Elect);
     let before = cluster.total_sent();
     terms(&mut cluster);
-    crash_and_suspect(&mut cluster, 3);
-    drain(&mut cluster);
+    crash_and_drain(&mut cluster, 3);
     assert_eq!(cluster.total_sent(), before + 1);
     assert_eq!(terms(&mut cluster), []);
 }
@@ -172,13 +148,11 @@ fn unrelated_crash_costs_one_message() {
 fn last_of_five_leads() {
     for first in 0..5 {
         let mut cluster = cluster(&[1, 2, 3, 4, 5]);
-        cluster.command(p(1), Command::Elect);
-        drain(&mut cluster);
+        command_and_drain(&mut cluster, 1, Command::Elect);
         let rest: Vec<u32> = (0..4).map(|step| (first + step) % 5 + 1).collect();
         let last = (first + 4) % 5 + 1;
         rest.iter().for_each(|process| crash_and_suspect(&mut cluster, *process));
-        cluster.command(p(last), Command::Elect);
-        drain(&mut cluster);
+        command_and_drain(&mut cluster, last, Command::Elect);
         assert_eq!(beliefs(&mut cluster)[p(last).index()], Some(p(last)));
     }
 }
@@ -186,18 +160,13 @@ fn last_of_five_leads() {
 #[test]
 fn restart_starts_the_newest_term() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
-    cluster.command(p(1), Command::Elect);
-    drain(&mut cluster);
+    command_and_drain(&mut cluster, 1, Command::Elect);
     crash_and_suspect(&mut cluster, 2);
     for _ in 0..3 {
-        cluster.command(p(1), Command::Elect);
-        drain(&mut cluster);
+        command_and_drain(&mut cluster, 1, Command::Elect);
     }
     assert_eq!(terms(&mut cluster).last(), Some(&term_of(4, 4)));
-    cluster.recover(p(2));
-    for peer in [1, 3, 4] {
-        cluster.suspicion(p(peer), p(2), Verdict::Trust);
-    }
+    recover_and_trust(&mut cluster, 2);
     drain(&mut cluster);
     assert_eq!((cluster.sent_of("query"), cluster.sent_of("answer")), (3, 3));
     assert_eq!(beliefs(&mut cluster), [Some(p(4)); 4]);
@@ -208,14 +177,9 @@ fn restart_starts_the_newest_term() {
 #[test]
 fn restarted_largest_leads_in_new_term() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
-    cluster.command(p(1), Command::Elect);
-    drain(&mut cluster);
-    crash_and_suspect(&mut cluster, 4);
-    drain(&mut cluster);
-    cluster.recover(p(4));
-    for peer in [1, 2, 3] {
-        cluster.suspicion(p(peer), p(4), Verdict::Trust);
-    }
+    command_and_drain(&mut cluster, 1, Command::Elect);
+    crash_and_drain(&mut cluster, 4);
+    recover_and_trust(&mut cluster, 4);
     drain(&mut cluster);
     assert_eq!(beliefs(&mut cluster), [Some(p(4)); 4]);
     assert!(cluster.process(p(1)).unwrap().highest_term() > 2);
@@ -225,17 +189,14 @@ fn restarted_largest_leads_in_new_term() {
 #[test]
 fn unnoticed_restart_leads_in_new_term() {
     let mut cluster = cluster(&[1, 2, 3]);
-    cluster.command(p(3), Command::Elect);
-    drain(&mut cluster);
+    command_and_drain(&mut cluster, 3, Command::Elect);
     assert_eq!(terms(&mut cluster), [term_of(1, 3)]);
-    cluster.crash(p(3));
-    cluster.recover(p(3));
+    restart(&mut cluster, 3);
     drain(&mut cluster);
     assert_eq!(terms(&mut cluster), [term_of(2, 3)]);
     // A rank that its earlier incarnation sent, and that returns only now, does not count either.
     cluster.command(p(3), Command::Elect);
-    cluster.crash(p(3));
-    cluster.recover(p(3));
+    restart(&mut cluster, 3);
     drain(&mut cluster);
     assert_eq!(terms(&mut cluster), [term_of(4, 3)]);
 }
@@ -245,11 +206,9 @@ fn unnoticed_restart_leads_in_new_term() {
 #[test]
 fn false_suspicion_costs_one_election() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
-    cluster.command(p(1), Command::Elect);
-    drain(&mut cluster);
+    command_and_drain(&mut cluster, 1, Command::Elect);
     terms(&mut cluster);
-    cluster.suspicion(p(2), p(4), Verdict::Suspect);
-    drain(&mut cluster);
+    suspicion_and_drain(&mut cluster, 2, 4, Verdict::Suspect);
     let four = Some(p(4));
     assert_eq!(beliefs(&mut cluster), [four, None, four, four]);
     cluster.suspicion(p(2), p(4), Verdict::Trust);
@@ -261,12 +220,10 @@ fn false_suspicion_costs_one_election() {
 fn falsely_skipped_process_wins_when_trusted() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
     cluster.suspicion(p(3), p(4), Verdict::Suspect);
-    cluster.command(p(1), Command::Elect);
-    drain(&mut cluster);
+    command_and_drain(&mut cluster, 1, Command::Elect);
     let three = Some(p(3));
     assert_eq!(beliefs(&mut cluster), [three, three, three, None]);
-    cluster.suspicion(p(3), p(4), Verdict::Trust);
-    drain(&mut cluster);
+    suspicion_and_drain(&mut cluster, 3, 4, Verdict::Trust);
     assert_eq!(beliefs(&mut cluster), [Some(p(4)); 4]);
 }
 

@@ -6,8 +6,8 @@ use tenure_algorithms::mutex::repaired_ring::{Config, Message, Timer};
 use tenure_core::service::mutex::Command;
 use tenure_core::{Crashes, Order, Term, Verdict};
 
-use crate::support::mutex::{NONE, crash_and_suspect, entered, fences};
-use crate::support::p;
+use crate::support::mutex::{NONE, entered, fences};
+use crate::support::{crash_and_suspect, p, suspicion_and_drain};
 use tenure_trace::TestCluster;
 
 fn cluster(size: u32) -> TestCluster<RepairedRing> {
@@ -56,8 +56,7 @@ fn adjacent_crashes_are_skipped() {
 fn sender_misses_token_sent_to_crashed_process() {
     let mut cluster = cluster(3);
     cluster.crash(p(2));
-    cluster.suspicion(p(3), p(2), Verdict::Suspect);
-    cluster.drain(&mut tenure_trace::SplitMix64(0));
+    suspicion_and_drain(&mut cluster, 3, 2, Verdict::Suspect);
     // P1 has not received the request yet, and passes the token on.
     cluster.command(p(3), Command::Enter);
     advance(&mut cluster, 2);

@@ -9,7 +9,7 @@ use tenure_core::{Order, TICKS_PER_UNIT};
 use crate::support::election::{
     all_processes, beliefs, elect, process_with_id, ranks, subsets, unchecked_beliefs,
 };
-use crate::support::{p, permutations};
+use crate::support::{fire_and_drain, p, permutations};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn ring(ids: &[u32]) -> Config {
@@ -88,8 +88,7 @@ fn a_lost_rank_costs_one_attempt() {
     cluster.command(p(1), Command::Elect);
     cluster.deliver((p(1), p(2)), &mut SplitMix64(0));
     cluster.lose((p(2), p(3)));
-    cluster.fire(p(1), Timer::Restart);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 1, Timer::Restart);
     assert_eq!(beliefs(&mut cluster), [Some(p(5)); 5]);
     assert_eq!(cluster.total_sent(), 2 + 14, "two of the first attempt, 3N − 1 of the second");
 }
@@ -114,8 +113,7 @@ fn unnumbered_restart_is_swallowed() {
     cluster.deliver((p(1), p(2)), &mut SplitMix64(0));
     cluster.lose((p(2), p(3)));
     for _ in 0..10 {
-        cluster.fire(p(1), Timer::Restart);
-        cluster.drain(&mut SplitMix64(0));
+        fire_and_drain(&mut cluster, 1, Timer::Restart);
     }
     assert_eq!(unchecked_beliefs(&mut cluster), [None; 3]);
 }

@@ -7,12 +7,12 @@ use tenure_algorithms::mutex::ricart_agrawala::{Config, Message, Switch};
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order, Property, Timestamp};
 
-use crate::support::mutex::{self, NONE, Plan, entered, run};
-use crate::support::p;
+use crate::support::mutex::{self, NONE, Plan, check_seeds, entered, run};
+use crate::support::{command_and_drain, p, pass_all};
 use tenure_trace::{SplitMix64, TestCluster};
 
 fn config(switches: &[Switch]) -> Config {
-    Config { variants: switches.iter().fold(Variants::none(), |all, one| all.with(*one)) }
+    switches.iter().fold(Variants::none(), |all, one| all.with(*one))
 }
 
 fn cluster(size: u32, switches: &[Switch]) -> TestCluster<RicartAgrawala> {
@@ -30,8 +30,7 @@ fn plan(order: Order, entries: &[u32], duplicates: u32) -> Plan {
 #[test]
 fn idle_processes_reply_at_once() {
     let mut cluster = cluster(3, &[]);
-    cluster.command(p(1), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), [1]);
     assert_eq!((cluster.sent_of("request"), cluster.sent_of("reply")), (2, 2));
 }
@@ -39,10 +38,8 @@ fn idle_processes_reply_at_once() {
 #[test]
 fn process_inside_replies_on_exit() {
     let mut cluster = cluster(3, &[]);
-    cluster.command(p(1), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
-    cluster.command(p(2), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 1, Command::Enter);
+    command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster), [1]);
     cluster.command(p(1), Command::Exit);
     assert_eq!(cluster.queue((p(1), p(2))).len(), 1, "one message from exit to the next entry");
@@ -57,8 +54,7 @@ fn smaller_timestamp_enters_first() {
     cluster.inject(p(1), p(2), Message::Reply { to: 0, clock: 14 });
     cluster.inject(p(1), p(3), Message::Reply { to: 0, clock: 6 });
     cluster.command(p(2), Command::Enter);
-    cluster.command(p(3), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 3, Command::Enter);
     assert_eq!(entered(&mut cluster), [3]);
     assert_eq!(cluster.sent_of("reply"), 3, "P1 to both, P2 to P3; P3 defers P2");
     cluster.command(p(3), Command::Exit);
@@ -73,8 +69,7 @@ fn smaller_timestamp_enters_first() {
 fn smaller_process_wins_equal_clocks() {
     let mut cluster = cluster(2, &[]);
     cluster.command(p(2), Command::Enter);
-    cluster.command(p(1), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), [1]);
 }
 
@@ -83,8 +78,7 @@ fn entry_costs_two_messages_per_peer() {
     for size in 1..=6_u32 {
         for order in [Order::Fifo, Order::Reordered] {
             for seed in 0..200 {
-                let entries = vec![3; size as usize];
-                let plan = Plan { order, entries, duplicates: 0, losses: 0, seed };
+                let plan = Plan::of(order, &vec![3; size as usize]).seeded(seed);
                 let outcome = run::<RicartAgrawala>(config(&[]), &plan).unwrap();
                 let cost = RicartAgrawala::card(&config(&[]), size).messages;
                 assert_eq!(cost.most, Some(cost.least));
@@ -107,10 +101,8 @@ fn no_process_enters_three_times_past_a_waiter() {
 
 #[test]
 fn duplicates_and_reordering_are_harmless() {
-    for seed in 0..3000 {
-        let plan = Plan { seed, ..plan(Order::Reordered, &[3, 3, 3], 4) };
-        run::<RicartAgrawala>(config(&[]), &plan).unwrap();
-    }
+    let plan = plan(Order::Reordered, &[3, 3, 3], 4);
+    check_seeds::<RicartAgrawala>(&config(&[]), &plan, 3000);
 }
 
 #[test]
@@ -119,10 +111,8 @@ fn ids_do_not_replace_timestamps() {
     assert!(is_caught(&ids, &plan(Order::Fifo, &[2, 2, 2], 0), "fencing"));
     let mut cluster = cluster(3, &ids);
     cluster.command(p(2), Command::Enter);
-    cluster.pass((p(2), p(1)), 0);
-    cluster.pass((p(1), p(2)), 0);
-    cluster.command(p(1), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    pass_all(&mut cluster, &[(2, 1), (1, 2)]);
+    command_and_drain(&mut cluster, 1, Command::Enter);
     assert_eq!(entered(&mut cluster), [2, 1], "both are inside");
 }
 
@@ -130,8 +120,7 @@ fn ids_do_not_replace_timestamps() {
 fn missing_tie_break_lets_both_enter() {
     let mut cluster = cluster(2, &[Switch::ClockOnlyStrict]);
     cluster.command(p(1), Command::Enter);
-    cluster.command(p(2), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster).len(), 2);
 }
 
@@ -139,8 +128,7 @@ fn missing_tie_break_lets_both_enter() {
 fn missing_tie_break_deadlocks() {
     let mut cluster = cluster(2, &[Switch::ClockOnlyDefer]);
     cluster.command(p(1), Command::Enter);
-    cluster.command(p(2), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster), NONE);
 }
 
@@ -150,8 +138,7 @@ fn smaller_clock_enters_first_without_tie_break() {
         let mut cluster = cluster(2, &[switch]);
         cluster.inject(p(2), p(1), Message::Reply { to: 0, clock: 6 });
         cluster.command(p(1), Command::Enter);
-        cluster.command(p(2), Command::Enter);
-        cluster.drain(&mut SplitMix64(0));
+        command_and_drain(&mut cluster, 2, Command::Enter);
         assert_eq!(entered(&mut cluster), [2], "{switch:?}");
     }
 }
@@ -172,13 +159,10 @@ fn replies_carry_the_clock() {
         cluster.command(p(1), Command::Enter);
         cluster.pass((p(1), p(2)), 0);
         cluster.command(p(2), Command::Enter);
-        for (from, to) in [(2, 3), (1, 3), (2, 1), (3, 1)] {
-            cluster.pass((p(from), p(to)), 0);
-        }
+        pass_all(&mut cluster, &[(2, 3), (1, 3), (2, 1), (3, 1)]);
         assert_eq!(entered(&mut cluster), [1]);
         cluster.command(p(1), Command::Exit);
-        cluster.command(p(1), Command::Enter);
-        cluster.drain(&mut SplitMix64(0));
+        command_and_drain(&mut cluster, 1, Command::Enter);
         entered(&mut cluster)
     };
     assert_eq!(enters_next(&[]), [2]);
@@ -203,8 +187,7 @@ fn replies_name_sender_and_request() {
 fn untagged_replies_are_sent_once() {
     let owed = |switches: &[Switch]| {
         let mut cluster = cluster(2, switches);
-        cluster.command(p(1), Command::Enter);
-        cluster.drain(&mut SplitMix64(0));
+        command_and_drain(&mut cluster, 1, Command::Enter);
         for clock in [2, 3] {
             cluster.inject(
                 p(2),
@@ -227,8 +210,6 @@ fn replying_inside_breaks_exclusion() {
 
 #[test]
 fn original_algorithm_needs_no_fifo() {
-    for seed in 0..2000 {
-        let plan = Plan { seed, ..plan(Order::Reordered, &[3, 3, 3], 0) };
-        run::<RicartAgrawala>(config(&[Switch::Reference]), &plan).unwrap();
-    }
+    let plan = Plan::of(Order::Reordered, &[3, 3, 3]);
+    check_seeds::<RicartAgrawala>(&config(&[Switch::Reference]), &plan, 2000);
 }

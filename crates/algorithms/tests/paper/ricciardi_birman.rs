@@ -6,9 +6,12 @@ use tenure_algorithms::agreement::ricciardi_birman::Switch;
 use tenure_core::monitors::OneView;
 use tenure_core::service::membership::{Command, Event, View};
 use tenure_core::{Monitor, Order, ProcessSet, Verdict};
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use tenure_trace::{SplitMix64, TestCluster};
 
-use crate::support::p;
+use crate::support::{
+    command_and_drain, crash_and_drain, crash_and_suspect, events, lose_all, p, pass_all,
+    suspicion_and_drain,
+};
 
 fn cluster(size: u32) -> TestCluster<RicciardiBirman> {
     TestCluster::uniform(size, Order::Fifo, Variants::none())
@@ -21,13 +24,6 @@ fn view(number: u64, members: &[u32]) -> View {
 /// Returns the newest view that each live process knows.
 fn views(cluster: &TestCluster<RicciardiBirman>) -> Vec<View> {
     cluster.live().iter().filter_map(|at| Some(cluster.process(*at)?.view().clone())).collect()
-}
-
-/// Lets all live processes suspect process `dead`.
-fn suspect_everywhere(cluster: &mut TestCluster<RicciardiBirman>, dead: u32) {
-    for at in cluster.live() {
-        cluster.suspicion(at, p(dead), Verdict::Suspect);
-    }
 }
 
 /// Lets processes leave, rejoin, crash and be suspected falsely, in random order. Returns true if
@@ -47,8 +43,7 @@ fn run(size: u32, variants: Variants<Switch>, crashes: u32, seed: u64) -> Result
             }
             1 if crashes > 0 && cluster.is_up(p(at)) => {
                 crashes -= 1;
-                cluster.crash(p(at));
-                suspect_everywhere(&mut cluster, at);
+                crash_and_suspect(&mut cluster, at);
             }
             2 if at != peer && cluster.is_up(p(at)) && cluster.is_up(p(peer)) => {
                 cluster.suspicion(p(at), p(peer), Verdict::Suspect);
@@ -89,8 +84,7 @@ fn run(size: u32, variants: Variants<Switch>, crashes: u32, seed: u64) -> Result
 fn senior_changes_the_view_in_three_steps() {
     for size in 2..=6 {
         let mut cluster = cluster(size);
-        cluster.command(p(size), Command::Leave);
-        cluster.drain(&mut SplitMix64(0));
+        command_and_drain(&mut cluster, size, Command::Leave);
         let others = u64::from(size) - 1;
         let kinds = ["wish", "propose", "accept", "install", "interrogate", "refuse"];
         let sent = kinds.map(|kind| cluster.sent_of(kind));
@@ -107,17 +101,12 @@ fn new_proposer_interrogates_first() {
     cluster.pass((p(3), p(1)), 0);
     // P2 accepts that P3 leaves. P1 learns of it, installs the view, and crashes before it informs
     // any process.
-    cluster.pass((p(1), p(2)), 0);
-    cluster.pass((p(2), p(1)), 0);
+    pass_all(&mut cluster, &[(1, 2), (2, 1)]);
     assert_eq!(cluster.process(p(1)).map(|it| it.view().clone()), Some(view(2, &[1, 2])));
     for at in [2, 3] {
-        while !cluster.queue((p(1), p(at))).is_empty() {
-            cluster.lose((p(1), p(at)));
-        }
+        lose_all(&mut cluster, 1, at);
     }
-    cluster.crash(p(1));
-    suspect_everywhere(&mut cluster, 1);
-    cluster.drain(&mut SplitMix64(0));
+    crash_and_drain(&mut cluster, 1);
     // P2 alone is no majority of the second view: it asks P1 without an answer, and there is no
     // third member.
     assert_eq!(cluster.sent_of("interrogate"), 2 + 1);
@@ -127,9 +116,7 @@ fn new_proposer_interrogates_first() {
 #[test]
 fn crash_of_senior_costs_two_more_steps() {
     let mut cluster = cluster(5);
-    cluster.crash(p(1));
-    suspect_everywhere(&mut cluster, 1);
-    cluster.drain(&mut SplitMix64(0));
+    crash_and_drain(&mut cluster, 1);
     assert_eq!(views(&cluster), vec![view(2, &[2, 3, 4, 5]); 4]);
     assert_eq!(cluster.sent_of("interrogate"), 4);
     assert_eq!(cluster.sent_of("promise"), 3);
@@ -174,14 +161,10 @@ fn minority_waits_and_rejoins() {
 fn refused_proposer_tries_again() {
     let mut cluster = cluster(3);
     cluster.suspicion(p(2), p(1), Verdict::Suspect);
-    cluster.pass((p(2), p(1)), 0);
-    cluster.pass((p(2), p(3)), 0);
-    cluster.pass((p(2), p(3)), 0);
+    pass_all(&mut cluster, &[(2, 1), (2, 3), (2, 3)]);
     cluster.command(p(3), Command::Leave);
-    cluster.pass((p(3), p(1)), 0);
-    cluster.pass((p(2), p(1)), 0);
-    cluster.suspicion(p(2), p(1), Verdict::Trust);
-    cluster.drain(&mut SplitMix64(0));
+    pass_all(&mut cluster, &[(3, 1), (2, 1)]);
+    suspicion_and_drain(&mut cluster, 2, 1, Verdict::Trust);
     assert_eq!(views(&cluster), vec![view(2, &[1, 2]); 3]);
 }
 
@@ -208,13 +191,9 @@ fn each_mistake_is_caught() {
 fn users_learn_of_leaving_and_joining() {
     let mut cluster = cluster(3);
     let mut events_after = |command| {
-        cluster.command(p(2), command);
-        cluster.drain(&mut SplitMix64(0));
-        let seen = cluster.take_events().into_iter().filter_map(|(at, seen)| match seen {
-            ClusterEvent::Event(event) if at == p(2) => Some(event),
-            _ => None,
-        });
-        seen.collect::<Vec<_>>()
+        command_and_drain(&mut cluster, 2, command);
+        let at_p2 = events(&mut cluster).into_iter().filter(|(at, _)| *at == 2);
+        at_p2.map(|(_, event)| event).collect::<Vec<_>>()
     };
     assert_eq!(events_after(Command::Leave), [Event::Removed { view: view(2, &[1, 3]) }]);
     assert_eq!(events_after(Command::Join), [Event::Installed { view: view(3, &[1, 2, 3]) }]);

@@ -8,7 +8,7 @@ use tenure_core::service::renaming::{Command, Event, largest_name};
 use tenure_core::{Monitor, Order, ProcessId, Rank};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
-use crate::support::p;
+use crate::support::{command_and_drain, events, p, pass_all};
 
 /// Lets all processes request a name at random moments, and crashes `crashes` of them. Delivery is
 /// random. Returns the names of the live processes, or a violation.
@@ -50,14 +50,8 @@ fn single_process_gets_the_first_name() {
     let originals = [900, 17, 404].map(Rank::of_id).into();
     let config = Config { originals, ..Config::plain(3) };
     let mut cluster = TestCluster::<StableVectors>::uniform(3, Order::Reordered, config);
-    cluster.command(p(1), Command::Rename);
-    cluster.drain(&mut SplitMix64(0));
-    let named = |(at, seen)| match seen {
-        ClusterEvent::Event(Event::Named { name }) => Some((at, name)),
-        _ => None,
-    };
-    let named: Vec<_> = cluster.take_events().into_iter().filter_map(named).collect();
-    assert_eq!(named, [(p(1), 1)]);
+    command_and_drain(&mut cluster, 1, Command::Rename);
+    assert_eq!(events(&mut cluster), [(1, Event::Named { name: 1 })]);
 }
 
 #[test]
@@ -67,11 +61,9 @@ fn decides_only_on_a_vector_shared_by_a_majority() {
     let version =
         |cluster: &TestCluster<StableVectors>| format!("{:?}", cluster.queue((p(1), p(5))).last());
     let first = version(&cluster);
-    cluster.pass((p(1), p(2)), 0);
-    cluster.pass((p(2), p(1)), 0);
+    pass_all(&mut cluster, &[(1, 2), (2, 1)]);
     assert_eq!(version(&cluster), first, "two of five are no majority");
-    cluster.pass((p(1), p(3)), 0);
-    cluster.pass((p(3), p(1)), 0);
+    pass_all(&mut cluster, &[(1, 3), (3, 1)]);
     assert_ne!(version(&cluster), first, "three of five are a majority");
 }
 

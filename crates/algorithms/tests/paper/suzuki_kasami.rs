@@ -5,9 +5,12 @@ use tenure_algorithms::mutex::suzuki_kasami::Message;
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order, Property};
 
-use crate::support::mutex::{NONE, Plan, enter_and_exit, entered, is_caught, run};
-use crate::support::p;
-use tenure_trace::{SplitMix64, TestCluster};
+use crate::support::mutex::{
+    Plan, check_handovers, check_reentry, check_seeds, check_token_loss, enter_and_exit, entered,
+    is_caught, run,
+};
+use crate::support::{command_and_drain, p, pass_all};
+use tenure_trace::TestCluster;
 
 fn cluster(size: u32) -> TestCluster<SuzukiKasami> {
     TestCluster::uniform(size, Order::Fifo, ())
@@ -48,23 +51,13 @@ fn token_visits_waiters_in_ring_order() {
     cluster.command(p(1), Command::Enter);
     others_request(&mut cluster);
     assert_eq!(entered(&mut cluster), [1]);
-    for (leaves, enters) in [(1, 2), (2, 3), (3, 4)] {
-        cluster.command(p(leaves), Command::Exit);
-        assert_eq!(
-            cluster.queue((p(leaves), p(enters))).len(),
-            1,
-            "one message from exit to entry"
-        );
-        cluster.drain(&mut SplitMix64(0));
-        assert_eq!(entered(&mut cluster), [enters]);
-    }
+    check_handovers(&mut cluster, &[(1, 2), (2, 3), (3, 4)]);
 }
 
 /// Lets P4, P3 and P2 request the token. Their requests arrive in this order.
 fn others_request(cluster: &mut TestCluster<SuzukiKasami>) {
     for late in [4, 3, 2] {
-        cluster.command(p(late), Command::Enter);
-        cluster.drain(&mut SplitMix64(0));
+        command_and_drain(cluster, late, Command::Enter);
     }
 }
 
@@ -82,10 +75,7 @@ fn served_request_is_ignored() {
 
 #[test]
 fn request_reaches_a_moving_token() {
-    for seed in 0..3000 {
-        let plan = Plan::of(Order::Reordered, &[3, 3, 3]).seeded(seed);
-        run::<SuzukiKasami>((), &plan).unwrap();
-    }
+    check_seeds::<SuzukiKasami>(&(), &Plan::of(Order::Reordered, &[3, 3, 3]), 3000);
 }
 
 #[test]
@@ -127,33 +117,17 @@ fn later_request_may_enter_first() {
     cluster.command(p(2), Command::Enter);
     cluster.pass((p(2), p(3)), 0);
     cluster.command(p(3), Command::Enter);
-    cluster.pass((p(3), p(1)), 0);
-    cluster.pass((p(1), p(3)), 0);
+    pass_all(&mut cluster, &[(3, 1), (1, 3)]);
     assert_eq!(entered(&mut cluster), [3]);
     assert!(!SuzukiKasami::card(&(), 3).promises.contains(&Property::Order));
 }
 
 #[test]
 fn holder_reenters_until_a_request_arrives() {
-    let mut cluster = cluster(2);
-    cluster.command(p(2), Command::Enter);
-    for _ in 0..20 {
-        cluster.command(p(1), Command::Enter);
-        cluster.command(p(1), Command::Exit);
-    }
-    assert_eq!(entered(&mut cluster), [1; 20]);
-    cluster.drain(&mut SplitMix64(0));
-    assert_eq!(entered(&mut cluster), [2]);
+    check_reentry(&mut cluster(2));
 }
 
 #[test]
 fn crashed_holder_loses_the_token() {
-    let mut cluster = cluster(3);
-    cluster.crash(p(1));
-    cluster.recover(p(1));
-    for at in 1..=3 {
-        cluster.command(p(at), Command::Enter);
-    }
-    cluster.drain(&mut SplitMix64(0));
-    assert_eq!(entered(&mut cluster), NONE);
+    check_token_loss(&mut cluster(3));
 }

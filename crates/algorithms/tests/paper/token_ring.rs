@@ -7,7 +7,7 @@ use tenure_core::Order;
 use tenure_core::service::mutex::Command;
 
 use crate::support::mutex::{Plan, entered, run};
-use crate::support::p;
+use crate::support::{p, pass_all, restart};
 use tenure_trace::TestCluster;
 
 fn cluster(size: u32) -> TestCluster<TokenRing> {
@@ -68,8 +68,7 @@ fn entry_costs_one_message_under_load() {
 fn no_process_enters_twice_past_a_waiter() {
     for size in 1..=5_u32 {
         for seed in 0..300 {
-            let entries = vec![4; size as usize];
-            let plan = Plan { order: Order::Reordered, entries, duplicates: 0, losses: 0, seed };
+            let plan = Plan::of(Order::Reordered, &vec![4; size as usize]).seeded(seed);
             let outcome = run::<TokenRing>(Config::default(), &plan).unwrap();
             assert!(outcome.bypass <= 1, "seed {seed}");
             assert!(size == 1 || outcome.messages >= outcome.entries, "seed {seed}");
@@ -81,8 +80,7 @@ fn no_process_enters_twice_past_a_waiter() {
 fn kept_token_overtakes_a_neighbour() {
     let variants = Variants::none().with(Switch::KeepsToken);
     let worst = (0..50).map(|seed| {
-        let plan =
-            Plan { order: Order::Reordered, entries: vec![4; 2], duplicates: 0, losses: 0, seed };
+        let plan = Plan::of(Order::Reordered, &[4; 2]).seeded(seed);
         let config = Config { variants, ..Config::default() };
         run::<TokenRing>(config, &plan).expect("all are served exclusively").bypass
     });
@@ -102,12 +100,9 @@ fn single_process_enters_without_messages() {
 
 #[test]
 fn duplicate_token_breaks_exclusion() {
-    let caught = (0..300).find_map(|seed| {
-        let plan =
-            Plan { order: Order::Reordered, entries: vec![2; 2], duplicates: 1, losses: 0, seed };
-        run::<TokenRing>(Config::default(), &plan).err()
-    });
-    assert!(caught.is_some());
+    let plan = Plan::of(Order::Reordered, &[2; 2]).duplicating(1);
+    let is_caught = |seed| run::<TokenRing>(Config::default(), &plan.seeded(seed)).is_err();
+    assert!((0..300).any(is_caught));
 }
 
 #[test]
@@ -115,8 +110,7 @@ fn meeting_tokens_merge() {
     let mut cluster = cluster(2);
     cluster.fire(p(1), Timer::Pass);
     cluster.duplicate((p(1), p(2)));
-    cluster.pass((p(1), p(2)), 0);
-    cluster.pass((p(1), p(2)), 0);
+    pass_all(&mut cluster, &[(1, 2), (1, 2)]);
     cluster.fire(p(2), Timer::Pass);
     assert_eq!((cluster.queue((p(2), p(1))).len(), cluster.armed_timers()), (1, vec![]));
 }
@@ -124,8 +118,7 @@ fn meeting_tokens_merge() {
 #[test]
 fn restarted_process_makes_no_token() {
     let mut cluster = cluster(2);
-    cluster.crash(p(1));
-    cluster.recover(p(1));
+    restart(&mut cluster, 1);
     cluster.command(p(1), Command::Enter);
     assert_eq!((entered(&mut cluster), cluster.armed_timers()), (vec![], vec![]));
 }

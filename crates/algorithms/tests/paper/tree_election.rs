@@ -6,11 +6,11 @@ use tenure_algorithms::election::tree_election::{Config, Message, Switch, messag
 use tenure_core::service::election::{Command, Event};
 use tenure_core::tree::Tree;
 use tenure_core::{Graph, Order, ProcessId};
-use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
+use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::election::{all_processes, beliefs, elect, subsets, unchecked_beliefs};
 use crate::support::graphs::connected_graphs;
-use crate::support::p;
+use crate::support::{p, processes_with};
 
 /// Returns all trees over `size` labelled processes.
 fn trees(size: u32) -> impl Iterator<Item = Tree> {
@@ -52,9 +52,8 @@ fn ranks_meet_on_one_edge() {
             let place = rng.below(cluster.queue(link).len());
             let is_saturation = matches!(cluster.queue(link)[place], Message::Saturation { .. });
             cluster.pass(link, place);
-            let is_elected =
-                |seen: &ClusterEvent<_>| matches!(seen, ClusterEvent::Event(Event::Elected { .. }));
-            if cluster.take_events().iter().any(|(_, seen)| is_elected(seen)) && is_saturation {
+            let elected = processes_with(&mut cluster, |it| matches!(it, Event::Elected { .. }));
+            if !elected.is_empty() && is_saturation {
                 saturated.push(link.1);
             }
         }

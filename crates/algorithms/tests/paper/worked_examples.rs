@@ -20,18 +20,23 @@ impl Story {
         self.0.split("\n\n").map(|block| Story(block.to_owned()))
     }
 
+    /// Returns the lines of the story, each with the process that takes its step.
+    fn lines(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.lines().scan("", |process, line| {
+            if !line.starts_with(' ') {
+                *process = first(line).trim_end_matches("'s");
+            }
+            Some((*process, line))
+        })
+    }
+
     /// Returns the sent messages: sender, receiver and kind of each.
     fn sends(&self) -> Vec<(&str, &str, &str)> {
-        let mut process = "";
-        let mut sends = Vec::new();
-        for line in self.0.lines() {
-            match line.strip_prefix("  sends ").and_then(|sent| sent.split_once(' ')) {
-                Some((to, message)) => sends.push((process, to, first(message))),
-                None if !line.starts_with(' ') => process = first(line).trim_end_matches("'s"),
-                None => {}
-            }
-        }
-        sends
+        let sends = self.lines().filter_map(|(process, line)| {
+            let (to, message) = line.strip_prefix("  sends ")?.split_once(' ')?;
+            Some((process, to, first(message)))
+        });
+        sends.collect()
     }
 
     /// Returns the numbers of messages of these kinds.
@@ -45,16 +50,9 @@ impl Story {
 
     /// Returns the processes at which an event of this name happens, in order.
     fn processes_with(&self, event: &str) -> Vec<&str> {
-        let mut process = "";
-        let mut processes_with = Vec::new();
-        for line in self.0.lines() {
-            match line.strip_prefix("  emits ") {
-                Some(it) if it.starts_with(event) => processes_with.push(process),
-                None if !line.starts_with(' ') => process = first(line).trim_end_matches("'s"),
-                _ => {}
-            }
-        }
-        processes_with
+        let emits =
+            |line: &str| line.strip_prefix("  emits ").is_some_and(|it| it.starts_with(event));
+        self.lines().filter(|(_, line)| emits(line)).map(|(process, _)| process).collect()
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tenure_core::monitors::Agreement;
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Election, Monitor, Order, ProcessId, Rank};
+use tenure_core::{Election, Monitor, Order, ProcessId, Protocol, Rank};
 
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
@@ -30,17 +30,25 @@ pub(crate) fn elect<P: Election>(
     for at in initiators {
         cluster.command(*at, Command::Elect);
     }
+    drain_with_duplicates(&mut cluster, duplicates, seed);
+    let beliefs = beliefs(&mut cluster);
+    (cluster, beliefs)
+}
+
+/// Delivers messages in random order until none is in flight. `duplicates` messages arrive twice.
+pub(crate) fn drain_with_duplicates<P: Protocol>(
+    cluster: &mut TestCluster<P>,
+    mut duplicates: u32,
+    seed: u64,
+) {
     let mut rng = SplitMix64(seed);
-    let mut left = duplicates;
     while let Some(link) = rng.pick(&cluster.links_in_use()) {
-        if left > 0 && rng.one_in(3) {
-            left -= 1;
+        if duplicates > 0 && rng.one_in(3) {
+            duplicates -= 1;
             cluster.duplicate(*link);
         }
         cluster.deliver(*link, &mut rng);
     }
-    let beliefs = beliefs(&mut cluster);
-    (cluster, beliefs)
 }
 
 /// Returns the leader that each process has reported since the last call, and asserts that all
@@ -73,6 +81,48 @@ fn last_leaders<P: Election>(size: u32, seen: Vec<(ProcessId, ClusterEvent<P>)>)
         }
     }
     beliefs
+}
+
+/// Returns the ids from 1 to `size`, in the random order of a seed.
+pub(crate) fn shuffled(size: u32, seed: u64) -> Vec<u32> {
+    let mut ids: Vec<u32> = (1..=size).collect();
+    SplitMix64(seed).shuffle(&mut ids);
+    ids
+}
+
+/// Checks that duplicates do not change the leader: with 1000 seeds, all processes start on a ring
+/// in random order, and the largest id leads.
+#[track_caller]
+pub(crate) fn check_with_duplicates<P: Election>(
+    (size, duplicates): (u32, u32),
+    order: Order,
+    ring: impl Fn(&[u32]) -> P::Config,
+) {
+    for seed in 0..1000 {
+        let ids = shuffled(size, seed);
+        let initiators = all_processes(size);
+        let (_, beliefs) = elect::<P>(size, order, ring(&ids), &initiators, duplicates, seed);
+        assert_eq!(beliefs, vec![process_with_id(size, &ids); ids.len()], "seed {seed}");
+    }
+}
+
+/// Checks that the number of messages on a ring of five depends neither on the initiators nor on
+/// the schedule.
+#[track_caller]
+pub(crate) fn check_constant_cost<P: Election>(
+    order: Order,
+    ring: impl Fn(&[u32]) -> P::Config,
+    cost: impl Fn(&[u32]) -> u64,
+) {
+    let ids = [3, 1, 5, 2, 4];
+    let cost = cost(&ids);
+    for initiators in subsets(5) {
+        for seed in 0..40 {
+            let (cluster, beliefs) = elect::<P>(5, order, ring(&ids), &initiators, 0, seed);
+            assert_eq!(beliefs, vec![process_with_id(5, &ids); 5], "{initiators:?}, seed {seed}");
+            assert_eq!(cluster.total_sent(), cost, "{initiators:?}, seed {seed}");
+        }
+    }
 }
 
 /// Returns every non-empty subset of the processes.

@@ -11,11 +11,122 @@ pub(crate) mod sessions;
 
 use std::collections::BTreeSet;
 
-use tenure_core::ProcessId;
+use tenure_core::{ProcessId, Protocol, Verdict};
+use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 /// Returns the process with this number, counted from 1.
 pub(crate) fn p(number: u32) -> ProcessId {
     ProcessId(number - 1)
+}
+
+/// Gives a command to a process, and delivers all messages without firing timers.
+#[track_caller]
+pub(crate) fn command_and_drain<P: Protocol>(
+    cluster: &mut TestCluster<P>,
+    at: u32,
+    command: P::Command,
+) {
+    cluster.command(p(at), command);
+    cluster.drain(&mut SplitMix64(0));
+}
+
+/// Gives a command to a process, and delivers messages and fires timers until nothing is left to
+/// do.
+#[track_caller]
+pub(crate) fn command_and_settle<P: Protocol>(
+    cluster: &mut TestCluster<P>,
+    at: u32,
+    command: P::Command,
+) {
+    cluster.command(p(at), command);
+    cluster.settle();
+}
+
+/// Fires a timer of a process, and delivers all messages without firing others.
+#[track_caller]
+pub(crate) fn fire_and_drain<P: Protocol>(cluster: &mut TestCluster<P>, at: u32, timer: P::Timer) {
+    cluster.fire(p(at), timer);
+    cluster.drain(&mut SplitMix64(0));
+}
+
+/// Informs a process of a verdict about a peer, and delivers all messages.
+#[track_caller]
+pub(crate) fn suspicion_and_drain<P: Protocol>(
+    cluster: &mut TestCluster<P>,
+    at: u32,
+    peer: u32,
+    verdict: Verdict,
+) {
+    cluster.suspicion(p(at), p(peer), verdict);
+    cluster.drain(&mut SplitMix64(0));
+}
+
+/// Delivers the oldest message of each link, in this order. A link is a sender and a receiver.
+#[track_caller]
+pub(crate) fn pass_all<P: Protocol>(cluster: &mut TestCluster<P>, links: &[(u32, u32)]) {
+    for (from, to) in links {
+        cluster.pass((p(*from), p(*to)), 0);
+    }
+}
+
+/// Loses all messages in flight from one process to another.
+pub(crate) fn lose_all<P: Protocol>(cluster: &mut TestCluster<P>, from: u32, to: u32) {
+    while !cluster.queue((p(from), p(to))).is_empty() {
+        cluster.lose((p(from), p(to)));
+    }
+}
+
+/// Informs all live processes of a verdict about another process.
+pub(crate) fn report<P: Protocol>(cluster: &mut TestCluster<P>, of: u32, verdict: Verdict) {
+    for peer in cluster.live().into_iter().filter(|peer| *peer != p(of)) {
+        cluster.suspicion(peer, p(of), verdict);
+    }
+}
+
+/// Crashes a process, and lets all others suspect it.
+#[track_caller]
+pub(crate) fn crash_and_suspect<P: Protocol>(cluster: &mut TestCluster<P>, process: u32) {
+    cluster.crash(p(process));
+    report(cluster, process, Verdict::Suspect);
+}
+
+/// Crashes a process, lets all others suspect it, and delivers all messages.
+#[track_caller]
+pub(crate) fn crash_and_drain<P: Protocol>(cluster: &mut TestCluster<P>, process: u32) {
+    crash_and_suspect(cluster, process);
+    cluster.drain(&mut SplitMix64(0));
+}
+
+/// Crashes a process, and boots it again with its saved state.
+#[track_caller]
+pub(crate) fn restart<P: Protocol>(cluster: &mut TestCluster<P>, process: u32) {
+    cluster.crash(p(process));
+    cluster.recover(p(process));
+}
+
+/// Boots a crashed process again, and lets all others trust it.
+#[track_caller]
+pub(crate) fn recover_and_trust<P: Protocol>(cluster: &mut TestCluster<P>, process: u32) {
+    cluster.recover(p(process));
+    report(cluster, process, Verdict::Trust);
+}
+
+/// Returns the events since the last call, each with the number of its process.
+pub(crate) fn events<P: Protocol>(cluster: &mut TestCluster<P>) -> Vec<(u32, P::Event)> {
+    let seen = cluster.take_events().into_iter().filter_map(|(at, seen)| match seen {
+        ClusterEvent::Event(event) => Some((at.number(), event)),
+        _ => None,
+    });
+    seen.collect()
+}
+
+/// Returns the processes that emitted such an event since the last call, in order, by number.
+pub(crate) fn processes_with<P: Protocol>(
+    cluster: &mut TestCluster<P>,
+    is_such: impl Fn(&P::Event) -> bool,
+) -> Vec<u32> {
+    let such = events(cluster).into_iter().filter(|(_, event)| is_such(event));
+    such.map(|(at, _)| at).collect()
 }
 
 /// Calls `visit` for all permutations of `1..=n`, by Heap's method.

@@ -2,9 +2,9 @@
 
 use tenure_core::monitors::{Bypass, Fencing, LocalMutualExclusion, MutualExclusion};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Card, Fence, Monitor, Mutex, Order, ProcessId, Verdict};
+use tenure_core::{Card, Fence, Monitor, Mutex, Order, ProcessId};
 
-use super::p;
+use super::{command_and_drain, events, p, processes_with, restart};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 /// An empty list of process numbers.
@@ -12,27 +12,21 @@ pub(crate) const NONE: [u32; 0] = [];
 
 /// Returns the processes that entered since the last call, in order, by number.
 pub(crate) fn entered<P: Mutex>(cluster: &mut TestCluster<P>) -> Vec<u32> {
-    let seen = cluster.take_events().into_iter();
-    seen.filter(|(_, seen)| matches!(seen, ClusterEvent::Event(Event::Entered { .. })))
-        .map(|(at, _)| at.number())
-        .collect()
+    processes_with(cluster, |event| matches!(event, Event::Entered { .. }))
+}
+
+/// Returns the processes that exited since the last call, in order, by number.
+pub(crate) fn exited<P: Mutex>(cluster: &mut TestCluster<P>) -> Vec<u32> {
+    processes_with(cluster, |event| *event == Event::Exited)
 }
 
 /// Returns the fences of the entries since the last call, in order.
 pub(crate) fn fences<P: Mutex>(cluster: &mut TestCluster<P>) -> Vec<Fence> {
-    let fence = |(_, seen)| match seen {
-        ClusterEvent::Event(Event::Entered { fence }) => Some(fence),
-        _ => None,
+    let fence = |(_, event)| match event {
+        Event::Entered { fence } => Some(fence),
+        Event::Exited => None,
     };
-    cluster.take_events().into_iter().filter_map(fence).collect()
-}
-
-/// Crashes a process, and lets all others suspect it.
-pub(crate) fn crash_and_suspect<P: Mutex>(cluster: &mut TestCluster<P>, process: u32) {
-    cluster.crash(p(process));
-    for peer in cluster.live() {
-        cluster.suspicion(peer, p(process), Verdict::Suspect);
-    }
+    events(cluster).into_iter().filter_map(fence).collect()
 }
 
 /// Result of a random run.
@@ -83,12 +77,20 @@ impl Plan {
 pub(crate) fn enter_and_exit<P: Mutex>(cluster: &mut TestCluster<P>, number: u32) -> u64 {
     let before = cluster.total_sent();
     cluster.take_events();
-    cluster.command(p(number), Command::Enter);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(cluster, number, Command::Enter);
     assert_eq!(entered(cluster), [number]);
-    cluster.command(p(number), Command::Exit);
-    cluster.drain(&mut SplitMix64(0));
+    command_and_drain(cluster, number, Command::Exit);
     cluster.total_sent() - before
+}
+
+/// Runs a plan with the first `seeds` seeds, and asserts that none violates a property or
+/// deadlocks.
+#[track_caller]
+pub(crate) fn check_seeds<P: Mutex>(config: &P::Config, plan: &Plan, seeds: u64) {
+    for seed in 0..seeds {
+        let outcome = run::<P>(config.clone(), &plan.seeded(seed));
+        outcome.unwrap_or_else(|error| panic!("{plan:?}, seed {seed}: {error}"));
+    }
 }
 
 /// Returns true if for some seed a violation or a deadlock occurs whose description contains
@@ -144,6 +146,41 @@ impl Watcher {
         }
         Ok(())
     }
+}
+
+/// Checks that P1, which may enter without messages, enters again and again until the request of P2
+/// arrives. The cluster has two processes.
+#[track_caller]
+pub(crate) fn check_reentry<P: Mutex>(cluster: &mut TestCluster<P>) {
+    cluster.command(p(2), Command::Enter);
+    for _ in 0..20 {
+        cluster.command(p(1), Command::Enter);
+        cluster.command(p(1), Command::Exit);
+    }
+    assert_eq!(entered(cluster), [1; 20]);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(entered(cluster), [2]);
+}
+
+/// Checks that each process that leaves lets the next one enter, with one message from exit to
+/// entry.
+#[track_caller]
+pub(crate) fn check_handovers<P: Mutex>(cluster: &mut TestCluster<P>, handovers: &[(u32, u32)]) {
+    for (leaves, enters) in handovers {
+        cluster.command(p(*leaves), Command::Exit);
+        assert_eq!(cluster.queue((p(*leaves), p(*enters))).len(), 1, "from exit to entry");
+        cluster.drain(&mut SplitMix64(0));
+        assert_eq!(entered(cluster), [*enters]);
+    }
+}
+
+/// Checks that no process enters after P1 restarted, which held the token.
+#[track_caller]
+pub(crate) fn check_token_loss<P: Mutex>(cluster: &mut TestCluster<P>) {
+    restart(cluster, 1);
+    cluster.process_ids().into_iter().for_each(|at| cluster.command(at, Command::Enter));
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(entered(cluster), NONE);
 }
 
 /// Feeds an event to a monitor. Returns the violation, if any.

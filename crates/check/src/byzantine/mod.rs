@@ -7,12 +7,12 @@ mod search;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use tenure_core::Property;
 use tenure_core::byzantine::General;
-use tenure_core::{Judgement, Property};
 
 use crate::clock::Instant;
 use crate::limits::Limits;
-use crate::report::{Bounds, Report};
+use crate::report::{Report, judged};
 
 use self::record::counterexample;
 use self::search::Search;
@@ -55,13 +55,9 @@ impl GeneralsConfig {
 /// If a property is neither agreement nor validity.
 pub fn check_generals<G: General>(config: &GeneralsConfig, generals: &G::Config) -> Report {
     let started = Instant::now();
-    let mut search = Search::<G>::new(config);
-    search.explore(generals);
-    let judgement = |property| match (search.violation(property), search.limit) {
-        (Some(_), _) => Judgement::Violated,
-        (None, Some(_)) => Judgement::Incomplete,
-        (None, None) => Judgement::Holds,
-    };
+    let mut search = Search::new(config);
+    search.explore::<G>(generals);
+    let judgement = |property| judged(search.violation(property).is_some(), search.limit);
     let properties = config.properties.iter().map(|it| (*it, judgement(*it))).collect();
     let found = config.properties.iter().filter_map(|it| search.violation(*it));
     Report {
@@ -71,17 +67,10 @@ pub fn check_generals<G: General>(config: &GeneralsConfig, generals: &G::Config)
         states: search.states,
         transitions: search.states,
         depth: search.depth,
-        reduced: false,
-        is_commuting: false,
         seconds: started.elapsed().as_secs_f64(),
         counterexamples: found.map(|violation| counterexample(config, violation)).collect(),
-        bounds: Bounds::default(),
-        has_terms: false,
         limit: search.limit,
-        fairness: None,
-        missed: 0.0,
-        swarm: None,
-        bypass: None,
         bytes: search.depth as usize * size_of::<G>() * config.size as usize,
+        ..Report::default()
     }
 }

@@ -1,14 +1,13 @@
 //! Depth-first search over the contents that liars send.
 
 use std::collections::VecDeque;
-use std::sync::atomic::Ordering;
 
 use tenure_core::byzantine::{COMMANDER, General, OralMessage, Plan};
 use tenure_core::{Group, ProcessId, Property};
 
 use super::GeneralsConfig;
 use crate::clock::Instant;
-use crate::limits::Limit;
+use crate::limits::{Limit, Limits};
 
 /// Message on its way.
 #[derive(Clone, Debug)]
@@ -49,7 +48,7 @@ struct Run<G> {
 }
 
 /// The search and its findings.
-pub(crate) struct Search<'c, G> {
+pub(crate) struct Search<'c> {
     config: &'c GeneralsConfig,
     started: Instant,
     liars: Vec<ProcessId>,
@@ -62,10 +61,9 @@ pub(crate) struct Search<'c, G> {
     /// Number of steps of a run.
     pub(crate) depth: u32,
     pub(crate) limit: Option<Limit>,
-    generals: std::marker::PhantomData<fn() -> G>,
 }
 
-impl<'c, G: General> Search<'c, G> {
+impl<'c> Search<'c> {
     pub(crate) fn new(config: &'c GeneralsConfig) -> Self {
         Search {
             config,
@@ -77,7 +75,6 @@ impl<'c, G: General> Search<'c, G> {
             states: 0,
             depth: 0,
             limit: None,
-            generals: std::marker::PhantomData,
         }
     }
 
@@ -87,7 +84,7 @@ impl<'c, G: General> Search<'c, G> {
     }
 
     /// Explores all runs: those with few liars first.
-    pub(crate) fn explore(&mut self, generals: &G::Config) {
+    pub(crate) fn explore<G: General>(&mut self, generals: &G::Config) {
         let size = self.config.size;
         let mut sets: Vec<u32> =
             (0..1 << size).filter(|set: &u32| set.count_ones() <= self.config.liars).collect();
@@ -109,7 +106,7 @@ impl<'c, G: General> Search<'c, G> {
     }
 
     /// Continues with every combination of contents of the outgoing messages.
-    fn branch(
+    fn branch<G: General>(
         &mut self,
         run: &Run<G>,
         received: Option<&Sent>,
@@ -143,7 +140,7 @@ impl<'c, G: General> Search<'c, G> {
     }
 
     /// Delivers the next message, or judges the run if none is under way.
-    fn deliver(&mut self, mut run: Run<G>) {
+    fn deliver<G: General>(&mut self, mut run: Run<G>) {
         let Some(sent) = run.under_way.pop_front() else {
             self.depth = self.depth.max(self.steps.len() as u32);
             return self.judge(&run);
@@ -152,7 +149,7 @@ impl<'c, G: General> Search<'c, G> {
         self.branch(&run, Some(&sent), sent.to, outgoing);
     }
 
-    fn judge(&mut self, run: &Run<G>) {
+    fn judge<G: General>(&mut self, run: &Run<G>) {
         let is_loyal = |at: &ProcessId| *at != COMMANDER && !self.liars.contains(at);
         let lieutenants = (0..self.config.size).map(ProcessId).filter(is_loyal);
         let obeyed = lieutenants.map(|at| run.generals[at.index()].obeys());
@@ -186,19 +183,9 @@ impl<'c, G: General> Search<'c, G> {
 
     fn is_stopped(&mut self) -> bool {
         let GeneralsConfig { limits, stop_flag, .. } = self.config;
-        let is_flagged = stop_flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
-        let is_late = || limits.time.is_some_and(|most| self.started.elapsed() >= most);
-        if self.limit.is_none() {
-            self.limit = if is_flagged {
-                Some(Limit::Stopped)
-            } else if limits.states.is_some_and(|most| self.states >= most) {
-                Some(Limit::States)
-            } else if is_late() {
-                Some(Limit::Time)
-            } else {
-                None
-            };
-        }
+        let limits = Limits { bytes: None, ..*limits };
+        let reached = limits.reached_since(self.started, (self.states, 0), stop_flag.as_ref());
+        self.limit = self.limit.or(reached);
         self.limit.is_some()
     }
 }

@@ -7,14 +7,15 @@ use tenure_trace::{Header, Source, Trace};
 
 use crate::check::{CheckKind, SelectedProperty};
 use crate::config::CheckConfig;
+use crate::error::CheckError;
 use crate::explain::description::RunDescription;
 use crate::explain::recorder::Recorder;
 use crate::explain::replay::{Replay, RunPath, path_to};
-use crate::explore::{Explored, HandlerPanic};
+use crate::explore::Explored;
 use crate::liveness::Fairness;
 use crate::liveness::cycle::fair_cycle;
-use crate::liveness::fairness::{Condition, Unserved, lasting, unserved};
-use crate::liveness::graph::Graph;
+use crate::liveness::fairness::{Condition, Unserved, lasting, unserved, waits};
+use crate::liveness::graph::{Graph, OutEdge};
 use crate::model::processes::Processes;
 use crate::report::{Counterexample, ViolationKind};
 use crate::users::user::Checkable;
@@ -45,7 +46,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
 
     /// Returns a counterexample to the property, if it is violated.
     pub(crate) fn judge(
-        &mut self,
+        &self,
         selected: &SelectedProperty,
         graph: Option<&Graph>,
     ) -> Option<Counterexample> {
@@ -64,27 +65,17 @@ impl<P: Checkable> FinishedSearch<'_, P> {
             }
             // The analysis was not run, because it takes about half as long as the search.
             (CheckKind::InTheEnd(index), None) => self.step(property, index),
-            (
-                CheckKind::Progress
-                | CheckKind::StarvationFreedom
-                | CheckKind::DeadlockFreedom
-                | CheckKind::OwnLiveness(_),
-                None,
-            ) => None,
+            (_, None) => None,
         }
     }
 
     /// Returns the shortest run whose last step violates the monitor at `index`, if any.
-    fn step(&mut self, property: Property, index: usize) -> Option<Counterexample> {
+    fn step(&self, property: Property, index: usize) -> Option<Counterexample> {
         let violated = self.explored.violations[index]?;
         let mut path = path_to(&self.explored, violated.from);
         path.actions.push(violated.action);
         let found = self.step_violation(property, index, &path);
-        assert_eq!(
-            found.length(),
-            violated.length as usize,
-            "the description has all steps of the path"
-        );
+        assert_eq!(found.length(), violated.length as usize, "all steps of the path are described");
         Some(found)
     }
 
@@ -100,7 +91,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
     }
 
     /// Returns a run that can end in a state that the monitor at `index` rejects as an end, if any.
-    fn end(&mut self, property: Property, index: usize, graph: &Graph) -> Option<Counterexample> {
+    fn end(&self, property: Property, index: usize, graph: &Graph) -> Option<Counterexample> {
         let refused = Condition::of(self.rules.layout.end_mark(index));
         // An end is an end under any fairness.
         let world = lasting(graph, refused, Fairness::Weak).first()?;
@@ -115,10 +106,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         index: usize,
         path: &RunPath,
     ) -> Counterexample {
-        let mut replay = self.replay(path);
-        for action in &path.actions {
-            replay.apply(*action);
-        }
+        let replay = self.replayed(path);
         let state = replay.monitor(self.rules.layout.monitor(index));
         let verdict = self.processes.monitors[index].at_end(state);
         let explanation = verdict.err().map_or_else(String::new, |violation| violation.message);
@@ -138,135 +126,135 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         } else {
             let waits =
                 |at: &usize| marks & (layout.waiting_mark(*at) | layout.uninformed_mark(*at)) != 0;
-            let waiting = (0..layout.size).filter(waits).map(|at| at as u32).collect::<Vec<_>>();
+            let waiting: Vec<_> = (0..layout.size).filter(waits).map(ProcessId::at).collect();
             let verb = if waiting.len() == 1 { "waits" } else { "wait" };
             format!("{} {verb}, and the run can end here", join_names(&waiting))
         };
         self.counterexample(selected.property, ViolationKind::End, explanation, path, None)
     }
 
-    /// Returns a run after which a process may wait forever to be served, if any. If `informed`,
-    /// this includes processes that wait to be informed.
-    fn unserved(
-        &mut self,
-        property: Property,
-        graph: &Graph,
-        informed: bool,
-    ) -> Option<Counterexample> {
-        let layout = self.rules.layout;
-        let wait = |process| {
-            let uninformed = if informed { layout.uninformed_mark(process) } else { 0 };
-            Condition::of(layout.waiting_mark(process) | uninformed)
-        };
-        let waits: Vec<Condition> = (0..layout.size).map(wait).collect();
+    /// Returns a run after which a process may wait forever to be served, if any. If `all`, this
+    /// includes processes that wait to be informed.
+    fn unserved(&self, property: Property, graph: &Graph, all: bool) -> Option<Counterexample> {
+        let waits = waits(self.rules.layout, all);
         let fairness = self.processes.config.fairness;
-        let (kind, explanation, path, prefix_length) = match unserved(graph, &waits, fairness)? {
+        Some(match unserved(graph, &waits, fairness)? {
             Unserved::Doomed { processes: waiting, world } => {
-                let path = path_to(&self.explored, graph.id(world));
-                let kind = if waiting.len() > 1 {
-                    ViolationKind::Deadlock
-                } else {
-                    ViolationKind::Blocked
-                };
-                (
-                    kind,
-                    format!("{} can never be served from here", join_names(&waiting)),
-                    path,
-                    None,
-                )
+                let waiting: Vec<_> = waiting.into_iter().map(ProcessId).collect();
+                let is_alone = waiting.len() == 1;
+                let kind = if is_alone { ViolationKind::Blocked } else { ViolationKind::Deadlock };
+                let explanation = format!("{} can never be served from here", join_names(&waiting));
+                self.ending_at(graph, world, property, kind, explanation)
             }
             Unserved::Stopped { process, world } => {
-                let path = path_to(&self.explored, graph.id(world));
                 let explanation = format!("{} waits if the run stops here", ProcessId(process));
-                (ViolationKind::End, explanation, path, None)
+                self.ending_at(graph, world, property, ViolationKind::End, explanation)
             }
             Unserved::Starving { process, cycle } => {
-                let (path, prefix_length) = self.starvation(graph, &cycle, cycle[0]);
                 let explanation = format!(
                     "{} can wait for ever although it could be served: the end of the run repeats",
                     ProcessId(process)
                 );
-                (ViolationKind::Starvation, explanation, path, Some(prefix_length))
+                self.repeating(graph, &cycle, property, ViolationKind::Starvation, explanation)
             }
-        };
-        Some(self.counterexample(property, kind, explanation, &path, prefix_length))
+        })
     }
 
     /// Returns a run after which processes wait and no process enters any more, if any.
-    fn deadlock(&mut self, property: Property, graph: &Graph) -> Option<Counterexample> {
+    fn deadlock(&self, property: Property, graph: &Graph) -> Option<Counterexample> {
         let layout = self.rules.layout;
         let marks = (0..layout.size).fold(0, |marks, process| marks | layout.waiting_mark(process));
         let fairness = self.processes.config.fairness;
         let lasting = lasting(graph, Condition::uninterrupted(marks), fairness);
         let waiting = |world: u32| {
             let waits = |process: &usize| graph.marks(world) & layout.waiting_mark(*process) != 0;
-            let waiting = (0..layout.size).filter(waits).map(|process| process as u32);
+            let waiting = (0..layout.size).filter(waits).map(ProcessId::at);
             join_names(&waiting.collect::<Vec<_>>())
         };
         if let Some(world) = lasting.stopped {
-            let path = path_to(&self.explored, graph.id(world));
             let explanation = format!("{} waits if the run stops here", waiting(world));
-            let kind = ViolationKind::End;
-            return Some(self.counterexample(property, kind, explanation, &path, None));
+            return Some(self.ending_at(graph, world, property, ViolationKind::End, explanation));
         }
         if let Some(world) = lasting.first_doomed {
+            let wait = if graph.marks(world).count_ones() == 1 { "waits" } else { "wait" };
             let explanation =
-                format!("{} wait, and no process can ever enter again", waiting(world));
-            let explanation = if graph.marks(world).count_ones() == 1 {
-                explanation.replacen(" wait,", " waits,", 1)
-            } else {
-                explanation
-            };
-            let path = path_to(&self.explored, graph.id(world));
-            return Some(self.counterexample(
-                property,
-                ViolationKind::Deadlock,
-                explanation,
-                &path,
-                None,
-            ));
+                format!("{} {wait}, and no process can ever enter again", waiting(world));
+            let kind = ViolationKind::Deadlock;
+            return Some(self.ending_at(graph, world, property, kind, explanation));
         }
         let cycle = lasting.cycle?;
-        let (path, prefix_length) = self.starvation(graph, &cycle, cycle[0]);
         let explanation = format!(
             "no process need ever enter again while {} waits: the end of the run repeats",
             waiting(cycle[0])
         );
-        Some(self.counterexample(
-            property,
-            ViolationKind::Livelock,
-            explanation,
-            &path,
-            Some(prefix_length),
-        ))
+        Some(self.repeating(graph, &cycle, property, ViolationKind::Livelock, explanation))
     }
 
-    /// Returns the path to a cycle, continued once around the cycle, and the length of the path to
-    /// it.
-    pub(super) fn starvation(&self, graph: &Graph, cycle: &[u32], entry: u32) -> (RunPath, usize) {
-        let mut path = path_to(&self.explored, graph.id(entry));
-        let prefix_length = path.actions.len();
-        let mut replay = self.replay(&path);
-        for action in &path.actions {
-            replay.apply(*action);
-        }
-        for (from, step) in fair_cycle(graph, cycle, entry, self.processes.config.fairness) {
+    /// Returns a counterexample that ends in this world.
+    pub(super) fn ending_at(
+        &self,
+        graph: &Graph,
+        world: u32,
+        property: Property,
+        kind: ViolationKind,
+        explanation: String,
+    ) -> Counterexample {
+        let path = path_to(&self.explored, graph.id(world));
+        self.counterexample(property, kind, explanation, &path, None)
+    }
+
+    /// Returns a counterexample that leads to a cycle, and continues once around the cycle.
+    pub(super) fn repeating(
+        &self,
+        graph: &Graph,
+        cycle: &[u32],
+        property: Property,
+        kind: ViolationKind,
+        explanation: String,
+    ) -> Counterexample {
+        let mut path = path_to(&self.explored, graph.id(cycle[0]));
+        let repeats_from = Some(path.actions.len());
+        let steps = fair_cycle(graph, cycle, cycle[0], self.processes.config.fairness);
+        self.follow(graph, &mut path, steps);
+        self.counterexample(property, kind, explanation, &path, repeats_from)
+    }
+
+    /// Appends steps of the graph to a path.
+    pub(crate) fn follow(
+        &self,
+        graph: &Graph,
+        path: &mut RunPath,
+        steps: impl IntoIterator<Item = (u32, OutEdge)>,
+    ) {
+        let mut replay = self.replayed(path);
+        for (from, step) in steps {
             let to = graph.id(step.to);
             let action = replay.step_to(&self.explored, to, step.label);
             let action = action.unwrap_or_else(|| panic!("world {from} leads to {to:?}"));
             path.actions.push(action);
             replay.apply(action);
         }
-        (path, prefix_length)
     }
 
     pub(crate) fn replay(&self, path: &RunPath) -> Replay<'_, P> {
         Replay::new(self.processes, &self.rules, &self.explored, path.first)
     }
 
-    /// Describes the run whose last step panicked.
-    pub(crate) fn run_to_panic(&self, panicked: &HandlerPanic) -> RunDescription {
-        self.run_to_panic_after(&path_to(&self.explored, panicked.from), panicked.handler)
+    /// Returns the replay of a path, at its end.
+    pub(super) fn replayed(&self, path: &RunPath) -> Replay<'_, P> {
+        let mut replay = self.replay(path);
+        for action in &path.actions {
+            replay.apply(*action);
+        }
+        replay
+    }
+
+    /// Returns an error if a handler panicked during the search.
+    pub(crate) fn refuse_panic(&self) -> Result<(), CheckError> {
+        let Some(panicked) = &self.explored.panicked else { return Ok(()) };
+        let path = path_to(&self.explored, panicked.from);
+        let run = self.run_to_panic_after(&path, panicked.handler);
+        Err(CheckError::Panicked { message: panicked.message.clone(), run })
     }
 
     /// Describes a run after which a handler panicked, with the local state and cause of the
@@ -320,24 +308,11 @@ impl<P: Checkable> FinishedSearch<'_, P> {
     }
 
     fn recorded(&self, path: &RunPath) -> (Header, Recorder<P>) {
-        let size = self.processes.config.size;
         let mut replay = self.replay(path);
-        let mut recorder = Recorder::new(size);
-        for at in (0..size).map(ProcessId) {
-            let is_down = replay.is_down(at);
-            if is_down {
-                recorder.boot(at, true, &[], &[]);
-                continue;
-            }
-            let ran = self.processes.boot_into(at, replay.local(at));
-            recorder.boot(at, false, &ran.messages, &ran.events);
-            recorder.state(at, replay.state(at).as_ref());
-        }
+        let mut recorder = Recorder::new(self.processes.config.size);
+        recorder.boots(self.processes, &replay);
         for action in &path.actions {
-            let taken = replay.apply(*action);
-            let receiver_was_down = replay.is_down(taken.at);
-            recorder.step(&taken, receiver_was_down);
-            recorder.state(taken.at, replay.state(taken.at).as_ref());
+            recorder.take(&mut replay, *action);
         }
         (header(&self.processes.config), recorder)
     }
@@ -348,9 +323,9 @@ pub(crate) fn header(config: &CheckConfig) -> Header {
     Header::new(&config.name, config.service, config.size, Source::Checker)
 }
 
-fn join_names(waiting: &[u32]) -> String {
-    let names: Vec<String> =
-        waiting.iter().map(|process| ProcessId(*process).to_string()).collect();
+/// Formats processes as `P1, P2 and P3`.
+pub(crate) fn join_names(processes: &[ProcessId]) -> String {
+    let names: Vec<String> = processes.iter().map(ToString::to_string).collect();
     match names.as_slice() {
         [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
         names => names.concat(),

@@ -1,7 +1,5 @@
 //! Counterexamples to properties that the user has written as expressions.
 
-use std::sync::Arc;
-
 use tenure_core::Property;
 
 use super::findings::FinishedSearch;
@@ -14,7 +12,7 @@ use crate::users::user::Checkable;
 
 impl<P: Checkable> FinishedSearch<'_, P> {
     /// Returns the shortest run to a state that violates the property, if any.
-    pub(super) fn own_step(&mut self, property: Property, index: usize) -> Option<Counterexample> {
+    pub(super) fn own_step(&self, property: Property, index: usize) -> Option<Counterexample> {
         let layout = self.rules.layout;
         let violated = self.explored.violations[layout.monitors + index]?;
         let mut path = path_to(&self.explored, violated.from);
@@ -29,13 +27,10 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         index: usize,
         path: &RunPath,
     ) -> Counterexample {
-        let mut replay = self.replay(path);
+        let mut replay = self.replayed(path);
         if path.actions.is_empty() {
             let world = replay.world.clone();
             replay.reduced_worker.violated_at_first(&world);
-        }
-        for action in &path.actions {
-            replay.apply(*action);
         }
         let found = &replay.reduced_worker.own.violated;
         let binding = found.iter().find(|(known, _)| *known == index);
@@ -56,7 +51,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
 
     /// Returns a run after which an event that the property demands may never happen, if any.
     pub(super) fn own_liveness(
-        &mut self,
+        &self,
         property: Property,
         index: usize,
         graph: &Graph,
@@ -70,26 +65,21 @@ impl<P: Checkable> FinishedSearch<'_, P> {
             |binding: u32| watched.property.explain_pending(&watched.bindings[binding as usize]);
         Some(match unserved(graph, &conditions, fairness)? {
             Unserved::Doomed { processes: bindings, world } => {
-                let path = path_to(&self.explored, graph.id(world));
                 let explanation = format!("{}, in any run from here", missing(bindings[0]));
-                self.counterexample(property, ViolationKind::Blocked, explanation, &path, None)
+                self.ending_at(graph, world, property, ViolationKind::Blocked, explanation)
             }
             Unserved::Stopped { process: binding, world } => {
-                let path = path_to(&self.explored, graph.id(world));
                 let explanation = format!("{} if the run stops here", missing(binding));
-                self.counterexample(property, ViolationKind::End, explanation, &path, None)
+                self.ending_at(graph, world, property, ViolationKind::End, explanation)
             }
             Unserved::Starving { process: binding, cycle } => {
-                let (path, prefix) = self.starvation(graph, &cycle, cycle[0]);
                 let explanation = format!("{}: the end of the run repeats", missing(binding));
-                let kind = ViolationKind::Starvation;
-                self.counterexample(property, kind, explanation, &path, Some(prefix))
+                self.repeating(graph, &cycle, property, ViolationKind::Starvation, explanation)
             }
         })
     }
 
-    fn watched(&self, index: usize) -> Watched {
-        let own = self.rules.own.as_ref().map(Arc::clone);
-        own.expect("the search has properties").properties[index].clone()
+    fn watched(&self, index: usize) -> &Watched {
+        &self.rules.own.as_deref().expect("the search has properties").properties[index]
     }
 }

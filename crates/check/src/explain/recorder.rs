@@ -8,9 +8,10 @@ use tenure_trace::{
     Kind, MessageRecord, MessageSelector, Record, ServiceCommand, ServiceEvent, Subject,
 };
 
-use crate::explain::replay::{ReplayedStep, STEP_ENDS, StepContent, TIME_PASSES};
+use crate::explain::replay::{Replay, ReplayedStep, STEP_ENDS, StepContent, TIME_PASSES};
+use crate::model::processes::Processes;
 use crate::users::user::Checkable;
-use crate::world::action::ActionKind;
+use crate::world::action::{Action, ActionKind};
 
 /// A message in flight, with its number in the trace.
 #[derive(Clone, Debug)]
@@ -51,20 +52,25 @@ impl<P: Checkable> Recorder<P> {
         }
     }
 
-    /// Records the boot of a process, or that it is down from the start.
-    pub(crate) fn boot(
-        &mut self,
-        at: ProcessId,
-        is_down: bool,
-        messages: &[(ProcessId, P::Message)],
-        events: &[P::Event],
-    ) {
-        self.note(at, Kind::Boot);
-        if is_down {
-            self.note(at, Kind::Crash);
-            return;
+    /// Records the boot of each process, or that it is down from the start.
+    pub(crate) fn boots(&mut self, processes: &Processes<P>, replay: &Replay<'_, P>) {
+        for at in (0..processes.config.size).map(ProcessId) {
+            self.note(at, Kind::Boot);
+            if replay.is_down(at) {
+                self.note(at, Kind::Crash);
+                continue;
+            }
+            let ran = processes.boot_into(at, replay.local(at));
+            self.effects(at, &ran.messages, &ran.events);
+            self.state(at, replay);
         }
-        self.effects(at, messages, events);
+    }
+
+    /// Takes a step of a replay, and records it.
+    pub(crate) fn take(&mut self, replay: &mut Replay<'_, P>, action: Action) {
+        let taken = replay.apply(action);
+        self.step(&taken, replay.is_down(taken.at));
+        self.state(taken.at, replay);
     }
 
     /// Records a step.
@@ -117,8 +123,8 @@ impl<P: Checkable> Recorder<P> {
 
     /// Records the state of a process after a boot or a step, if the process is up and its state
     /// has changed.
-    pub(crate) fn state(&mut self, at: ProcessId, state: Option<&P>) {
-        let changed = state.and_then(|state| self.states.changed(at, state));
+    fn state(&mut self, at: ProcessId, replay: &Replay<'_, P>) {
+        let changed = replay.state(at).and_then(|state| self.states.changed(at, &state));
         if let Some(state) = changed {
             self.note(at, state);
         }
@@ -196,16 +202,11 @@ impl<P: Checkable> Recorder<P> {
         from.index() * self.sessions.len() + to.index()
     }
 
-    fn effects(
-        &mut self,
-        at: ProcessId,
-        messages: &[(ProcessId, P::Message)],
-        events: &[P::Event],
-    ) {
+    fn effects(&mut self, at: ProcessId, sent: &[(ProcessId, P::Message)], events: &[P::Event]) {
         for event in events {
             self.note(at, Kind::Event(event.to_record()));
         }
-        for (to, message) in messages {
+        for (to, message) in sent {
             self.send(at, *to, Some(message.clone()));
         }
     }

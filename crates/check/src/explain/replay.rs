@@ -132,15 +132,10 @@ impl<'p, P: Checkable> Replay<'p, P> {
     }
 
     /// Returns the action that leads from the current world to the world `to` of the search.
-    pub(crate) fn step_to(
-        &mut self,
-        explored: &Explored,
-        to: StateId,
-        label: u32,
-    ) -> Option<Action> {
+    pub(crate) fn step_to(&mut self, search: &Explored, to: StateId, label: u32) -> Option<Action> {
         let world = self.world.clone();
         let seed = WorldRef { world: &world, fingerprint: self.fingerprint };
-        let found = self.reduced_worker.step_to(seed, explored, to, label);
+        let found = self.reduced_worker.step_to(seed, search, to, label);
         if found.is_some() || label != TIME {
             return found;
         }
@@ -156,7 +151,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
     pub(crate) fn observation(&mut self, action: Action) -> u32 {
         let action = self.translate(action);
         let Some(cause) = self.plain_worker.cause(&self.unreduced, action) else { return 0 };
-        let process = self.process(action);
+        let process = self.plain_worker.process_at(action);
         let memory = &mut self.plain_worker.cache;
         memory.outcome_at(self.unreduced[process], cause, action.outcome()).observation
     }
@@ -189,15 +184,6 @@ impl<'p, P: Checkable> Replay<'p, P> {
         Action::new(action.kind(), slot, item, action.outcome())
     }
 
-    fn process(&self, action: Action) -> usize {
-        let layout = self.plain_worker.rules.layout;
-        if action.kind() == ActionKind::Deliver {
-            layout.receiver(action.slot())
-        } else {
-            action.slot()
-        }
-    }
-
     /// Returns the content of a step without taking it.
     pub(crate) fn describe(&mut self, action: Action) -> ReplayedStep<P> {
         let quiet = |at, content| ReplayedStep {
@@ -216,7 +202,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
             };
             return quiet(at, content);
         };
-        let process = self.process(action);
+        let process = self.plain_worker.process_at(action);
         let local = self.processes.locals.get(self.unreduced[process]);
         let content = match (cause, &local.lifecycle) {
             (Cause::Crash, Lifecycle::SaveBehind { .. }) if action.outcome() == 0 => {

@@ -137,10 +137,7 @@ impl<P: Checkable> ScriptRunner for ScheduleRunner<'_, P> {
             _ => {}
         }
         self.steps.push((self.replay.fingerprint, step));
-        let taken = self.replay.apply(step);
-        let receiver_was_down = self.replay.is_down(taken.at);
-        self.recorder.step(&taken, receiver_was_down);
-        self.recorder.state(taken.at, self.replay.state(taken.at).as_ref());
+        self.recorder.take(&mut self.replay, step);
         Ok(())
     }
 }
@@ -153,31 +150,14 @@ impl<'p, P: Checkable> ScheduleRunner<'p, P> {
         (world, fingerprint): (&[u32], u64),
     ) -> Self {
         let replay = Replay::starting_at(processes, rules, world, fingerprint);
-        let recorder = Recorder::new(processes.config.size);
-        let mut follower = ScheduleRunner {
-            replay,
-            recorder,
-            steps: Vec::new(),
-            choices: Vec::new(),
-            unsaved: Vec::new(),
-        };
-        follower.boot(processes);
-        follower
-    }
-
-    fn boot(&mut self, processes: &Processes<P>) {
-        for at in (0..processes.config.size).map(ProcessId) {
-            if self.replay.is_down(at) {
-                self.recorder.boot(at, true, &[], &[]);
-                continue;
-            }
-            let ran = processes.boot_into(at, self.replay.local(at));
-            self.recorder.boot(at, false, &ran.messages, &ran.events);
-            self.recorder.state(at, self.replay.state(at).as_ref());
-        }
+        let mut recorder = Recorder::new(processes.config.size);
+        recorder.boots(processes, &replay);
+        let (steps, choices, unsaved) = (Vec::new(), Vec::new(), Vec::new());
+        ScheduleRunner { replay, recorder, steps, choices, unsaved }
     }
 
     fn matches(&mut self, action: &Action, step: Step) -> bool {
+        use StepContent::{MessageRecord, Suspicion};
         let ReplayedStep { kind, at, content, choices, .. } = self.replay.describe(step);
         if self.choices.iter().zip(&choices).any(|(expected, choice)| *expected != choice.value) {
             return false;
@@ -190,29 +170,17 @@ impl<'p, P: Checkable> ScheduleRunner<'p, P> {
                 let armed = self.replay.armed(at);
                 *whose == at && find_timer(armed.iter(), name) == Some(&timer)
             }
-            (
-                Action::Deliver(pick),
-                StepContent::MessageRecord(from, to, message),
-                ActionKind::Deliver,
-            )
-            | (
-                Action::Lose(pick),
-                StepContent::MessageRecord(from, to, message),
-                ActionKind::Lose,
-            )
-            | (
-                Action::Duplicate(pick),
-                StepContent::MessageRecord(from, to, message),
-                ActionKind::Duplicate,
-            ) => self.picks(pick, (from, to), &message, false),
-            (
-                Action::Hear(pick),
-                StepContent::MessageRecord(from, to, None),
-                ActionKind::Deliver,
-            ) => self.picks(pick, (from, to), &None, true),
+            (Action::Deliver(pick), MessageRecord(from, to, sent), ActionKind::Deliver)
+            | (Action::Lose(pick), MessageRecord(from, to, sent), ActionKind::Lose)
+            | (Action::Duplicate(pick), MessageRecord(from, to, sent), ActionKind::Duplicate) => {
+                self.picks(pick, (from, to), &sent, false)
+            }
+            (Action::Hear(pick), MessageRecord(from, to, None), ActionKind::Deliver) => {
+                self.picks(pick, (from, to), &None, true)
+            }
             (
                 Action::Tell { from, to },
-                StepContent::MessageRecord(sender, receiver, None),
+                MessageRecord(sender, receiver, None),
                 ActionKind::Send,
             ) => (*from, *to) == (sender, receiver),
             (Action::Crash(whose), content, ActionKind::Crash) => {
@@ -221,11 +189,9 @@ impl<'p, P: Checkable> ScheduleRunner<'p, P> {
             }
             (Action::Mute(whose), _, ActionKind::Mute)
             | (Action::Recover(whose), _, ActionKind::Recover) => *whose == at,
-            (
-                Action::Suspicion { at: whose, peer, verdict },
-                StepContent::Suspicion(of, description),
-                _,
-            ) => (*whose, *peer, *verdict) == (at, of, description),
+            (Action::Suspicion { at: whose, peer, verdict }, Suspicion(of, reported), _) => {
+                (*whose, *peer, *verdict) == (at, of, reported)
+            }
             _ => false,
         }
     }

@@ -2,7 +2,8 @@
 
 use crate::explore::successors::Worker;
 use crate::measure::extremes::marks_of;
-use crate::model::{MonitorFacts, UserStatus};
+use crate::model::MonitorFacts;
+use crate::users::user::UserState;
 use crate::world::VIOLATED;
 
 /// Records of the search about a world, besides its content.
@@ -16,22 +17,18 @@ pub(crate) struct Annotations {
 }
 
 /// Computes the annotations of a world.
-pub(crate) fn annotate(
-    worker: &mut Worker,
-    world: &[u32],
-    measuring: Option<usize>,
-) -> Annotations {
+pub(crate) fn annotate(worker: &mut Worker, world: &[u32], measured: Option<usize>) -> Annotations {
     if worker.rules.weighs {
         return Annotations { marks: measured_marks(worker, world), measure: 0 };
     }
     let layout = worker.rules.layout;
     let (mut waiting, mut uninformed, mut informed) = (0, 0, false);
-    for process in 0..layout.size {
-        match worker.local(world, process).user_status {
-            UserStatus::Idle => {}
-            UserStatus::Waiting => waiting |= layout.waiting_mark(process),
-            UserStatus::Uninformed => uninformed |= layout.uninformed_mark(process),
-            UserStatus::Informed => informed = true,
+    for (process, local) in world[..layout.size].iter().enumerate() {
+        match worker.cache.local(*local).user {
+            UserState::Idle => {}
+            UserState::Waiting => waiting |= layout.waiting_mark(process),
+            UserState::Uninformed => uninformed |= layout.uninformed_mark(process),
+            UserState::Informed => informed = true,
         }
     }
     let uninformed = if informed { uninformed } else { 0 };
@@ -40,7 +37,7 @@ pub(crate) fn annotate(
         let facts = facts(worker, world, index);
         // The limit on monitors keeps these bits apart from those of processes.
         annotations.marks |= u32::from(facts.fails_at_end) * layout.end_mark(index);
-        if measuring == Some(index) {
+        if measured == Some(index) {
             annotations.measure = facts.measure;
         }
     }
@@ -57,12 +54,12 @@ pub(crate) fn annotate(
 fn measured_marks(worker: &mut Worker, world: &[u32]) -> u32 {
     let layout = worker.rules.layout;
     let (mut value, mut is_served, mut is_uninformed, mut is_informed) = (0, true, false, false);
-    for process in 0..layout.size {
-        let row = worker.local(world, process);
+    for local in &world[..layout.size] {
+        let row = worker.cache.local(*local);
         value = value.max(row.chain);
-        is_served &= !row.has_command && row.user_status != UserStatus::Waiting;
-        is_uninformed |= row.user_status == UserStatus::Uninformed;
-        is_informed |= row.user_status == UserStatus::Informed;
+        is_served &= !row.has_command && row.user != UserState::Waiting;
+        is_uninformed |= row.user == UserState::Uninformed;
+        is_informed |= row.user == UserState::Informed;
     }
     for index in 0..layout.monitors {
         let measured = facts(worker, world, index).measure;

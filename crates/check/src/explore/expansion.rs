@@ -39,6 +39,7 @@ pub(crate) struct HandlerPanic {
 }
 
 /// Successors found by one thread in one chunk.
+#[derive(Default)]
 pub(super) struct Expansion {
     /// Worlds of the chunk.
     pub(super) parents: Batch,
@@ -57,14 +58,9 @@ pub(super) struct Expansion {
 impl Expansion {
     pub(super) fn new() -> Self {
         Expansion {
-            parents: Batch::default(),
             candidates: vec![Vec::new(); SHARDS],
             worlds: vec![Vec::new(); SHARDS],
-            out_of_bounds: Vec::new(),
-            transitions: 0,
-            violations: Vec::new(),
-            exceeded: [false; 2],
-            panicked: None,
+            ..Expansion::default()
         }
     }
 
@@ -130,9 +126,10 @@ impl Expansion {
                 return;
             }
             self.exceeded[0] |= result.dropped;
-            self.add(Candidate { key: result.key, parent, action, label });
+            let (key, shard) = (result.key, shard_of(result.key));
+            self.candidates[shard].push(Candidate { key, parent, action, label });
             if exact {
-                self.worlds[shard_of(result.key)].extend_from_slice(successor.world);
+                self.worlds[shard].extend_from_slice(successor.world);
             }
         };
         if time {
@@ -141,10 +138,6 @@ impl Expansion {
             worker.successors(seed, &mut visit);
         }
         self.exceeded[0] |= std::mem::take(&mut worker.has_blocked_duplicate);
-    }
-
-    fn add(&mut self, candidate: Candidate) {
-        self.candidates[shard_of(candidate.key)].push(candidate);
     }
 }
 

@@ -2,17 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::explore::successors::{FAULT, ScratchWorld, StepSetup, Successor, Worker};
+use crate::explore::successors::{FAULT, ScratchWorld, Successor, Visit, Worker};
 use crate::model::processes::NOT_FAIR;
 use crate::world::Fault;
-use crate::world::action::{Action, ActionKind, Cause};
+use crate::world::action::{Action, ActionKind};
 
 impl Worker {
-    pub(super) fn fault_steps(
-        &mut self,
-        scratch: &mut ScratchWorld<'_>,
-        visit: &mut impl FnMut(Successor<'_>),
-    ) {
+    pub(super) fn fault_steps(&mut self, scratch: &mut ScratchWorld<'_>, visit: &mut impl Visit) {
         let rules = Arc::clone(&self.rules);
         let left = |world: &[u32], fault| rules.remaining(world, fault) > 0;
         for (kind, fault) in
@@ -31,25 +27,20 @@ impl Worker {
         }
         for process in 0..rules.layout.size {
             let row = self.cache.local(scratch.world[process]);
+            let at = |kind| Action::new(kind, process, 0, 0);
             if row.mute {
                 // The crash was decided, and its budget spent, when the process became mute.
-                let at = Action::new(ActionKind::Crash, process, 0, 0);
                 let fair = self.mute_crash_labels[process];
-                self.visit_outcomes(scratch, at, StepSetup::default(), (fair, Cause::Crash), visit);
+                self.visit_input(scratch, at(ActionKind::Crash), fair, visit);
             }
             if row.can_crash && left(scratch.world, Fault::Crash) {
-                let setup = StepSetup::of_fault(Fault::Crash);
-                let at = Action::new(ActionKind::Crash, process, 0, 0);
-                self.visit_outcomes(scratch, at, setup, (FAULT, Cause::Crash), visit);
+                self.visit_input(scratch, at(ActionKind::Crash), FAULT, visit);
                 if rules.has_mute_crashes {
-                    let at = Action::new(ActionKind::Mute, process, 0, 0);
-                    self.visit_outcomes(scratch, at, setup, (FAULT, Cause::Mute), visit);
+                    self.visit_input(scratch, at(ActionKind::Mute), FAULT, visit);
                 }
             }
             if row.down && left(scratch.world, Fault::Recovery) {
-                let at = Action::new(ActionKind::Recover, process, 0, 0);
-                let setup = StepSetup::of_fault(Fault::Recovery);
-                self.visit_outcomes(scratch, at, setup, (NOT_FAIR, Cause::Recover), visit);
+                self.visit_input(scratch, at(ActionKind::Recover), NOT_FAIR, visit);
             }
             let busy = row.down || rules.has_pending_trust(scratch.world, process);
             if busy || !left(scratch.world, Fault::ApplicationMessage) {
@@ -57,9 +48,7 @@ impl Worker {
             }
             for peer in (0..rules.layout.size).filter(|peer| *peer != process) {
                 let at = Action::new(ActionKind::Send, process, peer, 0);
-                let setup = StepSetup::of_fault(Fault::ApplicationMessage);
-                let cause = Cause::Send(peer as u32);
-                self.visit_outcomes(scratch, at, setup, (NOT_FAIR, cause), visit);
+                self.visit_input(scratch, at, NOT_FAIR, visit);
             }
         }
     }
@@ -68,7 +57,7 @@ impl Worker {
         &mut self,
         scratch: &mut ScratchWorld<'_>,
         kind: ActionKind,
-        visit: &mut impl FnMut(Successor<'_>),
+        visit: &mut impl Visit,
     ) {
         for slot in self.rules.layout.link_slots() {
             let row = self.cache.queue(scratch.world[slot]);

@@ -1,6 +1,6 @@
 //! Steps taken before the search begins.
 
-use crate::explore::successors::{Successor, Worker};
+use crate::explore::successors::{Successor, Visit, Worker};
 
 impl Worker {
     /// Visits the only successor of a world if a step is to be taken here before the search.
@@ -9,7 +9,7 @@ impl Worker {
         &mut self,
         world: &mut [u32],
         fingerprint: u64,
-        visit: &mut impl FnMut(Successor<'_>),
+        visit: &mut impl Visit,
     ) -> bool {
         let Some(action) = self.rules.forced_steps.get(&fingerprint).copied() else { return false };
         if let Some(result) = self.perform(world, fingerprint, action) {

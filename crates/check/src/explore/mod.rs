@@ -18,5 +18,5 @@ mod search;
 mod sessions;
 
 pub(crate) use annotations::annotate;
-pub(crate) use expansion::{HandlerPanic, panic_message};
+pub(crate) use expansion::panic_message;
 pub(crate) use search::{Explored, Search, SearchEnd};

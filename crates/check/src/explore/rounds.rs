@@ -6,7 +6,7 @@
 //! fire. The order of the processes is fixed, because a message that is sent now arrives at the end
 //! of the next round. So no process can tell in which order the others end a round.
 
-use crate::explore::successors::{FAULT, ScratchWorld, StepSetup, Successor, Worker};
+use crate::explore::successors::{FAULT, ScratchWorld, StepSetup, Successor, Visit, Worker};
 use crate::world::action::{Action, ActionKind, Cause};
 
 /// A part of a round at one process.
@@ -26,7 +26,7 @@ impl Worker {
     pub(super) fn round_steps(
         &mut self,
         scratch: &mut ScratchWorld<'_>,
-        visit: &mut impl FnMut(Successor<'_>),
+        visit: &mut impl Visit,
     ) -> bool {
         let Some((process, part)) = self.next_in_round(scratch.world) else { return false };
         if part == Part::Messages {
@@ -37,8 +37,7 @@ impl Worker {
             }
             return true;
         }
-        let row = self.cache.local(scratch.world[process]);
-        for (item, entry) in self.cache.menu(row).enumerate() {
+        for (item, entry) in self.cache.menu(scratch.world[process]).enumerate() {
             let (cause, label) = self.cache.menu_item(entry);
             let is_command = matches!(cause, Cause::Command(_));
             if is_command != (part == Part::Command) {
@@ -82,7 +81,7 @@ impl Worker {
         &mut self,
         scratch: &mut ScratchWorld<'_>,
         slot: usize,
-        visit: &mut impl FnMut(Successor<'_>),
+        visit: &mut impl Visit,
     ) {
         self.delivery_steps(scratch, slot, visit);
         if !self.is_cut_short(scratch.world, slot) {

@@ -31,14 +31,25 @@ struct NewWorld {
 }
 
 /// Why a search ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SearchEnd {
     /// All states were explored.
+    #[default]
     Complete,
     /// Every property was decided before all states were explored.
     Decided,
     /// A limit was reached.
     Limited(Limit),
+}
+
+impl SearchEnd {
+    /// Returns the limit that was reached, if any.
+    pub(crate) fn limit(self) -> Option<Limit> {
+        match self {
+            SearchEnd::Limited(limit) => Some(limit),
+            SearchEnd::Complete | SearchEnd::Decided => None,
+        }
+    }
 }
 
 /// A search and its configuration.
@@ -56,6 +67,7 @@ pub(crate) struct Search<'a> {
 }
 
 /// Result of a search.
+#[derive(Default)]
 pub(crate) struct Explored {
     pub(crate) shards: Vec<Shard>,
     pub(crate) workers: Vec<Worker>,
@@ -80,25 +92,6 @@ pub(crate) struct Explored {
 }
 
 impl Explored {
-    /// Creates the result of a search that stores no states but the initial ones.
-    pub(crate) fn of_initial_worlds(first: Vec<(StateId, Vec<u32>, u64)>) -> Self {
-        Explored {
-            shards: Vec::new(),
-            workers: Vec::new(),
-            first,
-            transitions: 0,
-            depth: 0,
-            violations: Vec::new(),
-            ended: SearchEnd::Complete,
-            exceeded: [false; 2],
-            levels: Vec::new(),
-            open: Vec::new(),
-            measured: None,
-            bytes_peak: 0,
-            panicked: None,
-        }
-    }
-
     pub(crate) fn states(&self) -> u64 {
         self.shards.iter().map(|shard| shard.len() as u64).sum()
     }
@@ -134,19 +127,9 @@ impl Search<'_> {
         let shards = (0..SHARDS).map(shard).collect();
         let (layout, stride) = (self.rules.layout, self.rules.layout.stride());
         let found = Explored {
-            shards: Vec::new(),
-            workers: Vec::new(),
-            first: Vec::new(),
-            transitions: 0,
-            depth: 0,
             violations: vec![None; layout.monitors + layout.own],
-            ended: SearchEnd::Complete,
-            exceeded: [false; 2],
             levels: vec![vec![0]; SHARDS],
-            open: Vec::new(),
-            measured: None,
-            bytes_peak: 0,
-            panicked: None,
+            ..Explored::default()
         };
         let mut run = SearchRun {
             search: self,
@@ -193,7 +176,8 @@ impl SearchRun<'_> {
         for level in 0.. {
             let next = Frontier::new(self.stride());
             self.frontier = std::mem::replace(&mut self.next, next);
-            if self.search.rules.timed && !self.expand_time_steps() {
+            // The passing of time and the ends of steps do not count as steps.
+            if self.search.rules.timed && !self.expand_frontier(self.found.depth.max(1), true) {
                 return;
             }
             if self.frontier.len() == 0 {
@@ -201,23 +185,8 @@ impl SearchRun<'_> {
             }
             self.found.depth = level;
             self.mark_level();
-            let mut begin = 0;
-            while begin < self.frontier.len() {
-                if let Some(ended) = self.reason_to_end(level) {
-                    self.end(ended, begin);
-                    return;
-                }
-                let end = (begin + BLOCK).min(self.frontier.len());
-                self.expand(begin..end, level + 1, false);
-                if self.found.panicked.is_some() {
-                    return;
-                }
-                if let Some(limit) = self.limit_within_block() {
-                    self.end(SearchEnd::Limited(limit), begin);
-                    return;
-                }
-                begin = end;
-                self.frontier.drop_expanded(begin);
+            if !self.expand_frontier(level + 1, false) {
+                return;
             }
             if self.all_decided() {
                 self.end(SearchEnd::Decided, self.frontier.len());
@@ -226,25 +195,30 @@ impl SearchRun<'_> {
         }
     }
 
-    /// Adds to the frontier all worlds that are reachable by the passing of time and the ends of
-    /// steps alone, which do not count as steps. Returns false if the search must end.
-    fn expand_time_steps(&mut self) -> bool {
+    /// Expands the frontier, block by block. If `time`, adds to it all worlds that are reachable by
+    /// the passing of time and the ends of steps alone. Otherwise adds the successors to the next
+    /// frontier, and drops the expanded worlds. Returns false if the search must end.
+    fn expand_frontier(&mut self, length: u32, time: bool) -> bool {
         let mut begin = 0;
         while begin < self.frontier.len() {
-            if let Some(ended) = self.reason_to_end(self.found.depth) {
-                self.end(ended, 0);
+            let unexpanded = if time { 0 } else { begin };
+            if let Some(ended) = self.reason_to_end() {
+                self.end(ended, unexpanded);
                 return false;
             }
             let end = (begin + BLOCK).min(self.frontier.len());
-            self.expand(begin..end, self.found.depth.max(1), true);
+            self.expand(begin..end, length, time);
             if self.found.panicked.is_some() {
                 return false;
             }
             if let Some(limit) = self.limit_within_block() {
-                self.end(SearchEnd::Limited(limit), 0);
+                self.end(SearchEnd::Limited(limit), unexpanded);
                 return false;
             }
             begin = end;
+            if !time {
+                self.frontier.drop_expanded(begin);
+            }
         }
         true
     }
@@ -354,18 +328,13 @@ impl SearchRun<'_> {
 
     /// Builds the new worlds in parallel, in the order of their parents, so that similar worlds are
     /// neighbours. Worlds reached by the passing of time alone join the level of their parents.
-    fn extend_frontier(
-        &mut self,
-        expansions: &[Expansion],
-        new_by_shard: &[Vec<NewWorld>],
-        time: bool,
-    ) {
+    fn extend_frontier(&mut self, expansions: &[Expansion], new: &[Vec<NewWorld>], time: bool) {
         let stride = self.stride();
         let (measuring, stop) = (self.search.measuring, &self.search.stop);
         let annotates = self.search.keeps_edges || measuring.is_some();
         let new_worlds = run_jobs(&mut self.workers, expansions.len(), |worker, chunk| {
             let begin = chunk * CHUNK;
-            let mut new_worlds = NewWorlds::of_parents(new_by_shard, begin..begin + CHUNK);
+            let mut new_worlds = NewWorlds::of_parents(new, begin..begin + CHUNK);
             new_worlds.worlds.reserve(new_worlds.new_by_shard.len() * stride);
             for new in &new_worlds.new_by_shard {
                 if stop.is_raised() {
@@ -429,7 +398,7 @@ impl SearchRun<'_> {
         wanted != 0 && decided && !self.search.keeps_edges && self.search.measuring.is_none()
     }
 
-    fn reason_to_end(&mut self, level: u32) -> Option<SearchEnd> {
+    fn reason_to_end(&mut self) -> Option<SearchEnd> {
         if self.all_decided() {
             return Some(SearchEnd::Decided);
         }
@@ -438,7 +407,7 @@ impl SearchRun<'_> {
         let elapsed = self.started.elapsed();
         if let Some(report) = &self.search.config.on_progress {
             let (states, waiting) = (worlds as u64, self.frontier.len() as u64);
-            report(&Progress { states, depth: level, waiting, bytes, elapsed });
+            report(&Progress { states, depth: self.found.depth, waiting, bytes, elapsed });
         }
         let limits = self.search.config.limits;
         if limits.search_time(self.search.keeps_edges).is_some_and(|most| elapsed >= most) {

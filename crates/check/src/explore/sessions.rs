@@ -4,33 +4,28 @@
 //! protocol receives a suspicion, and trust in the next step of that process, independently of the
 //! failure detector. The search explores every moment after the restart.
 
-use crate::explore::successors::{ScratchWorld, StepResult, StepSetup, Successor, Worker};
+use crate::explore::successors::{ScratchWorld, StepResult, Visit, Worker};
 use crate::model::fingerprint::{Role, fingerprint};
-use crate::world::action::{Action, ActionKind, Cause};
+use crate::world::action::{Action, ActionKind};
 
 impl Worker {
     /// Visits the steps by which processes detect restarts. A process first suspects a restarted
     /// peer. It trusts the peer again before it receives any other input.
-    pub(super) fn session_steps(
-        &mut self,
-        scratch: &mut ScratchWorld<'_>,
-        visit: &mut impl FnMut(Successor<'_>),
-    ) {
+    pub(super) fn session_steps(&mut self, scratch: &mut ScratchWorld<'_>, visit: &mut impl Visit) {
         let layout = self.rules.layout;
         let pairs = (0..layout.size).flat_map(|p| (0..layout.size).map(move |peer| (p, peer)));
         for (process, peer) in pairs {
             let bit = 1 << peer;
             let met = scratch.world[layout.pending_trust(process)];
-            let (kind, cause) = if met & bit != 0 {
-                (ActionKind::SessionTrust, Cause::SessionTrust(peer as u32))
+            let kind = if met & bit != 0 {
+                ActionKind::SessionTrust
             } else if met == 0 && scratch.world[layout.unseen_sessions(process)] & bit != 0 {
-                (ActionKind::SessionSuspect, Cause::SessionSuspect(peer as u32))
+                ActionKind::SessionSuspect
             } else {
                 continue;
             };
             let label = self.session_labels[process * layout.size + peer];
-            let at = Action::new(kind, process, peer, 0);
-            self.visit_outcomes(scratch, at, StepSetup::default(), (label, cause), visit);
+            self.visit_input(scratch, Action::new(kind, process, peer, 0), label, visit);
         }
     }
 
@@ -45,36 +40,30 @@ impl Worker {
         match action.kind() {
             // A rebooted process knows no earlier session of its peers.
             ActionKind::Crash => {
-                self.set_session_bits(world, layout.unseen_sessions(process), 0, result);
-                self.set_session_bits(world, layout.pending_trust(process), 0, result);
+                self.set_bits(world, layout.unseen_sessions(process), 0, result);
+                self.set_bits(world, layout.pending_trust(process), 0, result);
             }
             ActionKind::Recover => {
                 for other in (0..layout.size).filter(|other| *other != process) {
                     if !self.cache.local(world[other]).down {
                         let slot = layout.unseen_sessions(other);
-                        self.set_session_bits(world, slot, world[slot] | 1 << process, result);
+                        self.set_bits(world, slot, world[slot] | 1 << process, result);
                     }
                 }
             }
             ActionKind::SessionSuspect => {
                 let (slot, bit) = (layout.unseen_sessions(process), 1 << action.item());
-                self.set_session_bits(world, slot, world[slot] & !bit, result);
-                self.set_session_bits(world, layout.pending_trust(process), bit, result);
+                self.set_bits(world, slot, world[slot] & !bit, result);
+                self.set_bits(world, layout.pending_trust(process), bit, result);
             }
             ActionKind::SessionTrust => {
-                self.set_session_bits(world, layout.pending_trust(process), 0, result)
+                self.set_bits(world, layout.pending_trust(process), 0, result)
             }
             _ => {}
         }
     }
 
-    fn set_session_bits(
-        &mut self,
-        world: &mut [u32],
-        slot: usize,
-        bits: u32,
-        result: &mut StepResult,
-    ) {
+    fn set_bits(&mut self, world: &mut [u32], slot: usize, bits: u32, result: &mut StepResult) {
         let print = |bits| if bits == 0 { 0 } else { fingerprint(Role::Session, &(slot, bits)) };
         result.fingerprint =
             result.fingerprint.wrapping_sub(print(world[slot])).wrapping_add(print(bits));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tenure_core::Order;
 
 use crate::measure::weights::weighted_label;
-use crate::model::cache::{LocalRow, ModelCache, OutcomeRow};
+use crate::model::cache::{ModelCache, OutcomeRow};
 use crate::model::intern::{Change, NONE};
 use crate::own::view::OwnCache;
 use crate::reduce::canonical::{canonical_fingerprint, rebase};
@@ -48,10 +48,15 @@ impl StepSetup {
         StepSetup { link: Some((slot, change)), fault: None }
     }
 
-    pub(super) fn of_fault(fault: Fault) -> Self {
+    fn of_fault(fault: Fault) -> Self {
         StepSetup { link: None, fault: Some(fault) }
     }
 }
+
+/// Receiver of the successors of a world.
+pub(crate) trait Visit: FnMut(Successor<'_>) {}
+
+impl<F: FnMut(Successor<'_>)> Visit for F {}
 
 /// A successor of a world.
 #[derive(Clone, Copy, Debug)]
@@ -152,7 +157,7 @@ impl Worker {
     }
 
     /// Visits all successors of a world in a fixed order, except those of [`Worker::time_steps`].
-    pub(crate) fn successors(&mut self, seed: WorldRef<'_>, visit: &mut impl FnMut(Successor<'_>)) {
+    pub(crate) fn successors(&mut self, seed: WorldRef<'_>, visit: &mut impl Visit) {
         let mut world = std::mem::take(&mut self.scratch);
         world.copy_from_slice(seed.world);
         self.changed.clear();
@@ -177,8 +182,7 @@ impl Worker {
             if self.rules.has_pending_trust(scratch.world, process) {
                 continue;
             }
-            let row = self.cache.local(scratch.world[process]);
-            for (item, entry) in self.cache.menu(row).enumerate() {
+            for (item, entry) in self.cache.menu(scratch.world[process]).enumerate() {
                 let (cause, label) = self.cache.menu_item(entry);
                 let at = Action::new(ActionKind::Internal, process, item, 0);
                 self.visit_outcomes(&mut scratch, at, StepSetup::default(), (label, cause), visit);
@@ -205,7 +209,7 @@ impl Worker {
         &mut self,
         scratch: &mut ScratchWorld<'_>,
         slot: usize,
-        visit: &mut impl FnMut(Successor<'_>),
+        visit: &mut impl Visit,
     ) {
         let row = self.cache.queue(scratch.world[slot]);
         for (item, entry) in self.cache.items(row).enumerate() {
@@ -221,27 +225,7 @@ impl Worker {
         }
     }
 
-    /// Visits the delivery of one message of a link.
-    pub(crate) fn visit_delivery(
-        &mut self,
-        scratch: &mut ScratchWorld<'_>,
-        slot: usize,
-        item: usize,
-        visit: &mut impl FnMut(Successor<'_>),
-    ) {
-        let row = self.cache.queue(scratch.world[slot]);
-        let entry = self.cache.item_of(row, item);
-        let at = Action::new(ActionKind::Deliver, slot, item, 0);
-        let setup = StepSetup::of_link(slot, entry.rest);
-        let cause = Cause::Deliver(entry.packet);
-        self.visit_outcomes(scratch, at, setup, (entry.label, cause), visit);
-    }
-
-    fn suspicion_steps(
-        &mut self,
-        scratch: &mut ScratchWorld<'_>,
-        visit: &mut impl FnMut(Successor<'_>),
-    ) {
+    fn suspicion_steps(&mut self, scratch: &mut ScratchWorld<'_>, visit: &mut impl Visit) {
         let may_be_false = self.rules.remaining(scratch.world, Fault::FalseSuspicion) > 0;
         let size = self.rules.layout.size;
         for (process, peer) in (0..size).flat_map(|p| (0..size).map(move |peer| (p, peer))) {
@@ -254,18 +238,11 @@ impl Worker {
             let suspected = mine.suspected & 1 << peer != 0;
             let fair = self.suspicion_labels[process * size + peer];
             if suspected && !gone {
-                let cause = Cause::Trust(peer as u32);
                 let at = Action::new(ActionKind::Trust, process, peer, 0);
-                self.visit_outcomes(scratch, at, StepSetup::default(), (fair, cause), visit);
+                self.visit_input(scratch, at, fair, visit);
             } else if !suspected && (gone && self.rules.has_detectors || !gone && may_be_false) {
-                let cause = Cause::Suspect(peer as u32);
                 let at = Action::new(ActionKind::Suspect, process, peer, 0);
-                let (label, setup) = if gone {
-                    (fair, StepSetup::default()) // a true suspicion costs nothing
-                } else {
-                    (FAULT, StepSetup::of_fault(Fault::FalseSuspicion))
-                };
-                self.visit_outcomes(scratch, at, setup, (label, cause), visit);
+                self.visit_input(scratch, at, if gone { fair } else { FAULT }, visit);
             }
         }
     }
@@ -274,6 +251,19 @@ impl Worker {
     /// correct.
     fn is_unreachable(&mut self, world: &[u32], process: usize, peer: usize) -> bool {
         self.cache.local(world[peer]).down || self.rules.is_cut(world, process, peer)
+    }
+
+    /// Visits all outcomes of a step that gives an input to a process. The step is possible.
+    pub(crate) fn visit_input(
+        &mut self,
+        scratch: &mut ScratchWorld<'_>,
+        at: Action,
+        label: u32,
+        visit: &mut impl Visit,
+    ) {
+        let cause = self.cause(scratch.world, at).expect("a process receives an input");
+        let setup = self.setup(scratch.world, at).expect("the step is possible");
+        self.visit_outcomes(scratch, at, setup, (label, cause), visit);
     }
 
     /// Visits all outcomes of a cause. `at` is the action with the first outcome. For later
@@ -285,7 +275,7 @@ impl Worker {
         at: Action,
         setup: StepSetup,
         (label, cause): (u32, Cause),
-        visit: &mut impl FnMut(Successor<'_>),
+        visit: &mut impl Visit,
     ) {
         let process = self.process_at(at);
         if self.rules.commuting.is_some() {
@@ -326,7 +316,8 @@ impl Worker {
         self.changed.clear();
     }
 
-    fn process_at(&self, action: Action) -> usize {
+    /// Returns the process that takes a step.
+    pub(crate) fn process_at(&self, action: Action) -> usize {
         if action.kind() == ActionKind::Deliver {
             self.rules.layout.receiver(action.slot())
         } else {
@@ -376,10 +367,7 @@ impl Worker {
     /// Returns the input that an action gives to a process. `None` if no process receives an input.
     pub(crate) fn cause(&mut self, world: &[u32], action: Action) -> Option<Cause> {
         Some(match action.kind() {
-            ActionKind::Internal => {
-                let row = self.cache.local(world[action.slot()]);
-                self.cache.cause(row, action.item())
-            }
+            ActionKind::Internal => self.cache.cause(world[action.slot()], action.item()),
             ActionKind::Deliver => {
                 let row = self.cache.queue(world[action.slot()]);
                 Cause::Deliver(self.cache.item_of(row, action.item()).packet)
@@ -590,11 +578,6 @@ impl Worker {
         if self.rules.renamings == 1 {
             return fingerprint;
         }
-        canonical_fingerprint(&mut self.cache, self.rules.layout, world, self.rules.renamings)
-    }
-
-    /// Returns the facts about a process in a world.
-    pub(crate) fn local(&mut self, world: &[u32], process: usize) -> LocalRow {
-        self.cache.local(world[process])
+        canonical_fingerprint(&mut self.cache, &self.rules, world)
     }
 }

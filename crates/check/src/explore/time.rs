@@ -1,14 +1,14 @@
 //! The passing of time, and the ends of steps that take time. Neither counts as a step of a run.
 
 use crate::explore::successors::{
-    ScratchWorld, StepResult, StepSetup, Successor, TIME, Worker, WorldRef,
+    ScratchWorld, StepResult, Successor, TIME, Visit, Worker, WorldRef,
 };
-use crate::world::action::{Action, ActionKind, Cause};
+use crate::world::action::{Action, ActionKind};
 
 impl Worker {
     /// Visits the worlds that follow by the end of a step, and by the passing of one unit of time.
     /// In asynchronous time there are none.
-    pub(crate) fn time_steps(&mut self, seed: WorldRef<'_>, visit: &mut impl FnMut(Successor<'_>)) {
+    pub(crate) fn time_steps(&mut self, seed: WorldRef<'_>, visit: &mut impl Visit) {
         if !self.rules.timed || self.rules.forced_steps.contains_key(&seed.fingerprint) {
             return;
         }
@@ -19,8 +19,7 @@ impl Worker {
         for process in 0..self.rules.layout.size {
             if let Some(label) = self.cache.local(scratch.world[process]).step_end {
                 let at = Action::new(ActionKind::StepEnd, process, 0, 0);
-                let fair = (label, Cause::StepEnd);
-                self.visit_outcomes(&mut scratch, at, StepSetup::default(), fair, visit);
+                self.visit_input(&mut scratch, at, label, visit);
             }
         }
         if let Some(result) = self.tick(&mut world, seed.fingerprint) {

@@ -1,10 +1,11 @@
 //! Fair cycles: closed walks through a component that a fair run can repeat forever.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use crate::liveness::Fairness;
 use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
 use crate::model::processes::NOT_FAIR;
+use crate::shortest_walk::shortest_walk;
 
 /// Returns a closed walk from `entry` within the members: the steps, each with the world in which
 /// it starts. Each fair step is taken on the walk, or is impossible in some world of it.
@@ -65,37 +66,12 @@ fn walk(
     inside: &impl Fn(u32) -> bool,
     wanted: impl Fn(u32, OutEdge) -> bool,
 ) -> Vec<(u32, OutEdge)> {
-    let mut predecessors: BTreeMap<u32, (u32, OutEdge)> = BTreeMap::new();
-    let mut queue = VecDeque::from([from]);
-    while let Some(world) = queue.pop_front().filter(|_| !graph.is_stopped()) {
-        for step in graph.steps(world) {
-            if step.to == OUT_OF_BOUNDS || step.drops() || !inside(step.to) {
-                continue;
-            }
-            if wanted(world, *step) {
-                return path(&predecessors, from, (world, *step));
-            }
-            if step.to != from && !predecessors.contains_key(&step.to) {
-                predecessors.insert(step.to, (world, *step));
-                queue.push_back(step.to);
-            }
-        }
-    }
-    Vec::new()
-}
-
-fn path(
-    predecessors: &BTreeMap<u32, (u32, OutEdge)>,
-    from: u32,
-    last: (u32, OutEdge),
-) -> Vec<(u32, OutEdge)> {
-    let mut steps = vec![last];
-    let mut here = last.0;
-    while here != from {
-        let step = predecessors[&here];
-        steps.push(step);
-        here = step.0;
-    }
-    steps.reverse();
-    steps
+    let steps = |world| {
+        let stays =
+            move |step: &&OutEdge| step.to != OUT_OF_BOUNDS && !step.drops() && inside(step.to);
+        let steps = graph.steps(world).iter().filter(stays);
+        let steps = steps.map(move |step| ((world, *step), Some(step.to)));
+        (!graph.is_stopped()).then_some(steps)
+    };
+    shortest_walk(from, steps, |(from, step), _| wanted(*from, *step)).unwrap_or_default()
 }

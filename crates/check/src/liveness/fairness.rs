@@ -19,6 +19,7 @@ use crate::components::{Component, Components};
 use crate::liveness::Fairness;
 use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
 use crate::model::processes::NOT_FAIR;
+use crate::world::Layout;
 
 /// A condition that must not last forever in a fair run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +54,16 @@ impl Condition {
             && self.is_met(graph, step.to)
             && !(self.ends_with_any && cleared(step.to))
     }
+}
+
+/// Returns the conditions in which each process waits to be served. If `informed`, this includes
+/// processes that wait to be informed.
+pub(crate) fn waits(layout: Layout, informed: bool) -> Vec<Condition> {
+    let wait = |process| {
+        let uninformed = if informed { layout.uninformed_mark(process) } else { 0 };
+        Condition::of(layout.waiting_mark(process) | uninformed)
+    };
+    (0..layout.size).map(wait).collect()
 }
 
 /// Worlds in which a condition can last forever.

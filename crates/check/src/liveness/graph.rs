@@ -7,7 +7,7 @@ use crate::explore::visited::{Edge, SHARDS, StateId};
 use crate::limits::StopSignal;
 
 /// State graph: worlds with consecutive numbers, and the steps between them that are not faults.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Graph {
     /// Number of the first world, by level and shard. Worlds are numbered by level because most
     /// steps lead to the next level.
@@ -54,16 +54,8 @@ impl Graph {
     ///
     /// `forced_label` is the label of the steps that the check takes before the search.
     pub(crate) fn of(explored: &mut Explored, forced_label: u32, stop: StopSignal) -> Self {
-        let mut graph = Graph {
-            bases: Vec::new(),
-            levels: explored.levels.clone(),
-            starts: Vec::new(),
-            steps: Vec::new(),
-            marks: Vec::new(),
-            open: Vec::new(),
-            forced_label,
-            stop,
-        };
+        let levels = explored.levels.clone();
+        let mut graph = Graph { levels, forced_label, stop, ..Graph::default() };
         let deepest = graph.levels.iter().map(Vec::len).max().unwrap_or(0);
         for level in 0..deepest {
             let mut bases = [0; SHARDS];

@@ -137,7 +137,7 @@ impl Extremes<'_> {
         let begins: Vec<u32> = queue.iter().copied().collect();
         while let Some(world) = queue.pop_front().filter(|_| !self.graph.is_stopped()) {
             if is_wanted(world) {
-                return Some(self.path(&before, &begins, world, &follows));
+                return Some(self.path(&before, world, follows));
             }
             for step in self.steps(world).filter(|step| follows(world, step)) {
                 let is_new = before[step.to as usize] == NONE && !begins.contains(&step.to);
@@ -150,16 +150,10 @@ impl Extremes<'_> {
         None
     }
 
-    /// Returns the path to a world along its predecessors.
-    fn path(
-        &self,
-        before: &[u32],
-        begins: &[u32],
-        end: u32,
-        follows: &impl Fn(u32, &OutEdge) -> bool,
-    ) -> Path {
+    /// Returns the path to a world along its predecessors, by steps that `follows` accepts.
+    fn path(&self, before: &[u32], end: u32, follows: impl Fn(u32, &OutEdge) -> bool) -> Path {
         let (mut steps, mut here) = (Vec::new(), end);
-        while !begins.contains(&here) {
+        while before[here as usize] != NONE {
             let from = before[here as usize];
             let step = self.steps(from).find(|step| step.to == here && follows(from, step));
             steps.push((from, *step.expect("a path follows the steps of the graph")));
@@ -190,7 +184,9 @@ impl Extremes<'_> {
         if keys[end as usize] == u64::MAX {
             return None;
         }
-        let path = self.lightest_path(&keys, &before, end, is_total);
+        let path = self.path(&before, end, |from, step| {
+            self.key_after(keys[from as usize], *step, is_total) == keys[step.to as usize]
+        });
         Some(Least { value: (keys[end as usize] >> 32) as u32, path, is_quiescent })
     }
 
@@ -228,20 +224,6 @@ impl Extremes<'_> {
             (key >> 32).max(self.value(step.to).into())
         };
         (value << 32) | ((key & u64::from(u32::MAX)) + 1)
-    }
-
-    fn lightest_path(&self, keys: &[u64], before: &[u32], end: u32, is_total: bool) -> Path {
-        let (mut steps, mut here) = (Vec::new(), end);
-        while before[here as usize] != NONE {
-            let (from, key) = (before[here as usize], keys[here as usize]);
-            let step = self.steps(from).find(|step| {
-                step.to == here && self.key_after(keys[from as usize], **step, is_total) == key
-            });
-            steps.push((from, *step.expect("a path follows the steps of the graph")));
-            here = from;
-        }
-        steps.reverse();
-        Path { first: here, steps }
     }
 
     fn value(&self, world: u32) -> u32 {

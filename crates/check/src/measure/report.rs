@@ -84,15 +84,16 @@ pub enum Ends {
 impl MeasureReport {
     /// Returns the exact maximum, if it is known.
     pub fn exact_maximum(&self) -> Option<u32> {
-        match self.maximum.as_ref()?.value {
-            Value::Exactly(value) if self.is_whole => Some(value),
-            _ => None,
-        }
+        self.exact(self.maximum.as_ref())
     }
 
     /// Returns the exact minimum, if it is known.
     pub fn exact_minimum(&self) -> Option<u32> {
-        match self.minimum.as_ref()?.value {
+        self.exact(self.minimum.as_ref())
+    }
+
+    fn exact(&self, extreme: Option<&Extreme>) -> Option<u32> {
+        match extreme?.value {
             Value::Exactly(value) if self.is_whole => Some(value),
             _ => None,
         }

@@ -10,18 +10,15 @@ use crate::clock::Instant;
 use crate::error::CheckError;
 use crate::explain::description::RunDescription;
 use crate::explain::findings::FinishedSearch;
-use crate::explain::replay::{Replay, RunPath, path_to};
+use crate::explain::replay::{RunPath, path_to};
 use crate::explore::visited::StateId;
-use crate::explore::{Search, SearchEnd};
-use crate::limits::Watchdog;
 use crate::liveness::graph::Graph;
-use crate::measure::extremes::{Extremes, Greatest, Least, Path, Step};
+use crate::measure::extremes::{Extremes, Greatest, Least, Path};
 use crate::measure::report::{Ends, Extreme, MeasureReport, Value};
 use crate::measure::{Measure, MeasureConfig};
 use crate::model::causality::Causality;
 use crate::model::fingerprint::missed_state_probability;
 use crate::users::user::Checkable;
-use crate::world::initial::initial_worlds;
 use crate::world::rules::Rules;
 
 impl<P: Checkable> Check<P> {
@@ -47,25 +44,8 @@ impl<P: Checkable> Check<P> {
         self.measure = Some(config);
         let (processes, rules) = self.assemble()?;
         let rules = Arc::new(Rules { weighs: true, ..Rules::clone(&rules) });
-        let first = initial_worlds(&processes, &rules);
-        let rules = self.forced_steps(&processes, rules, &first)?;
-        let search = &self.config.search;
-        self.stop = self.stop.reset(search.stop_flag.clone());
-        let _watchdog = Watchdog::start(search.limits, &self.stop, started, true);
-        let search = Search {
-            config: search,
-            rules: Arc::clone(&rules),
-            stop: self.stop.clone(),
-            keeps_edges: true,
-            wanted: 0,
-            measuring: None,
-        };
-        let explored = search.run(first);
-        let mut finished = FinishedSearch { processes: &processes, rules, explored };
-        if let Some(panicked) = finished.explored.panicked.take() {
-            let run = finished.run_to_panic(&panicked);
-            return Err(CheckError::Panicked { message: panicked.message, run });
-        }
+        let (mut finished, _watchdog) = self.searched(&processes, rules, started, true)?;
+        finished.refuse_panic()?;
         let report = self.measured(&mut finished);
         Ok(MeasureReport { seconds: started.elapsed().as_secs_f64(), ..report })
     }
@@ -74,10 +54,7 @@ impl<P: Checkable> Check<P> {
     fn measured(&self, finished: &mut FinishedSearch<'_, P>) -> MeasureReport {
         let config = self.measure.clone().expect("a measurement has a measure");
         let states = finished.explored.states();
-        let limit = match finished.explored.ended {
-            SearchEnd::Limited(limit) => Some(limit),
-            SearchEnd::Complete | SearchEnd::Decided => None,
-        };
+        let limit = finished.explored.ended.limit();
         let mut report = MeasureReport {
             algorithm: self.config.name.clone(),
             size: self.config.size,
@@ -155,7 +132,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
                 let entry = cycle.first().map_or(0, |(from, _)| *from);
                 let mut run = path_to(&self.explored, graph.id(entry));
                 let repeats_from = run.actions.len();
-                self.follow(graph, &mut run, &cycle);
+                self.follow(graph, &mut run, cycle);
                 self.extreme(Value::Unbounded, &run, Some(repeats_from))
             }
         }
@@ -164,23 +141,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
     /// Returns the actions along a path.
     fn actions(&self, graph: &Graph, path: &Path) -> RunPath {
         let mut run = RunPath { first: graph.id(path.first), actions: Vec::new() };
-        self.follow(graph, &mut run, &path.steps);
+        self.follow(graph, &mut run, path.steps.iter().copied());
         run
-    }
-
-    /// Appends steps to a run.
-    fn follow(&self, graph: &Graph, run: &mut RunPath, steps: &[Step]) {
-        let mut replay: Replay<'_, P> = self.replay(run);
-        for action in &run.actions {
-            replay.apply(*action);
-        }
-        for (from, step) in steps {
-            let to = graph.id(step.to);
-            let action = replay.step_to(&self.explored, to, step.label);
-            let action = action.unwrap_or_else(|| panic!("world {from} leads to {to:?}"));
-            run.actions.push(action);
-            replay.apply(action);
-        }
     }
 
     fn extreme(&self, value: Value, path: &RunPath, repeats_from: Option<usize>) -> Extreme {

@@ -7,33 +7,14 @@ use std::sync::Arc;
 use crate::model::intern::NONE;
 use crate::model::intern::{Change, Interned};
 use crate::model::memo::Memo;
-use crate::model::{MonitorFacts, UserStatus};
+use crate::model::{LocalFacts, MonitorFacts};
 use crate::world::VIOLATED;
 use crate::world::action::{Cause, MAX_OUTCOMES};
 use crate::world::network::Item;
 use crate::world::rules::Rules;
 
-/// Cached facts about a local state.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LocalRow {
-    pub(crate) fingerprint: u64,
-    pub(crate) down: bool,
-    pub(crate) mute: bool,
-    pub(crate) can_crash: bool,
-    pub(crate) user_status: UserStatus,
-    pub(crate) is_urgent: bool,
-    /// Fairness label of the end of the step in progress. `None` if no step may end now.
-    pub(crate) step_end: Option<u32>,
-    pub(crate) exceeds_term_bound: bool,
-    pub(crate) suspected: u32,
-    /// Length of the longest causal chain that ends at this process, in messages. 0 if it is not
-    /// measured.
-    pub(crate) chain: u32,
-    /// True if the user may issue a command now.
-    pub(crate) has_command: bool,
-    pub(crate) smallest: Option<u64>,
-    menu: (u32, u32),
-}
+/// First index and number of the rows that belong together.
+type Span = (u32, u32);
 
 /// Cached facts about the queue of a link.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +22,7 @@ pub(crate) struct QueueRow {
     pub(crate) fingerprint: u64,
     pub(crate) is_urgent: bool,
     pub(crate) smallest: Option<u64>,
-    items: (u32, u32),
+    items: Span,
 }
 
 /// A cached outcome of a cause.
@@ -53,7 +34,7 @@ pub(crate) struct OutcomeRow {
     pub(crate) observation: u32,
     /// Weight of the step for a measure.
     pub(crate) weight: u16,
-    sent: (u32, u32),
+    sent: Span,
     /// Position of the next outcome of the same cause in `more_outcomes`, counted from 1. 0 for the
     /// last outcome.
     next: u32,
@@ -70,7 +51,8 @@ pub(crate) struct SentMessage {
 /// Cache of one thread.
 pub(crate) struct ModelCache {
     rules: Arc<Rules>,
-    locals: Vec<Option<LocalRow>>,
+    /// Facts about each local state, and its span in `menus`.
+    locals: Vec<Option<(LocalFacts, Span)>>,
     menus: Vec<(Cause, u32)>,
     queues: Vec<Option<QueueRow>>,
     items: Vec<Item>,
@@ -121,7 +103,7 @@ impl ModelCache {
         let memos = memos.into_iter().chain(&self.judged).map(Memo::bytes).sum::<usize>();
         memos
             + self.outcomes.bytes()
-            + self.locals.capacity() * size_of::<Option<LocalRow>>()
+            + self.locals.capacity() * size_of::<Option<(LocalFacts, Span)>>()
             + self.queues.capacity() * size_of::<Option<QueueRow>>()
             + self.items.capacity() * size_of::<Item>()
             + self.more_outcomes.capacity() * size_of::<OutcomeRow>()
@@ -130,34 +112,26 @@ impl ModelCache {
     }
 
     #[inline]
-    pub(crate) fn local(&mut self, id: u32) -> LocalRow {
-        if let Some(Some(row)) = self.locals.get(id as usize) {
-            return *row;
-        }
-        let facts = self.rules.model.local(id);
-        let row = LocalRow {
-            fingerprint: facts.fingerprint,
-            down: facts.down,
-            mute: facts.mute,
-            can_crash: facts.can_crash,
-            user_status: facts.user_status,
-            is_urgent: facts.is_urgent,
-            step_end: facts.step_end,
-            exceeds_term_bound: facts.exceeds_term_bound,
-            suspected: facts.suspected,
-            chain: facts.chain,
-            has_command: facts.menu.iter().any(|(cause, _)| matches!(cause, Cause::Command(_))),
-            smallest: facts.smallest,
-            menu: append_span(&self.menus, facts.menu.len()),
-        };
-        self.menus.extend(facts.menu);
-        set_row(&mut self.locals, id, row);
-        row
+    pub(crate) fn local(&mut self, id: u32) -> LocalFacts {
+        self.local_row(id).0
+    }
+
+    /// Returns the indices of the commands and timers of a local state.
+    #[inline]
+    pub(crate) fn menu(&mut self, id: u32) -> impl Iterator<Item = usize> + use<> {
+        range(self.local_row(id).1)
     }
 
     #[inline]
-    pub(crate) fn menu(&self, row: LocalRow) -> impl Iterator<Item = usize> + use<> {
-        range(row.menu)
+    fn local_row(&mut self, id: u32) -> (LocalFacts, Span) {
+        if let Some(Some(row)) = self.locals.get(id as usize) {
+            return *row;
+        }
+        let (facts, menu) = self.rules.model.local(id);
+        let row = (facts, append_span(&self.menus, menu.len()));
+        self.menus.extend(menu);
+        *entry(&mut self.locals, id) = Some(row);
+        row
     }
 
     pub(crate) fn menu_item(&self, index: usize) -> (Cause, u32) {
@@ -165,8 +139,9 @@ impl ModelCache {
     }
 
     /// Returns the command or timer at an index of the menu of a process.
-    pub(crate) fn cause(&self, row: LocalRow, index: usize) -> Cause {
-        self.menus[row.menu.0 as usize + index].0
+    pub(crate) fn cause(&mut self, local: u32, index: usize) -> Cause {
+        let (_, (first, _)) = self.local_row(local);
+        self.menus[first as usize + index].0
     }
 
     #[inline]
@@ -183,7 +158,7 @@ impl ModelCache {
             items: append_span(&self.items, facts.items.len()),
         };
         self.items.extend(facts.items);
-        set_row(&mut self.queues, id, row);
+        *entry(&mut self.queues, id) = Some(row);
         row
     }
 
@@ -329,7 +304,7 @@ impl ModelCache {
             return *facts;
         }
         let facts = self.rules.model.monitor(index, monitor);
-        set_row(&mut self.monitors[index], monitor, facts);
+        *entry(&mut self.monitors[index], monitor) = Some(facts);
         facts
     }
 
@@ -417,19 +392,20 @@ impl Part {
     }
 }
 
-fn append_span<T>(rows: &[T], count: usize) -> (u32, u32) {
+fn append_span<T>(rows: &[T], count: usize) -> Span {
     let first = u32::try_from(rows.len()).expect("fewer than 2^32 rows");
     (first, count as u32)
 }
 
-fn range((first, count): (u32, u32)) -> std::ops::Range<usize> {
+fn range((first, count): Span) -> std::ops::Range<usize> {
     first as usize..(first + count) as usize
 }
 
-fn set_row<T: Clone>(rows: &mut Vec<Option<T>>, id: u32, row: T) {
+/// Returns the cell of an id in a cache, which grows as needed.
+pub(crate) fn entry<T: Clone>(rows: &mut Vec<Option<T>>, id: u32) -> &mut Option<T> {
     let index = id as usize;
     if rows.len() <= index {
         rows.resize(index + 1, None);
     }
-    rows[index] = Some(row);
+    &mut rows[index]
 }

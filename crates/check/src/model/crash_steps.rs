@@ -25,10 +25,8 @@ impl<P: Checkable> Processes<P> {
             crashed.steps.clear();
             crashed.user.on_crash();
             crashed.suspected = 0;
-            HandlerRun {
-                seen: vec![OwnedObservation::Crashed],
-                ..HandlerRun::without_effects(crashed)
-            }
+            let seen = vec![OwnedObservation::Crashed];
+            HandlerRun { seen, ..HandlerRun::without_effects(crashed) }
         };
         saved.into_iter().map(crashed).collect()
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use crate::model::fingerprint::BuildFoldHasher;
 
@@ -53,10 +53,7 @@ impl<T: Eq + Hash> Interner<T> {
 
     /// Returns the id of a content. Interns the content first if it is new, with its fingerprint.
     pub(crate) fn intern(&self, content: T, fingerprint: impl FnOnce(&T) -> u64) -> Interned {
-        let known = {
-            let contents = self.0.read().unwrap_or_else(PoisonError::into_inner);
-            contents.find(&content)
-        };
+        let known = self.read().find(&content);
         if let Some(known) = known {
             return known;
         }
@@ -74,18 +71,21 @@ impl<T: Eq + Hash> Interner<T> {
 
     /// Returns the content with this id.
     pub(crate) fn get(&self, id: u32) -> Arc<T> {
-        let contents = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&contents.items[id as usize - 1].0)
+        Arc::clone(&self.read().items[id as usize - 1].0)
     }
 
     /// Returns the fingerprint of the content with this id.
     pub(crate) fn fingerprint(&self, id: u32) -> u64 {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).items[id as usize - 1].1
+        self.read().items[id as usize - 1].1
     }
 
     /// Returns the number of distinct contents.
     pub(crate) fn len(&self) -> usize {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).items.len()
+        self.read().items.len()
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Contents<T>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

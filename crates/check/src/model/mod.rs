@@ -27,8 +27,9 @@ use crate::world::action::Cause;
 
 /// A protocol, its users and its monitors, as the search sees them.
 pub(crate) trait Model: Send + Sync {
-    /// Returns the facts about the local state with this id.
-    fn local(&self, local: u32) -> LocalFacts;
+    /// Returns the facts about the local state with this id. Also returns the commands and timers
+    /// that may occur, with their fairness labels.
+    fn local(&self, local: u32) -> (LocalFacts, Vec<(Cause, u32)>);
 
     /// Returns the outcomes of a cause in a local state. There is one for each combination of the
     /// handler's choices.
@@ -100,7 +101,7 @@ pub(crate) struct Outcome {
 }
 
 /// Facts about the local state of a process.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct LocalFacts {
     pub(crate) fingerprint: u64,
     pub(crate) down: bool,
@@ -108,14 +109,15 @@ pub(crate) struct LocalFacts {
     pub(crate) mute: bool,
     /// True if the process is up, and the check explores a crash in this state.
     pub(crate) can_crash: bool,
-    pub(crate) user_status: UserStatus,
+    /// State of the user. The user of a crashed process counts as idle.
+    pub(crate) user: UserState,
     /// Bits of the peers that the failure detector of this process suspects.
     pub(crate) suspected: u32,
     /// Length of the longest causal chain that ends at this process, in messages. 0 if it is not
     /// measured.
     pub(crate) chain: u32,
-    /// Commands and timers that may occur, with their fairness labels.
-    pub(crate) menu: Vec<(Cause, u32)>,
+    /// True if the user may issue a command now.
+    pub(crate) has_command: bool,
     /// True if a timer of this process must fire, or its step must end, before time passes.
     pub(crate) is_urgent: bool,
     /// Fairness label of the end of the step in progress. `None` if no step may end now.
@@ -123,27 +125,6 @@ pub(crate) struct LocalFacts {
     pub(crate) smallest: Option<u64>,
     /// True if the term of the process exceeds the declared bound.
     pub(crate) exceeds_term_bound: bool,
-}
-
-/// Status of the user of a process. The user of a crashed process counts as idle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum UserStatus {
-    #[default]
-    Idle,
-    Waiting,
-    Informed,
-    Uninformed,
-}
-
-impl From<UserState> for UserStatus {
-    fn from(state: UserState) -> Self {
-        match state {
-            UserState::Idle => UserStatus::Idle,
-            UserState::Waiting => UserStatus::Waiting,
-            UserState::Informed => UserStatus::Informed,
-            UserState::Uninformed => UserStatus::Uninformed,
-        }
-    }
 }
 
 /// Facts about a monitor's state.

@@ -16,13 +16,13 @@ use crate::model::fingerprint::{Role, fingerprint};
 use crate::model::handler_run::HandlerRun;
 use crate::model::intern::{Interned, Interner};
 use crate::model::monitors::{ErasedMonitor, OwnedObservation, StepObservation};
-use crate::model::{LocalFacts, Model, MonitorFacts, Outcome, UserStatus};
+use crate::model::{LocalFacts, Model, MonitorFacts, Outcome};
 use crate::own::fold::step_facts;
 use crate::reduce::shifts::Shifts;
 use crate::reduce::symmetry::{Renaming, Symmetry};
 use crate::users::crashes::Saving;
 use crate::users::stamping::Stamping;
-use crate::users::user::{Checkable, Service, User, Workload};
+use crate::users::user::{Checkable, Service, User, UserState, Workload};
 use crate::world::action::{Cause, MAX_OUTCOMES};
 use crate::world::choices::ChoiceEnumerator;
 use crate::world::local::{Lifecycle, LocalState};
@@ -110,15 +110,7 @@ impl<P: Checkable> Processes<P> {
     }
 
     fn all_boot_runs(&self, at: ProcessId) -> Vec<HandlerRun<P>> {
-        let blank = LocalState {
-            at,
-            lifecycle: Lifecycle::Down(self.first_stable(at)),
-            timers: Vec::new(),
-            user: P::Command::user(at, &self.workload),
-            past: self.no_past(),
-            suspected: 0,
-            steps: StepQueue::default(),
-        };
+        let blank = self.blank(at);
         self.for_each_choice(|batch| {
             let group = Group::new(at, self.config.size);
             let process = P::boot(group, &self.protocol, None, &mut batch.effects());
@@ -130,28 +122,25 @@ impl<P: Checkable> Processes<P> {
 
     /// Returns the local state of a process that is down from the start.
     pub(crate) fn down(&self, at: ProcessId) -> Interned {
-        let mut user = P::Command::user(at, &self.workload);
-        user.on_crash();
-        self.intern(LocalState {
-            at,
-            lifecycle: Lifecycle::Down(self.first_stable(at)),
-            timers: Vec::new(),
-            user,
-            past: self.no_past(),
-            suspected: 0,
-            steps: StepQueue::default(),
-        })
+        let mut local = self.blank(at);
+        local.user.on_crash();
+        self.intern(local)
     }
 
-    /// Returns the causal history of a process that has done nothing.
-    fn no_past(&self) -> Vec<u32> {
-        vec![0; self.needs.causality.parts(self.config.size)]
-    }
-
-    fn first_stable(&self, at: ProcessId) -> P::Stable {
+    /// Returns the local state of a process that has done nothing and is down.
+    fn blank(&self, at: ProcessId) -> LocalState<P> {
         let mut batch = Batch::new(ChoiceEnumerator::new(self.config.model.clock_readings));
         let group = Group::new(at, self.config.size);
-        P::boot(group, &self.protocol, None, &mut batch.effects()).stable()
+        let process = P::boot(group, &self.protocol, None, &mut batch.effects());
+        LocalState {
+            at,
+            lifecycle: Lifecycle::Down(process.stable()),
+            timers: Vec::new(),
+            user: P::Command::user(at, &self.workload),
+            past: vec![0; self.needs.causality.parts(self.config.size)],
+            suspected: 0,
+            steps: StepQueue::default(),
+        }
     }
 
     /// Runs the handler of a cause, once for each combination of choices.
@@ -206,7 +195,7 @@ impl<P: Checkable> Processes<P> {
             }
         }
         if packet.message == 0 {
-            let stamped = (self.hooks.stamping, local.lifecycle.process_mut());
+            let stamped = (&self.hooks.stamping, local.lifecycle.process_mut());
             if let (Some(stamping), Some(process)) = stamped {
                 let known = self.network.past_of(packet.past);
                 let clock = known.last().expect("the clock is the last element");
@@ -377,7 +366,8 @@ impl<P: Checkable> Processes<P> {
         if !self.config.model.application_causality {
             known.fill(0);
         }
-        if let (Some(stamping), Some(process)) = (self.hooks.stamping, local.lifecycle.process()) {
+        let stamped = (&self.hooks.stamping, local.lifecycle.process());
+        if let (Some(stamping), Some(process)) = stamped {
             let clock = u32::try_from((stamping.clock)(process));
             known.push(clock.expect("clock is below 2^32"));
         }
@@ -433,7 +423,7 @@ fn suspicion<P: Protocol>(peer: u32, verdict: Verdict) -> Input<P> {
 }
 
 impl<P: Checkable> Model for Processes<P> {
-    fn local(&self, id: u32) -> LocalFacts {
+    fn local(&self, id: u32) -> (LocalFacts, Vec<(Cause, u32)>) {
         let local = self.locals.get(id);
         let process = local.lifecycle.process();
         let down = process.is_none();
@@ -444,25 +434,27 @@ impl<P: Checkable> Model for Processes<P> {
         if term > 0 {
             self.has_terms.store(true, Ordering::Relaxed);
         }
-        LocalFacts {
+        let (menu, shifts) = (self.menu(&local), self.hooks.shifts.as_ref());
+        let facts = LocalFacts {
             fingerprint: self.locals.fingerprint(id),
             down,
             mute,
             can_crash: !down
                 && !mute
                 && self.config.faults.crash_filter.allows::<P::Command>(local.at, &local.user),
-            user_status: if down || mute { UserStatus::Idle } else { local.user.state().into() },
+            user: if down || mute { UserState::Idle } else { local.user.state() },
             suspected: local.suspected,
             chain: match self.needs.causality {
                 Causality::Chain => local.past[0],
                 Causality::None | Causality::Requests => 0,
             },
-            menu: self.menu(&local),
+            has_command: menu.iter().any(|(cause, _)| matches!(cause, Cause::Command(_))),
             is_urgent: self.is_urgent(&local),
             step_end: self.step_end_label(&local),
-            smallest: self.hooks.shifts.and_then(|shifts| local.smallest(shifts, &self.protocol)),
+            smallest: shifts.and_then(|shifts| local.smallest(shifts, &self.protocol)),
             exceeds_term_bound,
-        }
+        };
+        (facts, menu)
     }
 
     fn outcomes(&self, local: u32, cause: Cause) -> Vec<Outcome> {
@@ -487,20 +479,20 @@ impl<P: Checkable> Model for Processes<P> {
 
     fn shifted(&self, local: u32, by: u64) -> Interned {
         let mut local = LocalState::clone(&self.locals.get(local));
-        if let Some(shifts) = self.hooks.shifts {
+        if let Some(shifts) = &self.hooks.shifts {
             local.shift(shifts, &self.protocol, by);
         }
         self.intern(local)
     }
 
     fn smallest_message_timestamp(&self, message: u32) -> Option<u64> {
-        let shifts = self.hooks.shifts?;
+        let shifts = self.hooks.shifts.as_ref()?;
         (shifts.smallest_message_timestamp)(&self.protocol, &self.messages.get(message))
     }
 
     fn shifted_message(&self, message: u32, by: u64) -> Interned {
         let mut message = P::Message::clone(&self.messages.get(message));
-        if let Some(shifts) = self.hooks.shifts {
+        if let Some(shifts) = &self.hooks.shifts {
             (shifts.shift_message)(&self.protocol, &mut message, by);
         }
         self.message(message)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tenure_trace::property::{Binding, ServiceFacts, StepFacts, View};
 
-use crate::model::cache::ModelCache;
+use crate::model::cache::{ModelCache, entry};
 use crate::model::fingerprint::BuildFoldHasher;
 use crate::world::rules::Rules;
 
@@ -77,7 +77,7 @@ impl OwnCache {
         *entry(&mut self.steps, observation).get_or_insert_with(compute)
     }
 
-    fn queue(&mut self, rules: &Rules, id: u32) -> Arc<[(&'static str, u64)]> {
+    fn queue(&mut self, rules: &Rules, id: u32) -> QueueCounts {
         let compute = || {
             let mut counts: Vec<(&'static str, u64)> = Vec::new();
             for packet in rules.network.content(id) {
@@ -97,15 +97,6 @@ impl OwnCache {
 /// Returns the name of a message; 0 stands for one of the application.
 pub(crate) fn message_name(rules: &Rules, message: u32) -> &'static str {
     if message == 0 { "application" } else { rules.model.message_name(message) }
-}
-
-/// Returns the cell of an id in a cache, which grows as needed.
-pub(crate) fn entry<T: Clone>(rows: &mut Vec<Option<T>>, id: u32) -> &mut Option<T> {
-    let index = id as usize;
-    if rows.len() <= index {
-        rows.resize(index + 1, None);
-    }
-    &mut rows[index]
 }
 
 impl View for WorldView<'_> {

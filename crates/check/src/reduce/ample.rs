@@ -44,8 +44,7 @@ impl Worker {
     /// Returns true if a process can do nothing but receive the first message of a queue. The
     /// delivery must have one outcome, which neither the monitors nor the user observe.
     fn is_ample_delivery(&mut self, local: u32, queue: u32) -> bool {
-        let before = self.cache.local(local);
-        if self.cache.menu(before).next().is_some() {
+        if self.cache.menu(local).next().is_some() {
             return false;
         }
         let queue = self.cache.queue(queue);
@@ -53,7 +52,7 @@ impl Worker {
         let outcome = self.cache.outcome(local, Cause::Deliver(packet));
         outcome.observation == 0
             && self.cache.next_outcome(outcome).is_none()
-            && self.cache.local(outcome.local).user_status == before.user_status
+            && self.cache.local(outcome.local).user == self.cache.local(local).user
     }
 
     /// Returns true if the first delivery of a link leads to a world within the declared bounds.

@@ -1,6 +1,5 @@
 //! Checks that take commuting deliveries alone, repeated until their certificate is sound.
 
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,12 +8,12 @@ use tenure_core::{Property, Requirement};
 
 use crate::check::{Check, CheckKind};
 use crate::clock::Instant;
+use crate::components::Components;
 use crate::explain::findings::FinishedSearch;
+use crate::explore::SearchEnd;
 use crate::explore::successors::Worker;
-use crate::explore::{Search, SearchEnd};
-use crate::limits::Watchdog;
-use crate::liveness::fairness::{Condition, lasting, unserved};
-use crate::liveness::graph::{Graph, OUT_OF_BOUNDS};
+use crate::liveness::fairness::{Condition, lasting, unserved, waits};
+use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
 use crate::model::processes::Processes;
 use crate::reduce::certificate::{Certified, certify};
 use crate::reduce::deliveries::Delivery;
@@ -107,19 +106,11 @@ impl<P: Checkable> Check<P> {
         None
     }
 
-    fn attempt(
-        &mut self,
-        processes: &Processes<P>,
-        rules: Arc<Rules>,
-        started: Instant,
-    ) -> Attempt {
-        let Ok((first, rules)) = self.begin(processes, rules) else { return Attempt::Failed };
-        self.stop = self.stop.reset(self.config.search.stop_flag.clone());
-        let _watchdog = Watchdog::start(self.config.search.limits, &self.stop, started, true);
+    fn attempt(&mut self, processes: &Processes<P>, rules: Arc<Rules>, begun: Instant) -> Attempt {
         // Edges show whether the graph has cycles.
-        let search = Search { keeps_edges: true, ..self.search(&rules) };
-        let explored = search.run(first);
-        let mut finished = FinishedSearch { processes, rules, explored };
+        let Ok((mut finished, _watchdog)) = self.searched(processes, rules, begun, true) else {
+            return Attempt::Failed;
+        };
         let explored = &mut finished.explored;
         if explored.panicked.is_some()
             || explored.ended != SearchEnd::Complete
@@ -156,23 +147,16 @@ impl<P: Checkable> Check<P> {
     /// Returns true if the graph violates a property that the steps alone do not decide.
     fn fails(&self, kind: CheckKind, layout: Layout, graph: &Graph) -> bool {
         let fairness = self.config.fairness;
-        let waits = |process: usize, is_informed: bool| {
-            let uninformed = if is_informed { layout.uninformed_mark(process) } else { 0 };
-            Condition::of(layout.waiting_mark(process) | uninformed)
-        };
-        let each = |is_informed| -> Vec<Condition> {
-            (0..layout.size).map(|process| waits(process, is_informed)).collect()
-        };
         match kind {
             CheckKind::Always(_) | CheckKind::OwnSafety(_) | CheckKind::OwnLiveness(_) => false,
             CheckKind::InTheEnd(index) => {
                 let refused = Condition::of(layout.end_mark(index));
                 lasting(graph, refused, crate::Fairness::Weak).first().is_some()
             }
-            CheckKind::Progress => unserved(graph, &each(true), fairness).is_some(),
+            CheckKind::Progress => unserved(graph, &waits(layout, true), fairness).is_some(),
             CheckKind::StarvationFreedom | CheckKind::DeadlockFreedom => {
                 // Without cycles, a deadlock is a process that waits at the end of a run.
-                unserved(graph, &each(false), fairness).is_some()
+                unserved(graph, &waits(layout, false), fairness).is_some()
             }
         }
     }
@@ -187,25 +171,11 @@ fn certified(workers: &mut [Worker], initial: Vec<Vec<u32>>) -> Option<Certified
 
 /// Returns true if no run visits a world twice.
 fn is_acyclic(graph: &Graph) -> bool {
-    let worlds = graph.len() as u32;
-    let mut ways_in = vec![0_u32; graph.len()];
-    for step in (0..worlds).flat_map(|world| graph.steps(world)) {
-        if step.to != OUT_OF_BOUNDS {
-            ways_in[step.to as usize] += 1;
-        }
-    }
-    let mut queue: VecDeque<u32> =
-        (0..worlds).filter(|world| ways_in[*world as usize] == 0).collect();
-    let mut sorted = 0;
-    while let Some(world) = queue.pop_front() {
-        sorted += 1;
-        for step in graph.steps(world).iter().filter(|step| step.to != OUT_OF_BOUNDS) {
-            let ways = &mut ways_in[step.to as usize];
-            *ways -= 1;
-            if *ways == 0 {
-                queue.push_back(step.to);
-            }
-        }
-    }
-    sorted == graph.len()
+    let mut is_acyclic = true;
+    let stays = |_, step: OutEdge| step.to != OUT_OF_BOUNDS;
+    Components::new(graph, |_| true, stays).for_each(|part| {
+        let returns = |world: &u32| graph.steps(*world).iter().any(|step| part.contains(step.to));
+        is_acyclic &= !part.members.iter().any(returns);
+    });
+    is_acyclic
 }

@@ -2,6 +2,7 @@
 //! renaming, have the same form.
 
 use crate::model::cache::{ModelCache, Part};
+use crate::world::rules::Rules;
 use crate::world::{Faults, Layout, VIOLATED};
 
 /// Decreases all timestamps so that the smallest is 0, and returns the new fingerprint. Appends the
@@ -55,12 +56,8 @@ pub(crate) fn smallest(cache: &mut ModelCache, layout: Layout, world: &[u32]) ->
 
 /// Returns the smallest fingerprint of a world over all renamings. Monitors do not count: in a
 /// symmetric search, their states follow from the processes.
-pub(crate) fn canonical_fingerprint(
-    cache: &mut ModelCache,
-    layout: Layout,
-    world: &[u32],
-    renamings: usize,
-) -> u64 {
+pub(crate) fn canonical_fingerprint(cache: &mut ModelCache, rules: &Rules, world: &[u32]) -> u64 {
+    let layout = rules.layout;
     let spent = Faults(world[layout.spent()]).fingerprint();
     let print = |renaming| {
         let parts = parts(layout).filter(|(slot, _)| *slot < layout.spent() && world[*slot] != 0);
@@ -68,7 +65,7 @@ pub(crate) fn canonical_fingerprint(
             sum.wrapping_add(cache.rename(part, world[slot], renaming))
         })
     };
-    (0..renamings).map(print).min().expect("the identity is a renaming")
+    (0..rules.renamings).map(print).min().expect("the identity is a renaming")
 }
 
 /// Returns the slots of a world that may contain timestamps or names.

@@ -174,8 +174,7 @@ impl Certificate<'_> {
             }
             _ => {
                 let cache = &mut self.worker.cache;
-                let row = cache.local(local);
-                cache.menu(row).any(|entry| cache.menu_item(entry).0 == cause)
+                cache.menu(local).any(|entry| cache.menu_item(entry).0 == cause)
             }
         }
     }

@@ -11,11 +11,11 @@
 
 use tenure_core::Order;
 
-use crate::explore::successors::{ScratchWorld, Successor, Worker};
+use crate::explore::successors::{ScratchWorld, Visit, Worker};
 use crate::model::cache::OutcomeRow;
 use crate::reduce::id_hash::{IdMap, IdSet};
 use crate::world::Faults;
-use crate::world::action::Cause;
+use crate::world::action::{Action, ActionKind, Cause};
 use crate::world::rules::Rules;
 
 /// A local state and a message that is delivered in it.
@@ -49,7 +49,7 @@ impl Worker {
     pub(crate) fn visit_commuting_delivery(
         &mut self,
         scratch: &mut ScratchWorld<'_>,
-        visit: &mut impl FnMut(Successor<'_>),
+        visit: &mut impl Visit,
     ) -> bool {
         let layout = self.rules.layout;
         for process in 0..layout.size {
@@ -58,7 +58,10 @@ impl Worker {
                 let local = scratch.world[process];
                 if self.is_choice(local, (*slot, *packet), &deliveries) {
                     self.deliveries.chosen.insert((local, *packet));
-                    self.visit_delivery(scratch, *slot, *item, visit);
+                    let queue = self.cache.queue(scratch.world[*slot]);
+                    let label = self.cache.item_of(queue, *item).label;
+                    let at = Action::new(ActionKind::Deliver, *slot, *item, 0);
+                    self.visit_input(scratch, at, label, visit);
                     return true;
                 }
             }
@@ -102,8 +105,7 @@ impl Worker {
         if !self.is_invisible(delivery) {
             return false;
         }
-        let row = self.cache.local(local);
-        for entry in self.cache.menu(row) {
+        for entry in self.cache.menu(local) {
             let (cause, _) = self.cache.menu_item(entry);
             if !self.commutes(delivery, cause) {
                 return false;
@@ -124,13 +126,13 @@ impl Worker {
         let (local, packet) = delivery;
         let outcome = self.cache.outcome(local, Cause::Deliver(packet));
         let (before, after) = (self.cache.local(local), self.cache.local(outcome.local));
-        let items = |worker: &Worker, row| -> Vec<(Cause, u32)> {
-            worker.cache.menu(row).map(|entry| worker.cache.menu_item(entry)).collect()
+        let mut items = |local| -> Vec<(Cause, u32)> {
+            self.cache.menu(local).map(|entry| self.cache.menu_item(entry)).collect()
         };
-        let (menu, later) = (items(self, before), items(self, after));
+        let (menu, later) = (items(local), items(outcome.local));
         let result = self.cache.next_outcome(outcome).is_none()
             && self.without_sending(outcome.observation) == 0
-            && before.user_status == after.user_status
+            && before.user == after.user
             && menu.iter().all(|item| later.contains(item));
         self.deliveries.invisible.insert(delivery, result);
         result

@@ -25,11 +25,3 @@ impl<P: Algorithm> Shifts<P> {
         }
     }
 }
-
-impl<P: Protocol> Clone for Shifts<P> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<P: Protocol> Copy for Shifts<P> {}

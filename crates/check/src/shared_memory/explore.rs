@@ -6,8 +6,8 @@ use tenure_core::shared_memory::{Register, Section, SharedMemory, SharedMemoryLo
 use tenure_core::{Group, ProcessId};
 use tenure_trace::{MemoryAccess, MemoryOperation};
 
+use super::SharedMemoryConfig;
 use super::graph::{Action, Edge, Graph, OUT_OF_BOUNDS, StateId};
-use super::{SharedMemoryConfig, reached_limit};
 use crate::clock::Instant;
 use crate::limits::Limit;
 use crate::users::entries::Entries;
@@ -179,7 +179,8 @@ pub(crate) fn explore<L: SharedMemoryLock>(
     let mut next = 0;
     while next < frontier.states.len() {
         if next % STATES_PER_READING == 0 || config.limits.states.is_some() {
-            limit = reached_limit(config, frontier.states.len(), frontier.bytes, started);
+            let size = (frontier.states.len() as u64, frontier.bytes);
+            limit = config.limits.reached_since(started, size, config.stop_flag.as_ref());
             if limit.is_some() {
                 break;
             }

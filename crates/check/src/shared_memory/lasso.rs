@@ -4,12 +4,11 @@
 //! Everywhere else it stays possible until it is taken. So weak and strong fairness demand the
 //! same: a process that is never in its remainder takes steps for ever.
 
-use std::collections::{HashMap, VecDeque};
-
 use tenure_core::shared_memory::Section;
 
 use super::graph::{Edge, Graph, OUT_OF_BOUNDS, StateId};
 use crate::components::Components;
+use crate::shortest_walk::shortest_walk;
 
 /// Run with a cycle at its end.
 #[derive(Clone, Debug)]
@@ -57,31 +56,13 @@ fn is_fair(graph: &Graph, members: &[StateId]) -> bool {
 /// Returns a shortest closed walk from `entry` within the component on which each process takes a
 /// step or is in its remainder.
 fn fair_cycle(graph: &Graph, members: &[StateId], entry: StateId) -> Option<Vec<Edge>> {
-    type Node = (StateId, u64);
-    let first: Node = (entry, idle(graph, entry));
-    let mut origins: HashMap<Node, (Node, &Edge)> = HashMap::new();
-    let mut queue = VecDeque::from([first]);
-    while let Some(node) = queue.pop_front() {
-        for edge in inner_steps(graph, members, node.0) {
-            let next = (edge.to, node.1 | bit(edge) | idle(graph, edge.to));
-            if next == (entry, everyone(graph)) {
-                let mut walk = vec![edge.clone()];
-                let mut here = node;
-                while here != first {
-                    let (before, edge) = origins[&here];
-                    walk.push(edge.clone());
-                    here = before;
-                }
-                walk.reverse();
-                return Some(walk);
-            }
-            if next != first && !origins.contains_key(&next) {
-                origins.insert(next, (node, edge));
-                queue.push_back(next);
-            }
-        }
-    }
-    None
+    let steps = |(state, settled): (StateId, u64)| {
+        let next = move |edge: &Edge| (edge.to, settled | bit(edge) | idle(graph, edge.to));
+        Some(inner_steps(graph, members, state).map(move |edge| (edge, Some(next(edge)))))
+    };
+    let goal = Some((entry, everyone(graph)));
+    let walk = shortest_walk((entry, idle(graph, entry)), steps, |_, next| next == goal)?;
+    Some(walk.into_iter().cloned().collect())
 }
 
 /// Returns the set of the processes that are in their remainder, as bits.

@@ -11,15 +11,15 @@ mod record;
 mod verdicts;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
+use tenure_core::Property;
 use tenure_core::shared_memory::SharedMemoryLock;
-use tenure_core::{Judgement, Property};
 
 use crate::clock::Instant;
-use crate::limits::{Limit, Limits};
+use crate::limits::Limits;
 use crate::liveness::Fairness;
-use crate::report::{Bounds, BypassBound, Report};
+use crate::report::{Bounds, BypassBound, Report, judged};
 use crate::shared_memory::explore::explore;
 use crate::shared_memory::record::Recorder;
 use crate::shared_memory::verdicts::Analysis;
@@ -86,25 +86,16 @@ pub fn check_shared_memory<L: SharedMemoryLock>(
     let mut report = Report {
         algorithm: config.name.clone(),
         size: config.size,
-        properties: Vec::new(),
         states: graph.len() as u64,
         transitions: graph.transitions() as u64 + 1,
         depth: graph.depth(),
-        reduced: false,
-        is_commuting: false,
-        seconds: 0.0,
-        counterexamples: Vec::new(),
         bounds: Bounds {
             ticket_max: config.bound.filter(|_| graph.is_cut).map(|(_, most)| most.into()),
             ..Bounds::default()
         },
-        has_terms: false,
         limit: explored.limit,
-        fairness: None,
-        missed: 0.0,
-        swarm: None,
-        bypass: None,
         bytes: explored.bytes,
+        ..Report::default()
     };
     for property in &config.properties {
         if *property == Property::Bypass(None) {
@@ -115,12 +106,7 @@ pub fn check_shared_memory<L: SharedMemoryLock>(
             report.fairness = Some(config.fairness);
         }
         let violation = analysis.judge(*property);
-        let judgement = match (&violation, explored.limit) {
-            (Some(_), _) => Judgement::Violated,
-            (None, Some(_)) => Judgement::Incomplete,
-            (None, None) => Judgement::Holds,
-        };
-        report.properties.push((*property, judgement));
+        report.properties.push((*property, judged(violation.is_some(), explored.limit)));
         report.counterexamples.extend(violation.map(|it| recorder.counterexample(*property, it)));
     }
     report.seconds = started.elapsed().as_secs_f64();
@@ -143,21 +129,4 @@ fn measure_bypass<L: SharedMemoryLock>(
     let reached = beyond.or_else(|| (0..MAX_COUNTED_BYPASSES).map_while(exceeds).last());
     let (max, run) = reached.unwrap_or_default();
     BypassBound { max, at_least, run: recorder.describe(&run) }
-}
-
-/// Returns the limit that a search has reached, if any.
-fn reached_limit(
-    config: &SharedMemoryConfig,
-    states: usize,
-    bytes: usize,
-    started: Instant,
-) -> Option<Limit> {
-    let is_stopped = config.stop_flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
-    let checks = [
-        (is_stopped, Limit::Stopped),
-        (config.limits.states.is_some_and(|most| states as u64 >= most), Limit::States),
-        (config.limits.bytes.is_some_and(|most| bytes as u64 >= most), Limit::Memory),
-        (config.limits.time.is_some_and(|most| started.elapsed() >= most), Limit::Time),
-    ];
-    checks.into_iter().find_map(|(is_reached, limit)| is_reached.then_some(limit))
 }

@@ -1,11 +1,10 @@
 //! Safety properties of pairs of processes, judged by a small automaton beside the graph.
 
-use std::collections::VecDeque;
-
 use tenure_core::ProcessId;
 use tenure_core::shared_memory::Section;
 
 use super::graph::{Edge, Graph, StateId};
+use crate::shortest_walk::shortest_walk;
 
 /// A process that waits, and another that may enter before it.
 #[derive(Clone, Copy, Debug)]
@@ -23,46 +22,27 @@ pub(crate) fn pairs(graph: &Graph) -> impl Iterator<Item = Pair> {
     graph.processes().flat_map(of)
 }
 
-/// Returns a shortest run that violates the automaton, which has the states `0..values`. The
-/// automaton maps its state, the state before a step and the step to its next state, or to `None`
-/// if the step is a violation.
+/// Returns a shortest run that violates an automaton, which begins in its state 0. The automaton
+/// maps its state, the state before a step and the step to its next state, or to `None` if the step
+/// is a violation.
 pub(crate) fn shortest_violation(
     graph: &Graph,
-    values: u32,
     next: impl Fn(u32, StateId, &Edge) -> Option<u32>,
 ) -> Option<Vec<Edge>> {
-    type Node = (StateId, u32);
-    let first: Node = (0, 0);
-    let index = |(state, value): Node| state as usize * values as usize + value as usize;
-    let mut origins: Vec<Option<(Node, &Edge)>> = vec![None; graph.len() * values as usize];
-    let mut queue = VecDeque::from([first]);
-    while let Some(node) = queue.pop_front() {
-        for edge in graph.steps(node.0) {
-            let Some(after) = next(node.1, node.0, edge) else {
-                let mut run = vec![edge.clone()];
-                let mut here = node;
-                while let Some((before, edge)) = origins[index(here)] {
-                    run.push(edge.clone());
-                    here = before;
-                }
-                run.reverse();
-                return Some(run);
-            };
-            let to = (edge.to, after);
-            if to != first && origins[index(to)].is_none() {
-                origins[index(to)] = Some((node, edge));
-                queue.push_back(to);
-            }
-        }
-    }
-    None
+    let next = &next;
+    let steps = |(state, value): (StateId, u32)| {
+        let after = move |edge: &Edge| next(value, state, edge).map(|after| (edge.to, after));
+        Some(graph.steps(state).map(move |edge| (edge, after(edge))))
+    };
+    let run = shortest_walk((0, 0), steps, |_, after| after.is_none())?;
+    Some(run.into_iter().cloned().collect())
 }
 
 /// Returns a shortest run in which the rival enters more than `most` times while the waiter waits
 /// after its doorway.
 pub(crate) fn overtaken(graph: &Graph, pair: Pair, most: u32) -> Option<Vec<Edge>> {
     let waits = |state| graph.section(state, pair.waiter) == Section::Waiting;
-    shortest_violation(graph, most + 1, |count, before, edge| {
+    shortest_violation(graph, |count, before, edge| {
         let count = if edge.enters && edge.process == pair.rival && waits(before) {
             count + 1
         } else {
@@ -80,7 +60,7 @@ pub(crate) fn overtaken(graph: &Graph, pair: Pair, most: u32) -> Option<Vec<Edge
 pub(crate) fn out_of_order(graph: &Graph, pair: Pair) -> Option<Vec<Edge>> {
     const IS_LATER: u32 = 1;
     let waits = |state| graph.section(state, pair.waiter) == Section::Waiting;
-    shortest_violation(graph, IS_LATER + 1, |was_later, before, edge| {
+    shortest_violation(graph, |was_later, before, edge| {
         let requests = edge.process == pair.rival
             && graph.section(before, pair.rival) == Section::Remainder
             && waits(before);

@@ -25,12 +25,8 @@ impl<'a, L: SharedMemoryLock> Recorder<'a, L> {
     }
 
     /// Returns the counterexample that a violation is.
-    pub(crate) fn counterexample(
-        &self,
-        property: Property,
-        violation: Violation,
-    ) -> Counterexample {
-        let Violation { kind, explanation, run, repeats_from } = violation;
+    pub(crate) fn counterexample(&self, property: Property, found: Violation) -> Counterexample {
+        let Violation { kind, explanation, run, repeats_from } = found;
         let mut trace = self.trace(&run, kind != ViolationKind::Step);
         trace.header.violates = Some(property.name().to_owned());
         let run = RunDescription { repeats_from, ..RunDescription::of(&trace) };

@@ -1,13 +1,12 @@
 //! Judgements of the properties of locks, on the graph of all states.
 
-use std::fmt::Write;
-
 use tenure_core::shared_memory::Section;
 use tenure_core::{ProcessId, Property};
 
 use super::graph::{Edge, Graph, StateId};
 use super::lasso::{Lasso, fair_lasso};
 use super::pairs::{out_of_order, overtaken, pairs};
+use crate::explain::findings::join_names;
 use crate::liveness::Fairness;
 use crate::report::ViolationKind;
 
@@ -50,7 +49,8 @@ impl Analysis<'_> {
         let state = self.graph.states().find(|state| inside(*state).len() > 1)?;
         let run = self.graph.path_to(state);
         let at = run.last().map_or(ProcessId(0), |edge| edge.process);
-        let explanation = format!("{at} entered, and now {} are inside", names(&inside(state)));
+        let explanation =
+            format!("{at} entered, and now {} are inside", join_names(&inside(state)));
         Some(Violation::step(explanation, run))
     }
 
@@ -90,7 +90,7 @@ impl Analysis<'_> {
             return self.stop(&is_stuck);
         }
         let lasso = fair_lasso(self.graph, is_stuck)?;
-        let waiting = names(&tries(lasso.entry));
+        let waiting = join_names(&tries(lasso.entry));
         let waits = if tries(lasso.entry).len() == 1 { "waits" } else { "wait" };
         let can_enter = self.can_reach(lasso.entry, |edge| edge.enters);
         let (kind, explanation) = match can_enter {
@@ -132,7 +132,7 @@ impl Analysis<'_> {
             }
             (false, _) => (
                 ViolationKind::Deadlock,
-                format!("{} can never be served from here", names(&waiting)),
+                format!("{} can never be served from here", join_names(&waiting)),
             ),
         };
         Some(self.endless(kind, &explanation, &lasso))
@@ -144,7 +144,7 @@ impl Analysis<'_> {
         let waiting = self.graph.processes_in(state, Section::is_trying);
         Some(Violation {
             kind: ViolationKind::End,
-            explanation: format!("{} waits if the run stops here", names(&waiting)),
+            explanation: format!("{} waits if the run stops here", join_names(&waiting)),
             run: self.graph.path_to(state),
             repeats_from: None,
         })
@@ -181,18 +181,4 @@ impl Violation {
     fn step(explanation: String, run: Vec<Edge>) -> Self {
         Violation { kind: ViolationKind::Step, explanation, run, repeats_from: None }
     }
-}
-
-/// Formats processes as `P1, P2 and P3`.
-fn names(processes: &[ProcessId]) -> String {
-    let mut text = String::new();
-    for (place, process) in processes.iter().enumerate() {
-        let joint = match place {
-            0 => "",
-            place if place + 1 == processes.len() => " and ",
-            _ => ", ",
-        };
-        let _ = write!(text, "{joint}{process}");
-    }
-    text
 }

@@ -1,10 +1,11 @@
 //! Verdicts about all states of a system.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::BTreeSet;
 
 use tenure_core::stabilization::SystemStep;
 
 use crate::components::{Component, Components, UNASSIGNED};
+use crate::shortest_walk::shortest_walk;
 use crate::stabilization::space::{Space, Successor};
 
 /// Number of states that the search for a shortest cycle may visit, approximately.
@@ -179,29 +180,11 @@ impl<'s> Analysis<'s> {
     /// Searches breadth first within the component of `from`. Returns the steps to the first one
     /// that `is_goal` accepts, which is the last of them and may leave the component.
     fn search(&self, from: u32, is_goal: &dyn Fn(&Successor) -> bool) -> Option<Vec<Successor>> {
-        let mut reached: HashMap<u32, (u32, Successor)> = HashMap::new();
-        let mut queue = VecDeque::from([from]);
-        while let Some(state) = queue.pop_front() {
-            for successor in self.space.successors(state) {
-                if is_goal(&successor) {
-                    let mut steps = vec![successor];
-                    let mut at = state;
-                    while at != from {
-                        let (before, step) = reached[&at];
-                        steps.push(step);
-                        at = before;
-                    }
-                    steps.reverse();
-                    return Some(steps);
-                }
-                let to = successor.to;
-                if to != from && self.is_inner(from, to) && !reached.contains_key(&to) {
-                    reached.insert(to, (state, successor));
-                    queue.push_back(to);
-                }
-            }
-        }
-        None
+        let steps = |state| {
+            let next = move |it: &Successor| self.is_inner(from, it.to).then_some(it.to);
+            Some(self.space.successors(state).into_iter().map(move |it| (it, next(&it))))
+        };
+        shortest_walk(from, steps, |it, _| is_goal(it))
     }
 }
 

@@ -8,6 +8,7 @@ use tenure_core::{Judgement, Property};
 
 use crate::measure::Measure;
 use crate::measure::report::Value;
+use crate::report::Properties;
 use crate::stabilization::SystemRun;
 
 /// Verdicts about a system from every state.
@@ -160,14 +161,6 @@ impl fmt::Display for StabilizationViolation {
         };
         writeln!(f, "{property} violated in {steps}: {explanation}")?;
         run.fmt(f)
-    }
-}
-
-struct Properties<'a>(&'a [(Property, Judgement)]);
-
-impl Serialize for Properties<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_map(self.0.iter().copied())
     }
 }
 

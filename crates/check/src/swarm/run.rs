@@ -53,8 +53,7 @@ impl<P: Checkable> Check<P> {
         let mut result = self.swarm_search(swarm, &rules, None).run(&mut worker, &first);
         let ids = (0..first.len()).map(first_id);
         let worlds = ids.zip(&first).map(|(id, (world, key))| (id, world.clone(), *key)).collect();
-        let explored =
-            Explored { exceeded: result.exceeded, ..Explored::of_initial_worlds(worlds) };
+        let explored = Explored { first: worlds, exceeded: result.exceeded, ..Explored::default() };
         let finished = FinishedSearch { processes, rules: Arc::clone(&rules), explored };
         if let Some(SwarmPanic { first, actions, handler, message }) = result.panicked.take() {
             let path = RunPath { first: first_id(first), actions };
@@ -86,7 +85,7 @@ impl<P: Checkable> Check<P> {
     ) -> SwarmSearch<'_> {
         let (mut wanted, mut wanted_at_end) = (0, 0);
         for selected in self.selected.iter().filter(|it| only.is_none_or(|only| only == *it)) {
-            wanted |= step_bits(selected.kind, rules);
+            wanted |= selected.kind.step_bits(rules.layout);
             wanted_at_end |= end_marks(selected.kind, rules);
         }
         SwarmSearch {
@@ -143,7 +142,7 @@ impl<P: Checkable> Check<P> {
 
     fn violates(&self, selected: &SelectedProperty, found: &SwarmViolation, rules: &Rules) -> bool {
         match found.kind {
-            ViolatedBits::Step(bits) => bits & step_bits(selected.kind, rules) != 0,
+            ViolatedBits::Step(bits) => bits & selected.kind.step_bits(rules.layout) != 0,
             ViolatedBits::End(marks) => marks & end_marks(selected.kind, rules) != 0,
         }
     }
@@ -173,22 +172,17 @@ impl<P: Checkable> Check<P> {
         Report {
             algorithm: self.config.name.clone(),
             size: self.config.size,
-            properties: Vec::new(),
             states: result.states,
             transitions: result.transitions,
             depth: result.depth,
             reduced: hooks.shifts.is_some() || hooks.symmetry.is_some(),
-            is_commuting: false,
-            seconds: 0.0,
-            counterexamples: Vec::new(),
             bounds: self.bounds(&finished.explored),
             has_terms: finished.processes.has_terms.load(Ordering::Relaxed),
             limit: result.limit,
-            fairness: None,
             missed: missed_state_probability(result.states),
-            bypass: None,
             bytes: result.bytes_peak,
             swarm: Some(coverage),
+            ..Report::default()
         }
     }
 }
@@ -196,18 +190,6 @@ impl<P: Checkable> Check<P> {
 /// Returns the id of an initial world.
 fn first_id(index: usize) -> StateId {
     StateId::new(0, index)
-}
-
-/// Returns the bits of the monitors and expressions that decide this property in every step.
-fn step_bits(kind: CheckKind, rules: &Rules) -> u32 {
-    match kind {
-        CheckKind::Always(index) | CheckKind::InTheEnd(index) => 1 << index,
-        CheckKind::OwnSafety(index) => 1 << (rules.layout.monitors + index),
-        CheckKind::Progress
-        | CheckKind::DeadlockFreedom
-        | CheckKind::StarvationFreedom
-        | CheckKind::OwnLiveness(_) => 0,
-    }
 }
 
 /// Returns the marks that violate this property at the end of a run.

@@ -62,6 +62,7 @@ pub(super) struct SwarmPanic {
 }
 
 /// Result of a search.
+#[derive(Default)]
 pub(super) struct SwarmResult {
     pub(super) states: u64,
     pub(super) transitions: u64,
@@ -110,19 +111,9 @@ struct SwarmRun<'a> {
 impl<'a> SwarmSearch<'a> {
     /// Searches from the initial worlds until the first violation, a limit, or the end.
     pub(super) fn run(self, worker: &'a mut Worker, first: &[(Vec<u32>, u64)]) -> SwarmResult {
-        let table = BitTable::new(self.bytes, HASHES, self.seed);
         let result = SwarmResult {
-            states: 0,
-            transitions: 0,
-            depth: 0,
-            cut_states: 0,
-            exceeded: [false; 2],
-            limit: None,
-            is_short: false,
-            violation: None,
-            panicked: None,
-            table,
-            bytes_peak: 0,
+            table: BitTable::new(self.bytes, HASHES, self.seed),
+            ..SwarmResult::default()
         };
         let random = mix(self.seed);
         let mut run = SwarmRun {

@@ -2,7 +2,7 @@
 
 /// A bit array with several hash functions. A world counts as visited if all its bits are set, so
 /// it can be mistaken for a visited one, and the search then omits it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct BitTable {
     words: Vec<u64>,
     hashes: u32,

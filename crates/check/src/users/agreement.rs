@@ -18,10 +18,7 @@ use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 pub struct AgreementUser<U> {
     user: U,
     /// Commands of the schedule that this user has not issued. `None` without a schedule.
-    #[expect(
-        clippy::box_collection,
-        reason = "searches store millions of users without a schedule"
-    )]
+    #[expect(clippy::box_collection, reason = "searches store millions of users with no schedule")]
     schedule: Option<Box<VecDeque<agreement::Command>>>,
 }
 

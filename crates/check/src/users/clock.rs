@@ -25,11 +25,8 @@ impl Service for Command {
 
 impl User<Command> for ClockUser {
     fn enabled_commands(&self) -> Vec<EnabledCommand<Command>> {
-        let has_command = self.left.has_next();
-        has_command
-            .then_some(EnabledCommand { command: Command::Synchronise, is_obligatory: false })
-            .into_iter()
-            .collect()
+        let synchronise = EnabledCommand::optional(Command::Synchronise);
+        self.left.has_next().then_some(synchronise).into_iter().collect()
     }
 
     fn on_command(&mut self, _command: &Command) {

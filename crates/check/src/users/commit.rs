@@ -27,10 +27,8 @@ impl Service for Command {
 impl User<Command> for CommitUser {
     fn enabled_commands(&self) -> Vec<EnabledCommand<Command>> {
         let begins = self.left.has_next() && !self.is_waiting;
-        let begin =
-            begins.then_some(EnabledCommand { command: Command::Begin, is_obligatory: false });
-        let veto = (!self.is_against)
-            .then_some(EnabledCommand { command: Command::Veto, is_obligatory: false });
+        let begin = begins.then_some(EnabledCommand::optional(Command::Begin));
+        let veto = (!self.is_against).then_some(EnabledCommand::optional(Command::Veto));
         begin.into_iter().chain(veto).collect()
     }
 

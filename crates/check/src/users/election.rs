@@ -45,7 +45,7 @@ impl User<Command> for ElectionUser {
         if !self.is_initiator {
             return Vec::new();
         }
-        vec![EnabledCommand { command: Command::Elect, is_obligatory: false }]
+        vec![EnabledCommand::optional(Command::Elect)]
     }
 
     fn on_command(&mut self, command: &Command) {

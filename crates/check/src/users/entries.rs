@@ -58,6 +58,12 @@ impl<const N: usize> From<[u32; N]> for EntryLimits {
     }
 }
 
+impl From<&[u32]> for EntryLimits {
+    fn from(times: &[u32]) -> Self {
+        EntryLimits::PerProcess(times.iter().copied().map(Entries::AtMost).collect())
+    }
+}
+
 impl From<Vec<Entries>> for EntryLimits {
     fn from(times: Vec<Entries>) -> Self {
         EntryLimits::PerProcess(times)

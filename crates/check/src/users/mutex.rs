@@ -37,7 +37,7 @@ impl User<Command> for MutexUser {
     fn enabled_commands(&self) -> Vec<EnabledCommand<Command>> {
         match self.position {
             Position::Outside if self.left.has_next() => {
-                vec![EnabledCommand { command: Command::Enter, is_obligatory: false }]
+                vec![EnabledCommand::optional(Command::Enter)]
             }
             Position::Inside => {
                 vec![EnabledCommand { command: Command::Exit, is_obligatory: true }]

@@ -31,7 +31,7 @@ impl User<Command> for ReplicationUser {
         if self.is_waiting || !self.left.has_next() {
             return Vec::new();
         }
-        vec![EnabledCommand { command: Command::Write { value: self.next }, is_obligatory: false }]
+        vec![EnabledCommand::optional(Command::Write { value: self.next })]
     }
 
     fn on_command(&mut self, _command: &Command) {

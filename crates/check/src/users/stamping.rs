@@ -14,11 +14,3 @@ impl<P: Timestamped> Stamping<P> {
         Stamping { clock: P::clock, observe: P::observe }
     }
 }
-
-impl<P: Protocol> Clone for Stamping<P> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<P: Protocol> Copy for Stamping<P> {}

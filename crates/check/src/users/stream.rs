@@ -3,6 +3,7 @@
 use tenure_core::ProcessId;
 use tenure_core::service::stream::{Command, Event};
 
+use crate::users::entries::Entries;
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
 /// User of a channel. It sends as many items to each peer as the workload has entries.
@@ -20,8 +21,8 @@ impl Service for Command {
 
     fn user(at: ProcessId, workload: &Workload) -> StreamUser {
         let most = match workload.entries(at) {
-            crate::users::entries::Entries::AtMost(most) => u64::from(most),
-            crate::users::entries::Entries::Unbounded => u64::MAX,
+            Entries::AtMost(most) => u64::from(most),
+            Entries::Unbounded => u64::MAX,
         };
         let peers = (0..workload.size()).map(ProcessId).filter(|peer| *peer != at);
         StreamUser { next: peers.map(|peer| (peer, 1, most)).collect() }
@@ -31,11 +32,10 @@ impl Service for Command {
 impl User<Command> for StreamUser {
     fn enabled_commands(&self) -> Vec<EnabledCommand<Command>> {
         let open = self.next.iter().filter(|(_, item, most)| item <= most);
-        open.map(|(to, item, _)| EnabledCommand {
-            command: Command::Send { to: *to, item: *item },
-            is_obligatory: false,
-        })
-        .collect()
+        let send = |(to, item, _): &(ProcessId, u64, u64)| {
+            EnabledCommand::optional(Command::Send { to: *to, item: *item })
+        };
+        open.map(send).collect()
     }
 
     fn on_command(&mut self, command: &Command) {

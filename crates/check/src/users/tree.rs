@@ -25,10 +25,8 @@ impl Service for Command {
 
 impl User<Command> for TreeUser {
     fn enabled_commands(&self) -> Vec<EnabledCommand<Command>> {
-        let grow = self.left.has_next();
-        grow.then_some(EnabledCommand { command: Command::Grow, is_obligatory: false })
-            .into_iter()
-            .collect()
+        let grow = EnabledCommand::optional(Command::Grow);
+        self.left.has_next().then_some(grow).into_iter().collect()
     }
 
     fn on_command(&mut self, _command: &Command) {

@@ -125,6 +125,11 @@ pub struct EnabledCommand<C> {
 }
 
 impl<C> EnabledCommand<C> {
+    /// Creates a command that the user may choose never to issue.
+    pub(crate) const fn optional(command: C) -> Self {
+        EnabledCommand { command, is_obligatory: false }
+    }
+
     /// Converts the command to the command of a protocol that combines two services.
     pub(crate) fn of<D>(self, whole: impl FnOnce(C) -> D) -> EnabledCommand<D> {
         EnabledCommand { command: whole(self.command), is_obligatory: self.is_obligatory }

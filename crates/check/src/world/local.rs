@@ -119,24 +119,20 @@ impl<P: Checkable> LocalState<P> {
     }
 
     /// Returns the smallest timestamp in this local state, if any.
-    pub(crate) fn smallest(&self, shifts: Shifts<P>, config: &P::Config) -> Option<u64> {
-        let in_stable = |stable| (shifts.smallest_stable_timestamp)(config, stable);
-        let in_process = match &self.lifecycle {
-            Lifecycle::Up(process)
-            | Lifecycle::Mute { process, .. }
-            | Lifecycle::Postponed { process, .. } => (shifts.smallest)(process),
-            Lifecycle::SaveBehind { process, saved } => {
-                let both = [(shifts.smallest)(process), in_stable(saved)];
-                both.into_iter().flatten().min()
+    pub(crate) fn smallest(&self, shifts: &Shifts<P>, config: &P::Config) -> Option<u64> {
+        let in_process = self.lifecycle.process().and_then(shifts.smallest);
+        let in_stable = match &self.lifecycle {
+            Lifecycle::Down(saved) | Lifecycle::SaveBehind { saved, .. } => {
+                (shifts.smallest_stable_timestamp)(config, saved)
             }
-            Lifecycle::Down(stable) => in_stable(stable),
+            Lifecycle::Up(_) | Lifecycle::Mute { .. } | Lifecycle::Postponed { .. } => None,
         };
         let in_steps = self.steps.smallest(shifts, config);
-        in_process.into_iter().chain(in_steps).min()
+        [in_process, in_stable, in_steps].into_iter().flatten().min()
     }
 
     /// Decreases all timestamps in this local state by `by`.
-    pub(crate) fn shift(&mut self, shifts: Shifts<P>, config: &P::Config, by: u64) {
+    pub(crate) fn shift(&mut self, shifts: &Shifts<P>, config: &P::Config, by: u64) {
         if let Some(process) = self.lifecycle.process_mut() {
             (shifts.shift)(process, by);
         }
@@ -148,21 +144,13 @@ impl<P: Checkable> LocalState<P> {
 
     /// Returns the state under other names.
     pub(crate) fn renamed(&self, symmetry: &Symmetry<P>, names: &Renaming) -> Self {
-        let lifecycle = match &self.lifecycle {
-            Lifecycle::Up(process) => Lifecycle::Up((symmetry.renamed)(process, names)),
-            Lifecycle::Mute { process, since } => {
-                Lifecycle::Mute { process: (symmetry.renamed)(process, names), since: *since }
-            }
-            Lifecycle::SaveBehind { process, saved } => Lifecycle::SaveBehind {
-                process: (symmetry.renamed)(process, names),
-                saved: (symmetry.renamed_stable)(saved, names),
-            },
-            Lifecycle::Down(stable) => Lifecycle::Down((symmetry.renamed_stable)(stable, names)),
-            Lifecycle::Postponed { process, events } => Lifecycle::Postponed {
-                process: (symmetry.renamed)(process, names),
-                events: events.clone(),
-            },
-        };
+        let mut lifecycle = self.lifecycle.clone();
+        if let Some(process) = lifecycle.process_mut() {
+            *process = (symmetry.renamed)(process, names);
+        }
+        if let Some(saved) = lifecycle.saved_mut() {
+            *saved = (symmetry.renamed_stable)(saved, names);
+        }
         let mut renamed = LocalState {
             at: names.of(self.at),
             lifecycle,

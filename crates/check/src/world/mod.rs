@@ -171,14 +171,8 @@ mod tests {
 
     #[test]
     fn slots_do_not_overlap() {
-        let layout = Layout {
-            size: 3,
-            application: true,
-            monitors: 2,
-            own: 1,
-            sessions: true,
-            has_election: false,
-        };
+        let (application, sessions, has_election) = (true, true, false);
+        let layout = Layout { size: 3, application, monitors: 2, own: 1, sessions, has_election };
         let mut slots: Vec<usize> = (0..3).collect();
         for application in [false, true] {
             for (from, to) in (0..3).flat_map(|from| (0..3).map(move |to| (from, to))) {

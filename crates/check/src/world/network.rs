@@ -171,12 +171,7 @@ impl Network {
 
     /// Returns the fingerprint of a queue after a renaming. The caller provides the fingerprints of
     /// its messages.
-    pub(crate) fn renamed(
-        &self,
-        queue: u32,
-        names: &Renaming,
-        message: impl Fn(u32) -> u64,
-    ) -> u64 {
+    pub(crate) fn renamed(&self, queue: u32, names: &Renaming, print: impl Fn(u32) -> u64) -> u64 {
         let content = self.content(queue);
         let mut prints: Vec<u64> = content
             .into_iter()
@@ -188,7 +183,7 @@ impl Network {
                 } else {
                     fingerprint(Role::Past, &names.of_list(&self.past_of(packet.past)))
                 };
-                let message = if packet.message == 0 { 0 } else { message(packet.message) };
+                let message = if packet.message == 0 { 0 } else { print(packet.message) };
                 let (from, to) = (name(packet.from), name(packet.to));
                 let content = (from, to, message, past, packet.min_delay, packet.max_delay);
                 fingerprint(Role::InFlightMessage, &content)

@@ -77,13 +77,13 @@ impl<P: Protocol> StepQueue<P> {
     }
 
     /// Returns the smallest timestamp in the messages, if any.
-    pub(crate) fn smallest(&self, shifts: Shifts<P>, config: &P::Config) -> Option<u64> {
+    pub(crate) fn smallest(&self, shifts: &Shifts<P>, config: &P::Config) -> Option<u64> {
         let messages = self.0.iter().flat_map(|step| &step.messages);
         messages.filter_map(|(_, sent)| (shifts.smallest_message_timestamp)(config, sent)).min()
     }
 
     /// Decreases all timestamps in the messages by `by`.
-    pub(crate) fn shift(&mut self, shifts: Shifts<P>, config: &P::Config, by: u64) {
+    pub(crate) fn shift(&mut self, shifts: &Shifts<P>, config: &P::Config, by: u64) {
         let messages = self.0.iter_mut().flat_map(|step| &mut step.messages);
         messages.for_each(|(_, sent)| (shifts.shift_message)(config, sent, by));
     }

@@ -2,9 +2,11 @@
 //! compiled once for all of them.
 
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
-use tenure_check::{Check, Entries, Extreme, Measure, Report, Value};
+use tenure_check::{Check, Report};
 use tenure_core::monitors::AgreementMonitor;
 use tenure_core::{Agreement, Algorithm, Election, Monitor, Mutex, Order, Property};
+
+use crate::verdicts::Explored;
 
 /// An agreement algorithm. Its users issue this many commands, or perform this many rounds, by
 /// process.
@@ -33,47 +35,32 @@ enum Purpose {
     Messages,
 }
 
-enum Outcome {
-    Report(Box<Report>),
-    Extremes(u64, u64),
-}
-
 impl AgreementCase<'_> {
     /// Returns the numbers of states and of steps. Asserts progress.
     pub(crate) fn states(&self) -> (u64, u64) {
-        let report = self.report(Purpose::States);
+        let report = self.explore(Purpose::States).report();
         report.assert_holds();
         (report.states, report.transitions)
     }
 
     /// Judges what the card promises.
     pub(crate) fn judged(&self) -> Report {
-        self.report(Purpose::Promises)
+        self.explore(Purpose::Promises).report()
     }
 
     /// Returns the length of the shortest run that violates a property.
     pub(crate) fn steps_to_violation(&self, property: Property) -> usize {
-        let report = self.report(Purpose::Property(property));
+        let report = self.explore(Purpose::Property(property)).report();
         let found = report.counterexample(property.name());
         found.unwrap_or_else(|| panic!("{self:?}: {report}")).length()
     }
 
     /// Returns the least and the greatest number of messages.
     pub(crate) fn messages(&self) -> (u64, u64) {
-        match self.explore(Purpose::Messages) {
-            Outcome::Extremes(least, greatest) => (least, greatest),
-            Outcome::Report(_) => unreachable!("a measurement was requested"),
-        }
+        self.explore(Purpose::Messages).messages()
     }
 
-    fn report(&self, purpose: Purpose) -> Report {
-        match self.explore(purpose) {
-            Outcome::Report(report) => *report,
-            Outcome::Extremes(..) => unreachable!("no measurement was requested"),
-        }
-    }
-
-    fn explore(&self, purpose: Purpose) -> Outcome {
+    fn explore(&self, purpose: Purpose) -> Explored {
         let size = self.times.len() as u32;
         let variants = self.variants.iter().map(ToString::to_string).collect();
         let parameters = Parameters { variants, ..Parameters::plain(size) };
@@ -88,25 +75,24 @@ struct Explore<'a> {
 }
 
 impl Visitor for Explore<'_> {
-    type Output = Outcome;
+    type Output = Explored;
 
-    fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Outcome {
+    fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Explored {
         unreachable!("{} is no lock", self.case.name)
     }
 
-    fn election<P: Election + Algorithm>(self, _: P::Config) -> Outcome {
+    fn election<P: Election + Algorithm>(self, _: P::Config) -> Explored {
         unreachable!("{} is no election", self.case.name)
     }
 
-    fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Outcome {
+    fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Explored {
         let size = self.case.times.len() as u32;
         let card = P::card(&config, size);
-        let entries: Vec<Entries> = self.case.times.iter().copied().map(Entries::AtMost).collect();
         let mut check = Check::<P>::with(size, config)
             .configure(|config| config.service = card.service)
             .channel(self.case.order)
             .in_flight(MAX_IN_FLIGHT)
-            .entries(entries)
+            .entries(self.case.times)
             .duplicating(self.case.duplicates);
         let judges = |property: Property| match self.purpose {
             Purpose::Promises => card.promises.contains(&property),
@@ -123,16 +109,8 @@ impl Visitor for Explore<'_> {
         match self.purpose {
             Purpose::Property(one) if one != Property::Progress => {}
             Purpose::States | Purpose::Promises | Purpose::Property(_) => check = check.progress(),
-            Purpose::Messages => {
-                let report = check.measure(Measure::Messages).expect("a measurement");
-                assert!(report.is_whole, "{report:?}");
-                let value = |extreme: Option<Extreme>| match extreme.map(|it| it.value) {
-                    Some(Value::Exactly(messages)) => u64::from(messages),
-                    other => panic!("{other:?}"),
-                };
-                return Outcome::Extremes(value(report.minimum), value(report.maximum));
-            }
+            Purpose::Messages => return Explored::measured(check),
         }
-        Outcome::Report(Box::new(check.run()))
+        Explored::checked(check)
     }
 }

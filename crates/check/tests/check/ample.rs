@@ -23,6 +23,7 @@ use tenure_core::{
 };
 
 use crate::by_service::{of, with};
+use crate::catalogue::safe_and_live;
 use crate::elections::{ranks, with_properties};
 use crate::verdicts::verdicts;
 
@@ -164,16 +165,11 @@ impl Protocol for CirculatingToken {
     type Timer = ();
     type Stable = ();
 
-    fn boot(
-        group: Group,
-        token_use: &TokenUse,
-        _: Option<()>,
-        fx: &mut impl Effects<Self>,
-    ) -> Self {
+    fn boot(group: Group, used: &TokenUse, _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
         if group.me() == ProcessId(0) {
             fx.send(group.successor(), Message::Token);
         }
-        CirculatingToken { group, token_use: *token_use, phase: Phase::Idle }
+        CirculatingToken { group, token_use: *used, phase: Phase::Idle }
     }
 
     fn stable(&self) {}
@@ -210,8 +206,7 @@ impl Protocol for CirculatingToken {
 }
 
 fn circulating_token(token_use: TokenUse, entries: u32, size: u32) -> Check<CirculatingToken> {
-    let check = Check::<CirculatingToken>::with(size, token_use).fifo().entries(entries);
-    check.always(MutualExclusion::new()).starvation_free()
+    safe_and_live(Check::with(size, token_use).fifo().entries(entries))
 }
 
 /// A token that circulates forever must not postpone the steps of any process.

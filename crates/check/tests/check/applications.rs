@@ -4,7 +4,6 @@
 //! The expected numbers of states were computed by this checker, and detect changes. They have no
 //! independent confirmation.
 
-use tenure_algorithms::Variants;
 use tenure_algorithms::application::led::{self, Led};
 use tenure_algorithms::application::{
     Application, Berkeley, PrimaryBackup, SpanningTree, ThreePhaseCommit, TwoPhaseCommit, berkeley,
@@ -12,7 +11,7 @@ use tenure_algorithms::application::{
 };
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::election::{Bully, bully};
-use tenure_check::{Check, Checkable, Entries, Report, ViolationKind};
+use tenure_check::{Check, Checkable, Report, ViolationKind};
 use tenure_core::monitors::{Atomicity, Durability, OnApplication, OneTree};
 use tenure_core::service::clock;
 use tenure_core::service::election::{Command, Event};
@@ -22,6 +21,7 @@ use tenure_core::{
 };
 use tenure_trace::TraceVerifier;
 
+use crate::by_service::variants;
 use crate::catalogue::holds;
 
 /// An election in which the first trusted process leads. A process that was suspected while it led,
@@ -109,8 +109,7 @@ fn steps(report: Report, property: &str) -> (usize, ViolationKind) {
 type Replicated = Led<PrimaryBackup, DetectorElection>;
 
 fn replicated(size: u32, switches: &[primary_backup::Switch]) -> Check<Replicated> {
-    let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
-    let config = under_detector_election(primary_backup::Config { variants });
+    let config = under_detector_election(variants(switches));
     let check = Check::with(size, config).fifo().detecting().initiators([]).in_flight(8);
     check.always(OnApplication(Durability::new()))
 }
@@ -139,23 +138,15 @@ fn unsound_primary_loses_acknowledged_writes() {
         replicated(3, &[NoTerms]).entries([1, 1, 0]).suspecting_falsely(1).run(),
     ];
     let found = found.map(|report| steps(report, "durability"));
-    assert_eq!(
-        found,
-        [(11, ViolationKind::Step), (9, ViolationKind::Step), (12, ViolationKind::Step)]
-    );
+    assert_eq!(found, [11, 9, 12].map(|length| (length, ViolationKind::Step)));
 }
 
 type Committing = Led<TwoPhaseCommit, DetectorElection>;
 
 fn committing(size: u32, switches: &[two_phase_commit::Switch]) -> Check<Committing> {
-    let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
-    let config = under_detector_election(two_phase_commit::Config { variants });
+    let config = under_detector_election(variants(switches));
     let check = Check::with(size, config).fifo().detecting().initiators([]).in_flight(8);
-    let check = match size {
-        2 => check.entries([1, 0]),
-        _ => check.entries([1, 0, 0]),
-    };
-    check.always(OnApplication(Atomicity::new()))
+    check.entries(&[1, 0, 0][..size as usize]).always(OnApplication(Atomicity::new()))
 }
 
 #[test]
@@ -209,11 +200,9 @@ fn unsound_two_phase_commit_violates_atomicity() {
 }
 
 fn three_phase(size: u32, switches: &[three_phase_commit::Switch]) -> Check<ThreePhase> {
-    let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
-    let config = under_detector_election(three_phase_commit::Config { variants });
+    let config = under_detector_election(variants(switches));
     let check = Check::with(size, config).fifo().detecting().initiators([]).in_flight(8);
-    let once = [1, 0, 0].map(Entries::AtMost);
-    check.entries(once[..size as usize].to_vec()).always(OnApplication(Atomicity::new()))
+    check.entries(&[1, 0, 0][..size as usize]).always(OnApplication(Atomicity::new()))
 }
 
 type ThreePhase = Led<ThreePhaseCommit, DetectorElection>;
@@ -340,10 +329,8 @@ fn clock_adjustments_sum_to_zero_and_survive_crashes() {
 /// further ones.
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
-    fn over<A: Application + Checkable>(
-        config: A::Config,
-    ) -> Check<Fifo<Led<A, DetectorElection>>> {
-        let around = fifo::Config::around(under_detector_election(config));
+    fn over<A: Application + Checkable>(inner: A::Config) -> Check<Fifo<Led<A, DetectorElection>>> {
+        let around = fifo::Config::around(under_detector_election(inner));
         let check = Check::with(2, fifo::Config { window: 1, ..around });
         check.entries([1, 0]).initiators([]).in_flight(1).losing(1).duplicating(1).progress()
     }
@@ -363,12 +350,9 @@ fn reliable_channel_hides_loss_and_duplication() {
 /// The checks of the applications, with an election that sends messages.
 #[test]
 fn applications_are_sound_under_bully_election() {
-    fn under<A: Application + Checkable>(
-        size: u32,
-        application: A::Config,
-    ) -> Check<Led<A, Bully>> {
+    fn under<A: Application + Checkable>(size: u32, inner: A::Config) -> Check<Led<A, Bully>> {
         let election = bully::Config::plain(size, TICKS_PER_UNIT);
-        let check = Check::with(size, led::Config { application, election });
+        let check = Check::with(size, led::Config { application: inner, election });
         check.fifo().detecting().initiators([ProcessId(size - 1)]).in_flight(8).entries(1)
     }
     let written = under::<PrimaryBackup>(2, primary_backup::Config::default()).crashing(1);

@@ -1,24 +1,22 @@
 //! A lock and an election side by side, as in a node, in every schedule of the pair.
 
-use tenure_algorithms::Variants;
 use tenure_algorithms::compose::{Side, side};
 use tenure_algorithms::election::{Bully, ChangRoberts, bully, chang_roberts};
 use tenure_algorithms::mutex::{RicartAgrawala, TolerantRicartAgrawala, ricart_agrawala};
-use tenure_check::{Check, Checkable, Report};
+use tenure_check::{Check, Report};
 use tenure_core::monitors::{Agreement, MutualExclusion, OnElection, OnMutex};
 use tenure_core::{Election, Mutex, ProcessId, TICKS_PER_UNIT};
 
-use crate::by_service::with;
+use crate::by_service::{variants, with};
 use crate::catalogue::violated;
+use crate::verdicts::states;
 
 fn bully(switches: &[bully::Switch]) -> bully::Config {
-    let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
-    bully::Config { variants, ..bully::Config::plain(2, TICKS_PER_UNIT) }
+    bully::Config { variants: variants(switches), ..bully::Config::plain(2, TICKS_PER_UNIT) }
 }
 
 fn lock(switches: &[ricart_agrawala::Switch]) -> ricart_agrawala::Config {
-    let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
-    ricart_agrawala::Config { variants }
+    variants(switches)
 }
 
 fn pair<M: Mutex, E: Election>(mutex: M::Config, election: E::Config) -> Check<Side<M, E>> {
@@ -33,11 +31,6 @@ fn with_properties<M: Mutex, E: Election>(check: Check<Side<M, E>>) -> Report {
 /// The two parts share nothing, so every state of one part occurs with every state of the other.
 #[test]
 fn pair_has_product_of_state_counts() {
-    fn states<P: Checkable>(check: Check<P>) -> u64 {
-        let report = check.run();
-        report.assert_holds();
-        report.states
-    }
     let ring = || chang_roberts::Config::plain(2);
     let alone = with::<RicartAgrawala>(2, lock(&[])).always(MutualExclusion::new());
     let election = with::<ChangRoberts>(2, ring()).initiators([ProcessId(0)]);

@@ -3,23 +3,20 @@
 //! The expected numbers of states were computed by this checker, and detect changes. They have no
 //! independent confirmation.
 
-use tenure_algorithms::Variants;
+use tenure_algorithms::election::Bully;
 use tenure_algorithms::election::bully::Switch;
-use tenure_algorithms::election::{Bully, bully};
 use tenure_check::{Judgement, Report};
+use tenure_core::ProcessId;
 use tenure_core::monitors::{Agreement, OneLeader, Scope};
-use tenure_core::{ProcessId, TICKS_PER_UNIT};
 
-use crate::by_service::{ServiceCheck, with};
+use crate::by_service::ServiceCheck;
 use crate::catalogue::violated;
-use crate::elections::with_properties;
+use crate::elections::{bully, with_properties};
+use crate::verdicts::states;
 
 /// Returns a check in which P1 starts the election, and one process may crash and recover.
 fn restarted(size: u32, switches: &[Switch]) -> ServiceCheck<Bully> {
-    let plain = bully::Config::plain(size, TICKS_PER_UNIT);
-    let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
-    let check = with::<Bully>(size, bully::Config { variants, ..plain }).detecting();
-    check.initiators([ProcessId(0)]).crashing(1).recovering(1)
+    bully(size, switches).initiators([ProcessId(0)]).crashing(1).recovering(1)
 }
 
 /// Checks three processes with perfect timeouts and without terms. The highest process crashes and
@@ -39,9 +36,7 @@ fn b4_stale_announcement_makes_three_disagree_without_terms() {
     violated(&race(&[Switch::AnnounceLower]), "agreement", 10);
     // With two processes it helps.
     let two = restarted(2, &[Switch::NoTerms]).synchronous(0..=1);
-    let report = two.always_and_at_end(Agreement::new()).run();
-    report.assert_holds();
-    assert_eq!(report.states, 892);
+    assert_eq!(states(two.always_and_at_end(Agreement::new())), 892);
 }
 
 /// The five steps are a crash, a timeout and a recovery, with their consequences.
@@ -64,22 +59,17 @@ fn terms_let_three_agree_after_highest_recovers() {
 #[ignore = "takes ten seconds on two cores"]
 fn terms_let_three_agree_after_any_recovery() {
     let check = restarted(3, &[]).synchronous(0..=1).term_max(2);
-    let report = with_properties(check, &[1, 2, 3]).run();
-    report.assert_holds();
-    assert_eq!(report.states, 1_383_456);
+    assert_eq!(states(with_properties(check, &[1, 2, 3])), 1_383_456);
 }
 
 #[test]
 fn sound_switches_keep_agreement_with_any_timeouts() {
-    let states = |switch| {
+    for (switch, known) in
+        [(Switch::TellAll, 67_881), (Switch::LiteralRestart, 65_034), (Switch::Greet, 103_137)]
+    {
         let check = restarted(2, &[switch]).term_max(3).always_and_at_end(Agreement::new());
-        let report = check.run();
-        report.assert_holds();
-        report.states
-    };
-    assert_eq!(states(Switch::TellAll), 67_881);
-    assert_eq!(states(Switch::LiteralRestart), 65_034);
-    assert_eq!(states(Switch::Greet), 103_137);
+        assert_eq!(states(check), known, "{switch:?}");
+    }
 }
 
 /// Live nodes detect the restart of a peer by its session, even if they did not notice the crash.
@@ -116,11 +106,8 @@ fn accepting_lower_leader_creates_two_leaders() {
 /// The checklist rejects these variants without terms. With terms, two processes agree.
 #[test]
 fn terms_tolerate_ignored_or_missing_lower_announcements() {
-    let states = |switch| {
-        let report = with_properties(restarted(2, &[switch]).term_max(3), &[1, 2]).run();
-        report.assert_holds();
-        report.states
-    };
-    assert_eq!(states(Switch::IgnoreLower), 74_901);
-    assert_eq!(states(Switch::AnnounceLower), 5_300);
+    for (switch, known) in [(Switch::IgnoreLower, 74_901), (Switch::AnnounceLower, 5_300)] {
+        let check = with_properties(restarted(2, &[switch]).term_max(3), &[1, 2]);
+        assert_eq!(states(check), known, "{switch:?}");
+    }
 }

@@ -2,15 +2,14 @@
 //! Timeouts are perfect unless the row says otherwise. `bullies` contains the restarts of three
 //! processes.
 
-use tenure_algorithms::Variants;
+use tenure_algorithms::election::Bully;
 use tenure_algorithms::election::bully::Switch;
-use tenure_algorithms::election::{Bully, bully};
 use tenure_check::{Check, Judgement};
+use tenure_core::ProcessId;
 use tenure_core::monitors::{OneLeader, Scope};
-use tenure_core::{ProcessId, TICKS_PER_UNIT};
 
-use crate::by_service::{ServiceCheck, with};
-use crate::elections::with_properties;
+use crate::by_service::ServiceCheck;
+use crate::elections::{bully, with_properties};
 use crate::rings::Outcome::{self, Fine, Stuck, Unsafe};
 use crate::rings::classified;
 
@@ -19,22 +18,15 @@ use crate::rings::classified;
 /// third is the default.
 const RULES: [&[Switch]; 3] = [&[Switch::NoTerms], &[Switch::NoTerms, Switch::AcceptLower], &[]];
 
-/// Returns a check with ranks equal to the process numbers. Timeouts assume that messages take at
-/// most one unit of time.
-fn bully(size: u32, switches: &[Switch]) -> ServiceCheck<Bully> {
-    let plain = bully::Config::plain(size, TICKS_PER_UNIT);
-    let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
-    let check = with::<Bully>(size, bully::Config { variants, ..plain }).detecting();
-    check.synchronous(0..=1).initiators([ProcessId(0)])
-}
-
 type Fault = fn(ServiceCheck<Bully>) -> ServiceCheck<Bully>;
 
 /// For each variant in `RULES`, returns the outcome of an election, and true if two processes can
 /// lead at the same time. `ids` are the ranks, 0 for a process that is down.
 fn cells(ids: &[u32], fault: Fault) -> [(Outcome, bool); 3] {
     RULES.map(|switches| {
-        let check = || fault(bully(ids.len() as u32, switches));
+        // Timeouts assume that messages take at most one unit of time.
+        let timed = || bully(ids.len() as u32, switches).synchronous(0..=1);
+        let check = || fault(timed().initiators([ProcessId(0)]));
         let one = check().always(OneLeader::new(Scope::Overall)).run();
         let two_lead = one.of("one-leader-at-a-time") == Judgement::Violated;
         (classified(with_properties(check(), ids)), two_lead)

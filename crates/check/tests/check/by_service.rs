@@ -2,7 +2,10 @@
 //! the checker is compiled once per service instead of once per algorithm.
 
 use tenure_algorithms::catalogue::Member;
+use tenure_algorithms::channel::{Fifo, fifo};
+use tenure_algorithms::{Switch, Variants};
 use tenure_check::{Check, Checkable};
+use tenure_core::Protocol;
 
 /// A check of an algorithm as a member of its service's type.
 pub(crate) type ServiceCheck<P> = Check<<P as Member>::All>;
@@ -22,4 +25,26 @@ where
 {
     let card = P::card(&config, size);
     Check::with(size, P::among_all(config)).configure(|config| config.name = card.name)
+}
+
+/// Creates a check of two processes over the reliable channel. Its window and the links hold two
+/// messages.
+pub(crate) fn over_channel<P: Protocol>(config: P::Config) -> ServiceCheck<Fifo<P>>
+where
+    Fifo<P>: Member<All: Checkable, Config = fifo::Config<P::Config>>,
+{
+    let config = fifo::Config { window: 2, ..fifo::Config::around(config) };
+    with::<Fifo<P>>(2, config).in_flight(2)
+}
+
+/// Makes a check begin after these steps, which are separated by `; `.
+pub(crate) fn after<P: Checkable>(check: Check<P>, steps: &str) -> Check<P> {
+    let steps = steps.split("; ").filter(|step| !step.is_empty());
+    let steps = steps.map(|step| step.parse().expect("an action")).collect();
+    check.configure(|config| config.model.prefix = steps)
+}
+
+/// Returns the set of these variants.
+pub(crate) fn variants<S: Switch>(switches: &[S]) -> Variants<S> {
+    switches.iter().fold(Variants::none(), |all, one| all.with(*one))
 }

@@ -4,27 +4,20 @@
 //! confirmation.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::CarvalhoRoucairol;
 use tenure_algorithms::mutex::carvalho_roucairol::{Config, Switch};
-use tenure_check::{Judgement, ViolationKind};
+use tenure_check::ViolationKind;
 use tenure_core::ProcessId;
-use tenure_core::monitors::{Fencing, Order};
+use tenure_core::monitors::Order;
 
-use crate::by_service::{ServiceCheck, of, with};
-use crate::catalogue::{holds, safe_and_live, violated};
+use crate::by_service::{ServiceCheck, of, over_channel, with};
+use crate::catalogue::{assert_sound, holds, safe_and_live, violated};
 use crate::faults::Outcome::{Blocked, Fine, Unsafe};
 use crate::faults::cell;
+use crate::survival::explored;
 
 fn check(size: u32) -> ServiceCheck<CarvalhoRoucairol> {
     of::<CarvalhoRoucairol>(size)
-}
-
-/// Returns the numbers of states and steps. Asserts that the lock is safe and live in all of them.
-fn explored(check: ServiceCheck<CarvalhoRoucairol>) -> (u64, u64) {
-    let report = safe_and_live(check).always(Fencing::new()).run();
-    report.assert_holds();
-    (report.states, report.transitions)
 }
 
 #[test]
@@ -37,9 +30,9 @@ fn safe_and_live_for_two_and_three_in_any_order() {
 
 #[test]
 fn missing_second_request_starves_process() {
-    let config = Config { variants: Variants::none().with(Switch::NoRerequest) };
+    let config = Variants::none().with(Switch::NoRerequest);
     for fifo in [true, false] {
-        let check = with::<CarvalhoRoucairol>(3, config.clone());
+        let check = with::<CarvalhoRoucairol>(3, config);
         let check = if fifo { check.fifo() } else { check };
         let report = safe_and_live(check).run();
         assert_eq!(violated(&report, "starvation-freedom", 4), ViolationKind::Blocked);
@@ -83,11 +76,6 @@ fn crashed_process_blocks_only_those_lacking_its_permission() {
 
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
-    let check = |entries: [u32; 2]| {
-        let inner = fifo::Config { window: 2, ..fifo::Config::around(Config::default()) };
-        with::<Fifo<CarvalhoRoucairol>>(2, inner).entries(entries).in_flight(2)
-    };
-    let report = safe_and_live(check([1, 1]).losing(1).duplicating(1)).run();
-    report.assert_holds();
-    assert_eq!(report.of("starvation-freedom"), Judgement::Holds);
+    let check = over_channel::<CarvalhoRoucairol>(Config::default()).entries([1, 1]);
+    assert_sound(check.losing(1).duplicating(1));
 }

@@ -10,13 +10,8 @@ use crate::independent::searches::search::Delivery::Unordered;
 use crate::independent::searches::search::{count, extremes};
 
 fn case<'a>(times: &'a [u32], variants: &'a [&'a str]) -> AgreementCase<'a> {
-    AgreementCase {
-        name: "causal-broadcast",
-        times,
-        variants,
-        order: Order::Reordered,
-        duplicates: 0,
-    }
+    let order = Order::Reordered;
+    AgreementCase { name: "causal-broadcast", times, variants, order, duplicates: 0 }
 }
 
 fn with_duplicate(times: &[u32]) -> Report {

@@ -1,10 +1,10 @@
 //! Central deadlock detection: every schedule of two and three processes, compared with the
 //! independent model of `tests/independent`, and the protocols that find phantom deadlocks.
 
-use tenure_check::Judgement;
 use tenure_core::{Order, Property};
 
 use crate::agreement_case::AgreementCase;
+use crate::catalogue::{holds, violates};
 use crate::independent::searches::central_detection::sites;
 use crate::independent::searches::search::Delivery::Fifo;
 use crate::independent::searches::search::{count, extremes};
@@ -58,8 +58,8 @@ fn late_reports_show_a_phantom() {
 #[test]
 fn deadlock_persists_without_detection() {
     let report = case(&[1, 1], &["no-detection"]).judged();
-    assert_eq!(report.of("progress"), Judgement::Violated, "{report}");
-    assert_eq!(report.of("no-phantom"), Judgement::Holds, "{report}");
+    violates(&report, "progress");
+    holds(&report, "no-phantom");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::{self, MUTEXES, Parameters, Visitor};
 use tenure_algorithms::mutex::RicartAgrawala;
-use tenure_algorithms::mutex::ricart_agrawala::{Config, Switch};
+use tenure_algorithms::mutex::ricart_agrawala::Switch;
 use tenure_check::{Check, CheckConfig, CheckError, Report};
 use tenure_core::monitors::{Fencing, LocalMutualExclusion, MessageBudget, MutualExclusion};
 use tenure_core::{Agreement, Algorithm, Detection, Election, Mutex, Order, Timing};
@@ -129,7 +129,7 @@ fn ricart_agrawala(size: u32, switch: Option<Switch>, is_commuting: bool) -> Rep
     let order = Some(Order::Reordered);
     let case = Case { size, entries: 1, order, max_states: u64::MAX };
     let variants = switch.map_or(Variants::none(), |switch| Variants::none().with(switch));
-    let report = case.check::<RicartAgrawala>(&Config { variants }, is_commuting);
+    let report = case.check::<RicartAgrawala>(&variants, is_commuting);
     report.expect("no handler panics")
 }
 

@@ -41,27 +41,21 @@ const BLOCKED_UNLESS_IDLE: [Outcome; 4] = [Fine, Blocked, Blocked, Blocked];
 
 #[test]
 fn any_crash_blocks_broadcast_and_ring_locks() {
-    let three = |entries: [u32; 3]| of::<Lamport>(3).entries(entries).fifo();
-    assert_eq!(outcomes(three), ALL_BLOCKED);
-    let three = |entries: [u32; 3]| of::<RicartAgrawala>(3).entries(entries);
-    assert_eq!(outcomes(three), ALL_BLOCKED);
-    let three = |entries: [u32; 3]| of::<TokenRing>(3).entries(entries);
-    assert_eq!(outcomes(three), ALL_BLOCKED);
-    let three = |entries: [u32; 3]| of::<DijkstraRing>(3).entries(entries);
-    assert_eq!(outcomes(|entries| three(entries).fifo().in_flight(1)), ALL_BLOCKED);
+    assert_eq!(outcomes(|entries| of::<Lamport>(3).entries(entries).fifo()), ALL_BLOCKED);
+    assert_eq!(outcomes(|entries| of::<RicartAgrawala>(3).entries(entries)), ALL_BLOCKED);
+    assert_eq!(outcomes(|entries| of::<TokenRing>(3).entries(entries)), ALL_BLOCKED);
+    let ring = || of::<DijkstraRing>(3).fifo().in_flight(1);
+    assert_eq!(outcomes(|entries| ring().entries(entries)), ALL_BLOCKED);
 }
 
 #[test]
 fn idle_crash_is_harmless_with_single_permission_holder() {
-    let three = |entries: [u32; 3]| of::<Central>(3).entries(entries);
-    assert_eq!(outcomes(three), BLOCKED_UNLESS_IDLE);
-    let three = |entries: [u32; 3]| of::<SuzukiKasami>(3).entries(entries);
-    assert_eq!(outcomes(three), BLOCKED_UNLESS_IDLE);
-    let three = |entries: [u32; 3]| of::<NaimiTrehel>(3).entries(entries);
-    assert_eq!(outcomes(three), BLOCKED_UNLESS_IDLE);
+    assert_eq!(outcomes(|entries| of::<Central>(3).entries(entries)), BLOCKED_UNLESS_IDLE);
+    assert_eq!(outcomes(|entries| of::<SuzukiKasami>(3).entries(entries)), BLOCKED_UNLESS_IDLE);
+    assert_eq!(outcomes(|entries| of::<NaimiTrehel>(3).entries(entries)), BLOCKED_UNLESS_IDLE);
     // P1 and P2 hold P3's permissions from the start, and P3 never requests.
-    let three = |entries: [u32; 3]| of::<CarvalhoRoucairol>(3).entries(entries);
-    assert_eq!(outcomes(three), BLOCKED_UNLESS_IDLE);
+    let three = || of::<CarvalhoRoucairol>(3);
+    assert_eq!(outcomes(|entries| three().entries(entries)), BLOCKED_UNLESS_IDLE);
 }
 
 #[test]

@@ -4,13 +4,12 @@
 
 use std::ops::RangeInclusive;
 
-use tenure_algorithms::Variants;
 use tenure_algorithms::compose::{Detected, detected};
 use tenure_algorithms::detector::Heartbeat;
 use tenure_algorithms::detector::heartbeat::{Config, Message, Timer};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::RepairedRing;
-use tenure_check::{Check, Checkable, Judgement, Report, ViolationKind};
+use tenure_check::{Check, Checkable, Report, ViolationKind};
 use tenure_core::monitors::{
     Agreement, MutualExclusion, OneLeader, Scope, StrongAccuracy, StrongCompleteness, Validity,
 };
@@ -19,7 +18,8 @@ use tenure_core::{
     Algorithm, Delay, Effects, Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT, Verdict,
 };
 
-use crate::catalogue::violated;
+use crate::by_service::variants;
+use crate::catalogue::{violated, violates};
 
 /// A message takes up to one unit, so two heartbeats arrive at most three units apart. A timeout of
 /// four units is sufficient. A timeout of three units may fire at the moment when the heartbeat
@@ -67,8 +67,7 @@ fn sufficient_timeout_makes_detector_perfect() {
 /// Negative control for the sufficient timeout.
 #[test]
 fn short_timeout_suspects_live_process() {
-    let report = accurate(heartbeats(2, SHORT_TIMEOUT));
-    assert_eq!(report.of("accuracy"), Judgement::Violated, "{report}");
+    violates(&accurate(heartbeats(2, SHORT_TIMEOUT)), "accuracy");
 }
 
 /// If the clock of a process shows a pause at each check, the process suspects no peer, even in
@@ -88,8 +87,8 @@ fn unbounded_timers_keep_completeness() {
 }
 
 fn bully(timeout: u32, switches: &[bully::Switch]) -> Check<Detected<Heartbeat, Bully>> {
-    let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
-    let inner = bully::Config { variants, ..bully::Config::plain(2, TICKS_PER_UNIT) };
+    let plain = bully::Config::plain(2, TICKS_PER_UNIT);
+    let inner = bully::Config { variants: variants(switches), ..plain };
     let config = detected::Config { detector: config(timeout), inner };
     let check = Check::with(2, config).synchronous(LATENCY).initiators([ProcessId(0)]);
     check.term_max_by(|node| Algorithm::highest_term(node.inner()), 3)
@@ -100,9 +99,8 @@ fn bully(timeout: u32, switches: &[bully::Switch]) -> Check<Detected<Heartbeat, 
 fn bully_agrees_with_heartbeat_detector() {
     let check = bully(SUFFICIENT_TIMEOUT, &[]).crashing(1).always_and_at_end(Agreement::new());
     let ranks: Vec<Rank> = (1..=2).map(Rank::of_id).collect();
-    let check =
-        check.always_and_at_end(Validity::new(ranks)).always(OneLeader::new(Scope::Overall));
-    check.progress().run().assert_holds();
+    let check = check.always_and_at_end(Validity::new(ranks)).progress();
+    check.always(OneLeader::new(Scope::Overall)).run().assert_holds();
 }
 
 /// Only the detector's timeout is short. A wrongly suspected process answers within the bully's own
@@ -117,8 +115,7 @@ fn bully_with_short_timeout_has_one_leader() {
 fn bully_without_terms_disagrees_with_heartbeats() {
     let check = bully(SUFFICIENT_TIMEOUT, &[bully::Switch::NoTerms, bully::Switch::AcceptLower]);
     let check = check.crashing(1).crashing_at([ProcessId(1)]).recovering(1);
-    let report = check.always_and_at_end(Agreement::new()).run();
-    assert_eq!(report.of("agreement"), Judgement::Violated, "{report}");
+    violates(&check.always_and_at_end(Agreement::new()).run(), "agreement");
 }
 
 fn ring(timeout: u32) -> Check<Detected<Heartbeat, RepairedRing>> {
@@ -131,7 +128,7 @@ fn repaired_ring_is_safe_only_with_accurate_heartbeats() {
     let right = ring(SUFFICIENT_TIMEOUT).crashing(1).always(MutualExclusion::new());
     right.starvation_free().max_states(200_000).run().assert_holds();
     let wrong = ring(SHORT_TIMEOUT).always(MutualExclusion::new()).max_states(200_000).run();
-    assert_eq!(wrong.of("mutual-exclusion"), Judgement::Violated, "{wrong}");
+    violates(&wrong, "mutual-exclusion");
 }
 
 /// Protocol whose processes report each suspicion to their users.
@@ -176,13 +173,8 @@ impl Protocol for SessionBlindHeartbeat {
     type Timer = Timer;
     type Stable = ();
 
-    fn boot(
-        group: Group,
-        config: &Config,
-        stable: Option<()>,
-        fx: &mut impl Effects<Self>,
-    ) -> Self {
-        SessionBlindHeartbeat(Heartbeat::boot(group, config, stable, &mut inside(fx)))
+    fn boot(group: Group, config: &Config, saved: Option<()>, fx: &mut impl Effects<Self>) -> Self {
+        SessionBlindHeartbeat(Heartbeat::boot(group, config, saved, &mut inside(fx)))
     }
 
     fn stable(&self) {}
@@ -230,5 +222,5 @@ fn detector_ignoring_sessions_trusts_crashed_process() {
     let report = crash_after_recovery(
         Check::<Detected<SessionBlindHeartbeat, SuspicionEcho>>::with(2, echo_config()),
     );
-    assert_eq!(report.of("completeness"), Judgement::Violated, "{report}");
+    violates(&report, "completeness");
 }

@@ -5,13 +5,15 @@
 
 use tenure_algorithms::mutex::DijkstraRing;
 use tenure_algorithms::mutex::dijkstra_ring::{Config, State};
-use tenure_check::{Judgement, Report};
-use tenure_core::monitors::{Bypass, MutualExclusion};
+use tenure_check::Report;
+use tenure_core::monitors::Bypass;
 
 use crate::by_service::{ServiceCheck, of, with};
+use crate::catalogue::{holds, safe_and_live, violates};
+use crate::verdicts::states;
 
 fn with_properties(check: ServiceCheck<DijkstraRing>) -> Report {
-    check.always(MutualExclusion::new()).starvation_free().run()
+    safe_and_live(check).run()
 }
 
 fn check(size: u32) -> ServiceCheck<DijkstraRing> {
@@ -20,10 +22,9 @@ fn check(size: u32) -> ServiceCheck<DijkstraRing> {
 
 #[test]
 fn converged_ring_is_safe_live_and_bypassed_once() {
-    for (size, entries, states) in [(2, 2, 1952), (3, 1, 10_152)] {
-        let report = with_properties(check(size).entries(entries).always(Bypass::at_most(1)));
-        report.assert_holds();
-        assert_eq!(report.states, states, "n = {size}");
+    for (size, entries, known) in [(2, 2, 1952), (3, 1, 10_152)] {
+        let check = check(size).entries(entries).always(Bypass::at_most(1));
+        assert_eq!(states(safe_and_live(check)), known, "n = {size}");
     }
 }
 
@@ -36,10 +37,9 @@ fn tolerates_loss_and_duplication() {
 #[test]
 fn crash_breaks_ring_and_recovery_restores_it() {
     let crash = with_properties(check(2).crashing(1));
-    assert_eq!(crash.of("mutual-exclusion"), Judgement::Holds, "{crash}");
-    assert_eq!(crash.of("starvation-freedom"), Judgement::Violated, "{crash}");
-    let back = with_properties(check(2).crashing(1).recovering(1));
-    assert_eq!(back.of("mutual-exclusion"), Judgement::Violated, "not before: {back}");
+    holds(&crash, "mutual-exclusion");
+    violates(&crash, "starvation-freedom");
+    violates(&with_properties(check(2).crashing(1).recovering(1)), "mutual-exclusion");
 }
 
 #[test]
@@ -47,6 +47,6 @@ fn unconverged_start_is_unsafe_but_live() {
     let start = [State { own: 0, left: 0 }, State { own: 1, left: 0 }];
     let config = Config { start: start.into(), ..Config::default() };
     let report = with_properties(with::<DijkstraRing>(2, config).fifo().in_flight(1));
-    assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "{report}");
-    assert_eq!(report.of("starvation-freedom"), Judgement::Holds, "{report}");
+    violates(&report, "mutual-exclusion");
+    holds(&report, "starvation-freedom");
 }

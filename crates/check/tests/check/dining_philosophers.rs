@@ -6,15 +6,17 @@ use std::sync::Arc;
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::dining_philosophers::{Config, Switch};
 use tenure_algorithms::mutex::{DiningPhilosophers, dining_philosophers};
-use tenure_check::{Entries, Judgement, Measure, Report, Value};
+use tenure_check::{Judgement, Report};
 use tenure_core::monitors::{LocalMutualExclusion, MutualExclusion};
 use tenure_core::{Graph, ProcessId};
 
 use crate::by_service::{ServiceCheck, with};
+use crate::catalogue::violates;
 use crate::independent::searches::dining;
 use crate::independent::searches::graphs::{self, classes, connected};
 use crate::independent::searches::search::Delivery::Unordered;
 use crate::independent::searches::search::{count, extremes};
+use crate::verdicts::{counts, messages};
 
 pub(crate) fn graph(lists: &graphs::Graph) -> Graph {
     let of = |(one, others): (usize, &Vec<usize>)| {
@@ -26,31 +28,17 @@ pub(crate) fn graph(lists: &graphs::Graph) -> Graph {
 
 /// Returns a check of the philosophers on a graph, whose users enter this often.
 fn check(lists: &graphs::Graph, entries: &[u32]) -> ServiceCheck<DiningPhilosophers> {
-    let entries: Vec<Entries> = entries.iter().copied().map(Entries::AtMost).collect();
     with::<DiningPhilosophers>(lists.len() as u32, Config::of(graph(lists))).entries(entries)
-}
-
-/// Returns the least and the greatest number of messages.
-fn messages(lists: &graphs::Graph, entries: &[u32]) -> (u64, u64) {
-    let report = check(lists, entries).measure(Measure::Messages).expect("a measurement");
-    assert!(report.is_whole, "{report:?}");
-    let value = |extreme: Option<tenure_check::Extreme>| match extreme.map(|it| it.value) {
-        Some(Value::Exactly(messages)) => u64::from(messages),
-        other => panic!("{other:?}"),
-    };
-    (value(report.minimum), value(report.maximum))
 }
 
 /// Checks the promises in every schedule, and compares states, steps and messages with the model.
 fn compare(lists: &graphs::Graph, entries: &[u32]) -> (u64, u64) {
     let context = format!("{lists:?}, entries {entries:?}");
     let local = LocalMutualExclusion::of(Arc::new(graph(lists)));
-    let report = check(lists, entries).always(local).starvation_free().run();
-    report.assert_holds();
+    let found = counts(check(lists, entries).always(local).starvation_free());
     let sites = dining::sites(lists, entries);
-    let states = (report.states, report.transitions);
-    assert_eq!(states, count(sites.clone(), Unordered), "{context}");
-    let found = messages(lists, entries);
+    assert_eq!(found, count(sites.clone(), Unordered), "{context}");
+    let found = messages(check(lists, entries));
     assert_eq!(found, extremes(sites, Unordered), "{context}");
     found
 }
@@ -98,8 +86,7 @@ fn all_hungry_match_independent_model_on_all_graphs_of_four() {
 #[test]
 fn processes_at_a_distance_are_inside_together() {
     let line = vec![vec![1], vec![0, 2], vec![1]];
-    let report = check(&line, &[1, 0, 1]).always(MutualExclusion::new()).run();
-    assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "{report}");
+    violates(&check(&line, &[1, 0, 1]).always(MutualExclusion::new()).run(), "mutual-exclusion");
     // On a triangle all are neighbours.
     let triangle = vec![vec![1, 2], vec![0, 2], vec![0, 1]];
     check(&triangle, &[1; 3]).always(MutualExclusion::new()).run().assert_holds();

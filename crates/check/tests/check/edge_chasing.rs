@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::compose::keyed::LockName;
 use tenure_algorithms::compose::{InTurn, in_turn};
 use tenure_algorithms::mutex::edge_chasing::{Config, Switch};
@@ -14,26 +13,19 @@ use tenure_algorithms::mutex::{
     Central, EdgeChasing, RicartAgrawala, SuzukiKasami, central, ricart_agrawala,
 };
 use tenure_check::{Check, ViolationKind};
+use tenure_core::Mutex;
 use tenure_core::monitors::Fencing;
-use tenure_core::{Algorithm, Mutex};
 
-use crate::by_service;
-use crate::catalogue::{holds, safe_and_live, violated};
+use crate::by_service::over_channel;
+use crate::catalogue::{assert_sound, holds, safe_and_live, violated};
+use crate::survival::explored;
 
 fn check(size: u32) -> Check<EdgeChasing> {
     Check::of(size)
 }
 
 fn with(size: u32, switch: Switch) -> Check<EdgeChasing> {
-    Check::with(size, Config { variants: Variants::none().with(switch) })
-}
-
-/// Returns the numbers of states and steps. Asserts that the locks are safe and live in all of
-/// them.
-fn explored<P: Mutex + Algorithm>(check: Check<P>) -> (u64, u64) {
-    let report = safe_and_live(check).always(Fencing::new()).run();
-    report.assert_holds();
-    (report.states, report.transitions)
+    Check::with(size, Variants::none().with(switch))
 }
 
 #[test]
@@ -66,7 +58,7 @@ fn ordered_acquisition_prevents_deadlock() {
 /// locks.
 #[test]
 fn separate_fence_counters_can_decrease() {
-    let check = |variants| Check::<EdgeChasing>::with(3, Config { variants }).entries([2, 1, 1]);
+    let check = |variants| Check::<EdgeChasing>::with(3, variants).entries([2, 1, 1]);
     let report = check(Variants::none().with(Switch::CountsAlone)).always(Fencing::new()).run();
     violated(&report, "fencing", 12);
 }
@@ -100,16 +92,18 @@ fn lost_message_blocks_but_is_safe() {
 
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
-    let config = fifo::Config { window: 2, ..fifo::Config::around(Config::default()) };
-    let check = by_service::with::<Fifo<EdgeChasing>>(2, config).entries([1, 0]).in_flight(2);
-    safe_and_live(check.losing(1).duplicating(1)).run().assert_holds();
+    let check = over_channel::<EdgeChasing>(Config::default()).entries([1, 0]);
+    assert_sound(check.losing(1).duplicating(1));
+}
+
+fn lock_names(names: [&str; 2]) -> Vec<LockName> {
+    names.map(|name| LockName::new(name).unwrap()).to_vec()
 }
 
 /// Returns a check in which two processes acquire two locks. Each process has its own order of the
 /// locks.
 fn two_named<P: Mutex>(inner: P::Config, first: [&str; 2], second: [&str; 2]) -> Check<InTurn<P>> {
-    let list = |names: [&str; 2]| names.map(|name| LockName::new(name).unwrap()).to_vec();
-    let names = Arc::new([list(first), list(second)]);
+    let names = Arc::new([first, second].map(lock_names));
     Check::with(2, in_turn::Config { names, inner })
 }
 
@@ -118,21 +112,20 @@ fn two_named<P: Mutex>(inner: P::Config, first: [&str; 2], second: [&str; 2]) ->
 /// deadlock. An unsafe lock stays unsafe for any number of names.
 #[test]
 fn named_permission_and_token_locks_deadlock_only_in_opposite_orders() {
-    let ra = |switches| ricart_agrawala::Config { variants: switches };
-    let right = || ra(Variants::none());
+    let right = Variants::none();
     let one_order = [
-        explored(two_named::<RicartAgrawala>(right(), ["a", "b"], ["a", "b"])),
+        explored(two_named::<RicartAgrawala>(right, ["a", "b"], ["a", "b"])),
         explored(two_named::<SuzukiKasami>((), ["a", "b"], ["a", "b"])),
     ];
     assert_eq!(one_order, [(57, 79), (31, 42)]);
     for opposite in [
-        safe_and_live(two_named::<RicartAgrawala>(right(), ["a", "b"], ["b", "a"])).run(),
+        safe_and_live(two_named::<RicartAgrawala>(right, ["a", "b"], ["b", "a"])).run(),
         safe_and_live(two_named::<SuzukiKasami>((), ["a", "b"], ["b", "a"])).run(),
     ] {
         assert_eq!(violated(&opposite, "starvation-freedom", 3), ViolationKind::Deadlock);
         holds(&opposite, "mutual-exclusion");
     }
-    let strict = ra(Variants::none().with(ricart_agrawala::Switch::ClockOnlyStrict));
+    let strict = Variants::none().with(ricart_agrawala::Switch::ClockOnlyStrict);
     let wrong = safe_and_live(two_named::<RicartAgrawala>(strict, ["a", "b"], ["a", "b"])).run();
     violated(&wrong, "mutual-exclusion", 10);
 }
@@ -140,8 +133,7 @@ fn named_permission_and_token_locks_deadlock_only_in_opposite_orders() {
 /// Returns a check in which P2 and P3 acquire two locks at one coordinator. Each has its own order
 /// of the locks.
 fn named(second: [&str; 2], third: [&str; 2]) -> Check<InTurn<Central>> {
-    let list = |names: [&str; 2]| names.map(|name| LockName::new(name).unwrap()).to_vec();
-    let names = Arc::new([list(second), list(second), list(third)]);
+    let names = Arc::new([second, second, third].map(lock_names));
     let config = in_turn::Config { names, inner: central::Config::default() };
     Check::with(3, config).entries([0, 1, 1])
 }

@@ -4,12 +4,14 @@
 use std::sync::Arc;
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::election::{Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts};
+use tenure_algorithms::election::{
+    Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
+};
 use tenure_check::Check;
 use tenure_core::monitors::{Agreement, OneLeader, Scope, Validity};
 use tenure_core::{Algorithm, Election, ProcessId, Rank, TICKS_PER_UNIT};
 
-use crate::by_service::{ServiceCheck, with};
+use crate::by_service::{ServiceCheck, variants, with};
 use crate::catalogue::{holds, violated};
 
 pub(crate) fn ranks(ids: &[u32]) -> Arc<[Rank]> {
@@ -21,7 +23,7 @@ pub(crate) fn with_properties<P: Election>(check: Check<P>, ids: &[u32]) -> Chec
     check.always_and_at_end(Agreement::new()).always_and_at_end(validity).progress()
 }
 
-fn chang_roberts(
+pub(crate) fn chang_roberts(
     ids: &[u32],
     switches: Variants<chang_roberts::Switch>,
 ) -> ServiceCheck<ChangRoberts> {
@@ -53,11 +55,10 @@ fn hirschberg_sinclair_elects_the_largest() {
     with_properties(hirschberg_sinclair(&[2, 3, 1]).fifo(), &[2, 3, 1]).run().assert_holds();
 }
 
-fn bully(size: u32, switches: &[bully::Switch]) -> ServiceCheck<Bully> {
+/// Returns a check with ranks equal to the process numbers, and with failure detectors.
+pub(crate) fn bully(size: u32, switches: &[bully::Switch]) -> ServiceCheck<Bully> {
     let plain = bully::Config::plain(size, TICKS_PER_UNIT);
-    let variants =
-        switches.iter().fold(Variants::none(), |variants, switch| variants.with(*switch));
-    with::<Bully>(size, bully::Config { variants, ..plain }).detecting()
+    with::<Bully>(size, bully::Config { variants: variants(switches), ..plain }).detecting()
 }
 
 #[test]
@@ -130,9 +131,8 @@ fn chang_roberts_matches_fault_matrix() {
     }
 }
 
-fn hirschberg_sinclair(ids: &[u32]) -> ServiceCheck<HirschbergSinclair> {
-    let ranks = ranks(ids);
-    let config = tenure_algorithms::election::hirschberg_sinclair::Config::of(ranks);
+pub(crate) fn hirschberg_sinclair(ids: &[u32]) -> ServiceCheck<HirschbergSinclair> {
+    let config = hirschberg_sinclair::Config::of(ranks(ids));
     with::<HirschbergSinclair>(ids.len() as u32, config)
 }
 

@@ -95,17 +95,17 @@ impl Case {
 
     /// Returns the bound on terms, if the terms or rounds of the algorithm grow without end.
     fn term_max(self) -> Option<u64> {
-        let grows = [
-            "raft",
-            "itai-rodeh",
-            "chandra-toueg",
-            "restarting-chang-roberts",
-            "invitation",
-            "raft-log",
-            "relayed-log",
-        ];
         let whole = self.scope == Two || self.name == "chandra-toueg";
-        grows.contains(&self.name).then_some(if whole { 2 } else { 1 })
+        match self.name {
+            "raft"
+            | "itai-rodeh"
+            | "chandra-toueg"
+            | "restarting-chang-roberts"
+            | "invitation"
+            | "raft-log"
+            | "relayed-log" => Some(if whole { 2 } else { 1 }),
+            _ => None,
+        }
     }
 
     /// Applies to a check what the card requires of the environment, and the faults of this case.

@@ -1,11 +1,12 @@
 //! A process that loses entries that it has acknowledged, while the leader stays the same.
 
-use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::RaftLog;
 use tenure_algorithms::agreement::raft_log::{Config, Switch};
-use tenure_check::{Check, Judgement, Report, ViolationKind};
+use tenure_check::{Check, Report, ViolationKind};
 use tenure_core::TICKS_PER_UNIT;
-use tenure_trace::Action;
+
+use crate::by_service::{after, variants};
+use crate::catalogue::holds;
 
 /// Steps before the search. P1 leads three processes and has committed an entry with P2. P2 crashes
 /// and recovers. Then P1 appends another entry.
@@ -14,12 +15,9 @@ const BEFORE: &str = "fire p1 election; deliver p1→p2; deliver p2→p1; delive
                       append p1 1.1 1";
 
 fn report(switches: &[Switch]) -> Report {
-    let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
-    let config = Config { variants, ..Config::plain(2, TICKS_PER_UNIT) };
-    let action = |text: &str| text.parse::<Action>().expect("an action");
+    let config = Config { variants: variants(switches), ..Config::plain(2, TICKS_PER_UNIT) };
     let check = Check::<RaftLog>::with(2, config).entries([1, 0]).crashing(1).recovering(1);
-    let check = check.configure(|it| it.model.prefix = BEFORE.split("; ").map(action).collect());
-    check.in_flight(1).term_max(1).progress().run()
+    after(check, BEFORE).in_flight(1).term_max(1).progress().run()
 }
 
 #[test]
@@ -33,6 +31,5 @@ fn leader_relying_on_lost_entries_never_commits() {
 #[test]
 fn process_detecting_lost_entries_leaves_and_leader_responds() {
     report(&[Switch::Noticing]).assert_holds();
-    let noticed = report(&[Switch::Noticing, Switch::ForgottenLog]);
-    assert_eq!(noticed.of("progress"), Judgement::Holds, "{noticed}");
+    holds(&report(&[Switch::Noticing, Switch::ForgottenLog]), "progress");
 }

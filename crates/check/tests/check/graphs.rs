@@ -5,14 +5,17 @@
 use std::sync::Arc;
 
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
-use tenure_check::{Check, Checkable, Judgement, Measure, Report, Value};
+use tenure_check::{Check, Checkable, Judgement, Report};
 use tenure_core::monitors::{Agreement, AgreementMonitor, OneLeader, Scope};
-use tenure_core::{Algorithm, Election, Graph, Mutex, ProcessId, Property};
+use tenure_core::{Algorithm, Election, Mutex, ProcessId, Property};
 
+use crate::catalogue::violates;
+use crate::dining_philosophers::graph;
 use crate::independent::searches::graphs::{self, classes, connected, diameter, edges};
 use crate::independent::searches::search::Delivery::Unordered;
 use crate::independent::searches::search::{Process, count, extremes};
 use crate::independent::searches::{echo, extinction, flooding, saturation};
+use crate::verdicts::Explored;
 
 /// An algorithm on a graph. The users of the initiators start one wave or election each.
 #[derive(Clone, Debug)]
@@ -35,12 +38,6 @@ enum Kind {
     Messages,
 }
 
-/// Result of an exploration.
-enum Outcome {
-    Checked(Box<Report>),
-    Extremes(u64, u64),
-}
-
 impl<'a> Case<'a> {
     fn new(name: &'static str, graph: &'a graphs::Graph, initiators: &'a [usize]) -> Self {
         Case { name, graph, initiators, variant: None, duplicates: 0 }
@@ -50,16 +47,8 @@ impl<'a> Case<'a> {
         self.graph.len() as u32
     }
 
-    fn graph(&self) -> Graph {
-        let of = |(one, others): (usize, &Vec<usize>)| {
-            let larger: Vec<usize> = others.iter().copied().filter(|it| *it > one).collect();
-            larger.into_iter().map(move |other| (ProcessId::at(one), ProcessId::at(other), 1))
-        };
-        Graph::new(self.size(), self.graph.iter().enumerate().flat_map(of)).expect("a graph")
-    }
-
-    fn explore(&self, kind: Kind) -> Outcome {
-        let graph = self.graph();
+    fn explore(&self, kind: Kind) -> Explored {
+        let graph = graph(self.graph);
         let parameters = Parameters {
             own_tree: graph.to_tree().ok().map(Arc::new),
             graph: Some(Arc::new(graph)),
@@ -71,26 +60,18 @@ impl<'a> Case<'a> {
     }
 
     fn report(&self) -> Report {
-        match self.explore(Kind::Promises) {
-            Outcome::Checked(report) => *report,
-            Outcome::Extremes(..) => unreachable!("no measurement was requested"),
-        }
+        self.explore(Kind::Promises).report()
     }
 
     /// Returns the numbers of states and of steps.
     fn states(&self) -> (u64, u64) {
-        match self.explore(Kind::States) {
-            Outcome::Checked(report) => (report.states, report.transitions),
-            Outcome::Extremes(..) => unreachable!("no measurement was requested"),
-        }
+        let report = self.explore(Kind::States).report();
+        (report.states, report.transitions)
     }
 
     /// Returns the least and the greatest number of messages.
     fn messages(&self) -> (u64, u64) {
-        match self.explore(Kind::Messages) {
-            Outcome::Extremes(least, greatest) => (least, greatest),
-            Outcome::Checked(_) => unreachable!("a measurement was requested"),
-        }
+        self.explore(Kind::Messages).messages()
     }
 }
 
@@ -114,29 +95,19 @@ impl Explore<'_> {
     }
 }
 
-fn measured<P: Algorithm + Checkable>(check: Check<P>) -> Outcome {
-    let report = check.measure(Measure::Messages).expect("a measurement");
-    assert!(report.is_whole, "{report:?}");
-    let value = |extreme: Option<tenure_check::Extreme>| match extreme.map(|it| it.value) {
-        Some(Value::Exactly(messages)) => u64::from(messages),
-        other => panic!("{other:?}"),
-    };
-    Outcome::Extremes(value(report.minimum), value(report.maximum))
-}
-
 impl Visitor for Explore<'_> {
-    type Output = Outcome;
+    type Output = Explored;
 
-    fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Outcome {
+    fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Explored {
         unreachable!("there are no locks among these algorithms")
     }
 
-    fn election<P: Election + Algorithm>(self, config: P::Config) -> Outcome {
+    fn election<P: Election + Algorithm>(self, config: P::Config) -> Explored {
         let card = P::card(&config, self.case.size());
         let check = self.check::<P>(config);
         match self.kind {
-            Kind::Messages => return measured(check),
-            Kind::States => return Outcome::Checked(Box::new(check.run())),
+            Kind::Messages => return Explored::measured(check),
+            Kind::States => return Explored::checked(check),
             Kind::Promises => {}
         }
         let mut check = check.always_and_at_end(Agreement::new());
@@ -152,22 +123,22 @@ impl Visitor for Explore<'_> {
                 _ => check,
             };
         }
-        Outcome::Checked(Box::new(check.run()))
+        Explored::checked(check)
     }
 
-    fn agreement<P: tenure_core::Agreement + Algorithm>(self, config: P::Config) -> Outcome {
+    fn agreement<P: tenure_core::Agreement + Algorithm>(self, config: P::Config) -> Explored {
         let size = self.case.size();
         let card = P::card(&config, size);
         let mut check = self.check::<P>(config);
         match self.kind {
-            Kind::Messages => return measured(check),
-            Kind::States => return Outcome::Checked(Box::new(check.run())),
+            Kind::Messages => return Explored::measured(check),
+            Kind::States => return Explored::checked(check),
             Kind::Promises => {}
         }
         for monitor in AgreementMonitor::all(card.service, size, &[]) {
             check = check.always(monitor);
         }
-        Outcome::Checked(Box::new(check.run()))
+        Explored::checked(check)
     }
 }
 
@@ -349,8 +320,7 @@ fn elections_tolerate_a_duplicate() {
     }
     // Negative control: a wave that is repeated starts again.
     let line = &connected(2)[0];
-    let repeated = Case { duplicates: 1, ..Case::new(ECHO, line, &[0]) }.report();
-    assert_eq!(repeated.of("one-tree"), Judgement::Violated, "{repeated}");
+    violates(&Case { duplicates: 1, ..Case::new(ECHO, line, &[0]) }.report(), "one-tree");
 }
 
 fn ring(size: usize) -> graphs::Graph {

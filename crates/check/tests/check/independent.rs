@@ -10,7 +10,7 @@ use tenure_algorithms::mutex::{
     Lamport, Maekawa, NaimiTrehel, Raymond, RicartAgrawala, SuzukiKasami, TokenRing,
     maekawa as votes, raymond as tree_of_tokens, ricart_agrawala as ra,
 };
-use tenure_check::{Check, Entries, Report};
+use tenure_check::Check;
 use tenure_core::monitors::{Agreement, MutualExclusion};
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
@@ -18,6 +18,7 @@ use tenure_core::{Mutex, ProcessId, TICKS_PER_UNIT};
 
 use crate::by_service::{ServiceCheck, of, with};
 use crate::elections::ranks;
+use crate::verdicts::counts;
 use searches::search::Delivery::{Fifo, Unordered};
 use searches::search::{Process, count};
 use searches::{
@@ -29,13 +30,7 @@ use searches::{
 const ENTRIES: [&[u32]; 4] = [&[1, 1], &[2, 2], &[1, 1, 1], &[2, 1, 1]];
 
 fn checked<P: Mutex>(check: Check<P>, entries: &[u32]) -> (u64, u64) {
-    let entries: Vec<Entries> = entries.iter().copied().map(Entries::AtMost).collect();
-    found(&check.entries(entries).always(MutualExclusion::new()).run())
-}
-
-fn found(report: &Report) -> (u64, u64) {
-    report.assert_holds();
-    (report.states, report.transitions)
+    counts(check.entries(entries).always(MutualExclusion::new()))
 }
 
 fn size(entries: &[u32]) -> u32 {
@@ -69,8 +64,8 @@ fn token_algorithms_match_independent_state_counts() {
 
 #[test]
 fn ricart_agrawala_matches_independent_state_counts() {
-    let variants = Variants::none().with(ra::Switch::Reference);
-    let check = |size| with::<RicartAgrawala>(size, ra::Config { variants });
+    let reference = Variants::none().with(ra::Switch::Reference);
+    let check = |size| with::<RicartAgrawala>(size, reference);
     compare("ricart-agrawala", check, ricart_agrawala::sites);
     let theirs = count(ricart_agrawala::sites(&[2, 2, 2]), Fifo);
     assert_eq!(checked(check(3).fifo(), &[2, 2, 2]), theirs);
@@ -97,7 +92,7 @@ fn chang_roberts_matches_independent_state_counts() {
     for ids in [&[1, 2][..], &[1, 2, 3], &[3, 2, 1], &[2, 4, 1, 3]] {
         let config = ring::Config::of(ranks(ids), Variants::none());
         let check = with::<ChangRoberts>(size(ids), config).fifo();
-        let ours = found(&check.always_and_at_end(Agreement::new()).progress().run());
+        let ours = counts(check.always_and_at_end(Agreement::new()).progress());
         assert_eq!(ours, count(chang_roberts::sites(ids), Fifo), "ring {ids:?}");
     }
 }
@@ -143,7 +138,7 @@ fn bully_matches_independent_state_counts() {
     {
         let config = garcia::Config::plain(size, TICKS_PER_UNIT);
         let check = with::<Bully>(size, config).in_flight(64).term_max(max).progress();
-        let ours = found(&if order == Fifo { check.fifo() } else { check }.run());
+        let ours = counts(if order == Fifo { check.fifo() } else { check });
         let theirs = count(bully::sites(size as usize, max), order);
         assert_eq!(ours, theirs, "{size}, numbers up to {max}, {order:?}");
     }
@@ -156,6 +151,6 @@ fn omitted_rule_changes_state_count() {
     let unmarked = Variants::none().with(ring::Switch::UnmarkedForward);
     let config = ring::Config::of(ranks(&[1, 2, 3]), unmarked);
     let check = with::<ChangRoberts>(3, config).fifo();
-    let ours = found(&check.always_and_at_end(Agreement::new()).progress().run());
+    let ours = counts(check.always_and_at_end(Agreement::new()).progress());
     assert_ne!(ours, count(chang_roberts::sites(&[1, 2, 3]), Fifo));
 }

@@ -1,22 +1,20 @@
 //! The invitation election: groups that exist side by side and merge, in every schedule. The states
 //! are compared with the independent model of `tests/independent`.
 
-use tenure_algorithms::Variants;
 use tenure_algorithms::election::Invitation;
 use tenure_algorithms::election::invitation::{Config, Switch};
-use tenure_check::{Judgement, Report};
 use tenure_core::monitors::{Agreement, FreshTerms, OneLeader, OneLeaderPerGroup, Scope};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 
-use crate::by_service::{ServiceCheck, with};
+use crate::by_service::{ServiceCheck, variants, with};
+use crate::catalogue::violates;
 use crate::independent::searches::invitation::sites;
 use crate::independent::searches::search::Delivery::{Fifo, Unordered};
 use crate::independent::searches::search::{Delivery, count_within};
 
 fn invitation(size: u32, mistakes: &[Switch]) -> ServiceCheck<Invitation> {
-    let variants = mistakes.iter().fold(Variants::none(), |all, switch| all.with(*switch));
-    let config = Config { variants, ..Config::plain(size, TICKS_PER_UNIT) };
-    with::<Invitation>(size, config).detecting()
+    let plain = Config::plain(size, TICKS_PER_UNIT);
+    with::<Invitation>(size, Config { variants: variants(mistakes), ..plain }).detecting()
 }
 
 /// Adds the properties that the card promises.
@@ -28,10 +26,6 @@ fn promised(check: ServiceCheck<Invitation>) -> ServiceCheck<Invitation> {
 /// Returns a check of two processes, of which the first starts.
 fn two(mistakes: &[Switch]) -> ServiceCheck<Invitation> {
     promised(invitation(2, mistakes).initiators([ProcessId(0)]).in_flight(1))
-}
-
-fn violates(report: &Report, property: &str) {
-    assert_eq!(report.of(property), Judgement::Violated, "{property}: {report}");
 }
 
 /// A scope: the size of the group, the number of processes that start, the highest number of a

@@ -6,12 +6,12 @@
 use std::num::NonZeroU32;
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::{KMutex, k_mutex};
-use tenure_check::{Judgement, Report};
+use tenure_check::Report;
 use tenure_core::monitors::MutualExclusion;
 
-use crate::by_service::{ServiceCheck, with};
+use crate::by_service::{ServiceCheck, over_channel, with};
+use crate::catalogue::{assert_sound, holds, violated, violates};
 
 fn config(max: u32) -> k_mutex::Config {
     k_mutex::Config::at_most(NonZeroU32::new(max).unwrap())
@@ -42,17 +42,14 @@ fn tolerates_two_duplicates() {
 
 #[test]
 fn admits_more_than_one_process() {
-    let report = check(3, 2).always(MutualExclusion::new()).run();
-    let found = report.counterexample("mutual-exclusion").unwrap_or_else(|| panic!("{report}"));
-    assert_eq!(found.length(), 6, "{found}");
+    violated(&check(3, 2).always(MutualExclusion::new()).run(), "mutual-exclusion", 6);
 }
 
 #[test]
 fn surplus_reply_admits_three_of_two() {
     let variants = Variants::none().with(k_mutex::Switch::UntaggedReply);
     let wrong = with::<KMutex>(3, k_mutex::Config { variants, ..config(2) });
-    let report = with_properties(wrong.entries([2, 1, 1]).fifo(), 2);
-    assert_eq!(report.of("at-most-k"), Judgement::Violated, "{report}");
+    violates(&with_properties(wrong.entries([2, 1, 1]).fifo(), 2), "at-most-k");
 }
 
 /// Cells of the fault matrix: a lost message or a crash occupies one of the k places forever. If it
@@ -61,18 +58,15 @@ fn surplus_reply_admits_three_of_two() {
 fn one_crash_leaves_k_minus_one_places() {
     with_properties(check(3, 2).entries([1, 1, 0]).fifo().crashing(1), 2).assert_holds();
     let only_one = with_properties(check(2, 1).crashing(1), 1);
-    assert_eq!(only_one.of("at-most-k"), Judgement::Holds, "{only_one}");
-    assert_eq!(only_one.of("starvation-freedom"), Judgement::Violated, "{only_one}");
+    holds(&only_one, "at-most-k");
+    violates(&only_one, "starvation-freedom");
     with_properties(check(3, 2).losing(1).fifo(), 2).assert_holds();
     let lost = with_properties(check(3, 2).losing(2).fifo(), 2);
-    assert_eq!(lost.of("at-most-k"), Judgement::Holds, "{lost}");
-    assert_eq!(lost.of("starvation-freedom"), Judgement::Violated, "{lost}");
+    holds(&lost, "at-most-k");
+    violates(&lost, "starvation-freedom");
 }
 
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
-    let config = fifo::Config { window: 2, ..fifo::Config::around(config(1)) };
-    let check = with::<Fifo<KMutex>>(2, config).entries([1, 0]).in_flight(2);
-    let check = check.losing(1).duplicating(1);
-    check.always(MutualExclusion::new()).starvation_free().run().assert_holds();
+    assert_sound(over_channel::<KMutex>(config(1)).entries([1, 0]).losing(1).duplicating(1));
 }

@@ -3,11 +3,12 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::{Lamport, lamport};
-use tenure_check::{Entries, Judgement, ViolationKind};
-use tenure_core::monitors::{Fencing, MutualExclusion};
+use tenure_check::{Entries, ViolationKind};
+use tenure_core::monitors::Fencing;
 
 use crate::by_service::{ServiceCheck, with};
-use crate::verdicts::verdicts;
+use crate::catalogue::{safe_and_live, violates};
+use crate::verdicts::{states, verdicts};
 
 const SWITCHES: [Option<lamport::Switch>; 8] = [
     None,
@@ -22,8 +23,7 @@ const SWITCHES: [Option<lamport::Switch>; 8] = [
 
 fn lamport(size: u32, switch: Option<lamport::Switch>) -> ServiceCheck<Lamport> {
     let variants = switch.into_iter().fold(Variants::none(), Variants::with);
-    let check = with::<Lamport>(size, lamport::Config { variants });
-    check.always(MutualExclusion::new()).starvation_free()
+    safe_and_live(with::<Lamport>(size, variants))
 }
 
 #[test]
@@ -53,9 +53,7 @@ fn endless_requests_starve_none() {
     let sound = [None, Some(lamport::Switch::AnyMessage), Some(lamport::Switch::SuppressedReplies)];
     for switch in sound {
         let check = lamport(2, switch).entries(Entries::Unbounded).rebasing().fifo();
-        let report = check.run();
-        report.assert_holds();
-        assert!(report.states > 50, "{switch:?}: {report}");
+        assert!(states(check) > 50, "{switch:?}");
     }
 }
 
@@ -63,7 +61,7 @@ fn endless_requests_starve_none() {
 fn missing_tie_break_deadlocks_with_endless_requests() {
     let other_first = lamport(2, Some(lamport::Switch::ClockOnlyOtherFirst));
     let report = other_first.entries(Entries::Unbounded).rebasing().fifo().run();
-    assert_eq!(report.of("starvation-freedom"), Judgement::Violated);
+    violates(&report, "starvation-freedom");
     let found = report.counterexample("starvation-freedom").expect("violated property");
     assert_eq!((found.length(), found.kind), (2, ViolationKind::Deadlock));
 }

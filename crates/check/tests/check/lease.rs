@@ -3,7 +3,6 @@
 
 use std::ops::RangeInclusive;
 
-use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::lease::{Config, Switch};
 use tenure_algorithms::mutex::{EntryTimes, Lease};
 use tenure_algorithms::reduction::ElectionFromMutex;
@@ -11,12 +10,13 @@ use tenure_check::{Check, Judgement};
 use tenure_core::monitors::{Fencing, MutualExclusion, OneLeader, Scope};
 use tenure_core::{Mutex, ProcessId, TICKS_PER_UNIT};
 
-use crate::by_service::{ServiceCheck, with};
+use crate::by_service::{ServiceCheck, variants, with};
+use crate::catalogue::violates;
 
 fn config(switches: &[Switch]) -> Config {
-    let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
     let plain = Config::plain(TICKS_PER_UNIT);
-    Config { times: EntryTimes { rounds: 1, ..plain.times }, variants, ..plain }
+    let times = EntryTimes { rounds: 1, ..plain.times };
+    Config { times, variants: variants(switches), ..plain }
 }
 
 /// Returns a check in synchronous time. A message takes between the ends of `latency`, in units.
@@ -77,8 +77,7 @@ fn every_rule_is_needed_for_safety() {
 #[test]
 fn paused_holder_wakes_up_beside_another_holder() {
     let check = with::<Lease>(2, config(&[])).always(MutualExclusion::new());
-    let report = check.in_flight(2).run();
-    assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "{report}");
+    violates(&check.in_flight(2).run(), "mutual-exclusion");
 }
 
 /// A leader whose lock is a lease is deposed before another process is elected.

@@ -4,16 +4,16 @@
 //! The expected numbers of states were computed by this checker, and detect changes. They have no
 //! independent confirmation.
 
-use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::Leased;
 use tenure_algorithms::mutex::leased::{Config, Switch};
-use tenure_check::Judgement;
 use tenure_core::monitors::{Fencing, MutualExclusion};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 use tenure_sim::{Configs, Settings, Simulation};
 use tenure_trace::{Action, Header, Kind, Record, Schedule, Service, Source, merge_files};
 
-use crate::by_service::{ServiceCheck, with};
+use crate::by_service::{ServiceCheck, after, variants, with};
+use crate::catalogue::violates;
+use crate::verdicts::states;
 
 /// Returns a check of two processes in synchronous time. The first process is the service.
 fn two(switches: &[Switch]) -> ServiceCheck<Leased> {
@@ -22,9 +22,11 @@ fn two(switches: &[Switch]) -> ServiceCheck<Leased> {
 
 /// Returns the check of [`two`], which judges only mutual exclusion.
 fn exclusive(switches: &[Switch]) -> ServiceCheck<Leased> {
-    let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
-    let config = Config { rounds: 1, variants, ..Config::plain(TICKS_PER_UNIT) };
-    with::<Leased>(2, config).synchronous(0..=1).always(MutualExclusion::new())
+    with::<Leased>(2, config(switches)).synchronous(0..=1).always(MutualExclusion::new())
+}
+
+fn config(switches: &[Switch]) -> Config {
+    Config { rounds: 1, variants: variants(switches), ..Config::plain(TICKS_PER_UNIT) }
 }
 
 const P2: [ProcessId; 1] = [ProcessId(1)];
@@ -39,7 +41,7 @@ fn safe_and_live_with_accurate_clocks() {
 fn lease_ends_crashed_holder_across_leader_changes() {
     two(&[]).crashing_at(P2).crashing(1).starvation_free().run().assert_holds();
     let full = two(&[Switch::TtlJumpsBack]).crashing_at(P2).crashing(1).starvation_free().run();
-    assert_eq!(full.of("starvation-freedom"), Judgement::Violated, "{full}");
+    violates(&full, "starvation-freedom");
 }
 
 /// The command on the algorithm's card. Before the search begins, P2 has entered and crashed, and
@@ -47,14 +49,10 @@ fn lease_ends_crashed_holder_across_leader_changes() {
 #[test]
 fn steps_before_the_search_precede_time() {
     let before = "enter p2; deliver p2→p1; deliver p1→p2; deliver p2→p1; deliver p1→p2; crash p2";
-    let action = |action: &str| action.parse().expect("an action");
-    let check = |switches: &[Switch]| {
-        let check = two(switches).crashing(1).starvation_free();
-        check.configure(|it| it.model.prefix = before.split("; ").map(action).collect()).run()
-    };
+    let check =
+        |switches: &[Switch]| after(two(switches).crashing(1).starvation_free(), before).run();
     check(&[]).assert_holds();
-    let full = check(&[Switch::TtlJumpsBack]);
-    assert_eq!(full.of("starvation-freedom"), Judgement::Violated, "{full}");
+    violates(&check(&[Switch::TtlJumpsBack]), "starvation-freedom");
 }
 
 /// A new leader may lack an expiry that its predecessor had not logged. The lease of the holder
@@ -69,9 +67,7 @@ fn early_grant_before_logged_expiry_is_safe() {
 #[test]
 #[ignore = "20 s: cargo test -p tenure-check --release --test check -- --ignored leased::"]
 fn early_grant_before_logged_expiry_tolerates_duplication() {
-    let report = two(&[Switch::EarlyRelease]).duplicating(1).in_flight(2).run();
-    report.assert_holds();
-    assert_eq!(report.states, 776_843, "{report}");
+    assert_eq!(states(two(&[Switch::EarlyRelease]).duplicating(1).in_flight(2)), 776_843);
 }
 
 /// Negative controls: without any of the rules, a property is violated.
@@ -84,10 +80,9 @@ fn every_rule_is_needed() {
         exclusive(&[ExpiryDisregardsRenewal]).run(),
     ];
     for report in broken {
-        assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "{report}");
+        violates(&report, "mutual-exclusion");
     }
-    let unserved = two(&[Switch::WatchFromWrongRevision]).starvation_free().run();
-    assert_eq!(unserved.of("starvation-freedom"), Judgement::Violated, "{unserved}");
+    violates(&two(&[Switch::WatchFromWrongRevision]).starvation_free().run(), "starvation-freedom");
 }
 
 /// A random choice decides whether a renewal reaches the leader or its predecessor. A schedule
@@ -100,17 +95,16 @@ fn counterexample_with_choices_replays_in_every_engine() {
     let found = report.counterexample("mutual-exclusion").expect("violated property");
     let schedule = Schedule::from_trace(&found.trace).expect("a schedule");
     assert_eq!(schedule.steps(), found.length());
-    let variants = Variants::none().with(Switch::DeadlineFromAnswer);
-    let config = Config { rounds: 1, variants, ..Config::plain(TICKS_PER_UNIT) };
+    let leased = config(&mistake);
     let folder = tempfile::tempdir().expect("a folder");
     let header = Header::new("leased", Service::Mutex, 2, Source::Node);
     let nodes =
-        tenure_runtime::follow::<Leased>(&schedule, |_| config.clone(), folder.path(), &header);
+        tenure_runtime::follow::<Leased>(&schedule, |_| leased.clone(), folder.path(), &header);
     let nodes = merge_files(nodes.expect("each step is possible")).expect("traces of one run");
-    let checker = with::<Leased>(2, config.clone()).follow(&schedule);
+    let checker = with::<Leased>(2, leased.clone()).follow(&schedule);
     let file = folder.path().join("simulated.ndjson");
     let to = std::fs::File::create(&file).expect("a file");
-    let simulation = Simulation::<Leased>::new(Configs::Shared(config), Settings::new(2));
+    let simulation = Simulation::<Leased>::new(Configs::Shared(leased.clone()), Settings::new(2));
     simulation.follow(&schedule, to).expect("each step is possible");
     let simulated = merge_files(vec![file]).expect("a trace");
     let visible_records = |records: &[Record]| {
@@ -120,11 +114,8 @@ fn counterexample_with_choices_replays_in_every_engine() {
     let wanted = visible_records(&found.trace.records);
     assert_eq!(visible_records(&nodes.records), wanted, "over TCP");
     assert_eq!(visible_records(&simulated.records), wanted, "in the simulator");
-    assert_eq!(
-        visible_records(&checker.expect("each step is possible").records),
-        wanted,
-        "in the checker"
-    );
+    let checker = checker.expect("each step is possible");
+    assert_eq!(visible_records(&checker.records), wanted, "in the checker");
     // Negative control: with another choice the schedule fails earlier.
     let choose = |at, value: u32| Action::Choose { at, value: 1 - value };
     let others = schedule.actions.iter().map(|action| match action {
@@ -133,24 +124,19 @@ fn counterexample_with_choices_replays_in_every_engine() {
     });
     let other = Schedule { actions: others.collect(), ..schedule.clone() };
     assert_ne!(other, schedule, "the schedule contains a choice");
-    let variants = Variants::none().with(Switch::DeadlineFromAnswer);
-    let config = Config { rounds: 1, variants, ..Config::plain(TICKS_PER_UNIT) };
-    assert!(with::<Leased>(2, config).follow(&other).is_err());
+    assert!(with::<Leased>(2, leased).follow(&other).is_err());
 }
 
 #[test]
 #[ignore = "takes half a minute"]
 fn grant_to_expired_session_is_unsafe() {
     let check = exclusive(&[Switch::GrantToDeadSession]).entries([2, 1]).losing(3).in_flight(2);
-    let report = check.run();
-    assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "{report}");
+    violates(&check.run(), "mutual-exclusion");
 }
 
 #[test]
 fn tolerates_duplication() {
-    let report = two(&[]).duplicating(1).in_flight(2).run();
-    report.assert_holds();
-    assert_eq!(report.states, 144_129, "{report}");
+    assert_eq!(states(two(&[]).duplicating(1).in_flight(2)), 144_129);
 }
 
 /// If a message may be lost, the search needs more than 5 GB of memory. It finds no violation in

@@ -3,9 +3,11 @@
 //! client is served. The controls omit a rule.
 
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
-use tenure_check::{Check, Entries, Judgement, Report};
+use tenure_check::{Check, Judgement, Report};
 use tenure_core::monitors::AgreementMonitor;
 use tenure_core::{Agreement, Algorithm, Election, Mutex, ProcessId, Property};
+
+use crate::by_service::after;
 
 /// Maximum number of states of a search of three processes that finds no violation.
 const MAX_STATES: u64 = 30_000;
@@ -66,14 +68,10 @@ impl Visitor for Case<'_> {
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Report {
         let size = self.entries.len() as u32;
         let service = P::card(&config, size).service;
-        let entries: Vec<Entries> = self.entries.iter().copied().map(Entries::AtMost).collect();
-        let action = |action: &str| action.parse().expect("an action");
-        let before = self.before.split("; ").filter(|action| !action.is_empty());
-        let mut check = Check::<P>::with(size, config)
+        let mut check = after(Check::<P>::with(size, config), self.before)
             .configure(|config| config.service = service)
-            .configure(|config| config.model.prefix = before.map(action).collect())
             .synchronous(0..=1)
-            .entries(entries)
+            .entries(self.entries)
             .duplicating(self.duplicates)
             .max_states(self.max_states);
         if self.partition {
@@ -135,44 +133,25 @@ const TWO_CLAIMS: &str =
 const TWO_UPGRADES: &str = "lock p1 part; unlock p1; lock p2 whole; deliver p2→p1; \
     deliver p1→p2; deliver p2→p1; deliver p1→p2; lock p1 whole";
 
+const LIVE: Case<'_> = Case { properties: &[Property::Progress], ..TWO };
+const FENCED: Case<'_> = Case { entries: &[1; 3], properties: &[Property::Fencing], ..TWO };
+const EXCLUSIVE: Case<'_> = Case { properties: &[Property::SessionExclusion], ..FENCED };
+
 /// Mistakes, each with a variant that avoids it in the same situation.
 const MISTAKES: [(&[&str], &[&str], Case<'_>); 5] = [
     (
         &["early-release"],
         &["early-release", "any-holder-hands-over"],
-        Case {
-            entries: &[1, 1, 1],
-            properties: &[Property::SessionExclusion],
-            before: TWO_READERS,
-            ..TWO
-        },
+        Case { before: TWO_READERS, ..EXCLUSIVE },
     ),
-    (
-        &[],
-        &["readers-overtake"],
-        Case { entries: &[1, 1, 1], properties: &[Property::Fencing], before: LATE_READER, ..TWO },
-    ),
+    (&[], &["readers-overtake"], Case { before: LATE_READER, ..FENCED }),
     (
         &["semaphore"],
         &["semaphore", "permit-counted-twice"],
-        Case {
-            entries: &[1, 1, 1],
-            properties: &[Property::SessionExclusion],
-            before: ONE_READER,
-            duplicates: 1,
-            ..TWO
-        },
+        Case { before: ONE_READER, duplicates: 1, ..EXCLUSIVE },
     ),
-    (
-        &["two-locks"],
-        &["opposite-order"],
-        Case { properties: &[Property::Progress], before: TWO_CLAIMS, ..TWO },
-    ),
-    (
-        &[],
-        &["upgrade-while-holding"],
-        Case { entries: &[2, 1], properties: &[Property::Progress], before: TWO_UPGRADES, ..TWO },
-    ),
+    (&["two-locks"], &["opposite-order"], Case { before: TWO_CLAIMS, ..LIVE }),
+    (&[], &["upgrade-while-holding"], Case { entries: &[2, 1], before: TWO_UPGRADES, ..LIVE }),
 ];
 
 #[test]

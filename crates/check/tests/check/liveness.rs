@@ -4,99 +4,33 @@
 //! The expected numbers of states were computed by this checker, and detect changes. They have no
 //! independent confirmation.
 
-use serde::{Deserialize, Serialize};
 use tenure_algorithms::mutex::{Central, Raymond, RicartAgrawala, TokenRing, raymond};
-use tenure_check::{Check, Entries, Judgement, ViolationKind};
-use tenure_core::monitors::{Bypass, Fencing, MutualExclusion};
-use tenure_core::service::mutex::{Command, Event};
+use tenure_check::{Check, Entries, ViolationKind};
+use tenure_core::monitors::{Bypass, MutualExclusion};
 use tenure_core::tree::Shape;
-use tenure_core::{Algorithm, Card, Effects, Fence, Group, ProcessId, Protocol, labelled};
-use tenure_trace::Action;
 
-use crate::by_service::{ServiceCheck, of, with};
+use crate::by_service::{after, of, with};
+use crate::catalogue::{holds, violates};
+use crate::survival::survives;
+use crate::symmetry::{Manner, QueueCoordinator};
 use crate::textbook::{Mistake, Textbook};
+use crate::verdicts::states;
 
-/// A centralised lock whose coordinator, P1, always serves the waiting process with the smallest
-/// number. So it is unfair.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct UnfairCoordinator {
-    group: Group,
-    waiting: Vec<ProcessId>,
-    inside: Option<ProcessId>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-enum Message {
-    Request,
-    Grant,
-    Release,
-}
-
-labelled!(Message, Mutex, Request => "request", Grant => "grant", Release => "release");
-
-impl Protocol for UnfairCoordinator {
-    type Config = ();
-    type Command = Command;
-    type Event = Event;
-    type Message = Message;
-    type Timer = ();
-    type Stable = ();
-
-    fn boot(group: Group, _: &(), _: Option<()>, _: &mut impl Effects<Self>) -> Self {
-        UnfairCoordinator { group, waiting: Vec::new(), inside: None }
-    }
-
-    fn stable(&self) {}
-
-    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
-        let message = match command {
-            Command::Enter => Message::Request,
-            Command::Exit => Message::Release,
-        };
-        if command == Command::Exit {
-            fx.emit(Event::Exited);
-        }
-        fx.send(ProcessId(0), message);
-    }
-
-    fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
-        match message {
-            Message::Request => {
-                let place = self.waiting.partition_point(|other| *other < from);
-                self.waiting.insert(place, from);
-            }
-            Message::Release => self.inside = None,
-            Message::Grant => return fx.emit(Event::Entered { fence: Fence::NONE }),
-        }
-        if self.inside.is_none() && !self.waiting.is_empty() {
-            let next = self.waiting.remove(0);
-            self.inside = Some(next);
-            fx.send(next, Message::Grant);
-        }
-        assert!(self.group.me() == ProcessId(0), "only the coordinator has a queue");
-    }
-}
-
-impl Algorithm for UnfairCoordinator {
-    fn card((): &(), _: u32) -> Card {
-        Card::mutex("favourites", "an unfair coordinator", "none")
-    }
-}
-
-#[test]
-fn unfair_coordinator_starves_process() {
-    let check = Check::<UnfairCoordinator>::of(4).entries(vec![
+/// Returns a check of a lock whose coordinator, P1, always serves the waiting process with the
+/// smallest number. P2 and P3 request again and again, and P4 once.
+fn unfair_coordinator() -> Check<QueueCoordinator> {
+    let check = Check::with(4, Manner::SmallestFirst).fifo().entries(vec![
         Entries::AtMost(0),
         Entries::Unbounded,
         Entries::Unbounded,
         Entries::AtMost(1),
     ]);
-    let report = check
-        .fifo()
-        .configure(|config| config.bounds.accepts_unbounded_entries = true)
-        .always(MutualExclusion::new())
-        .starvation_free()
-        .run();
+    check.configure(|config| config.bounds.accepts_unbounded_entries = true)
+}
+
+#[test]
+fn unfair_coordinator_starves_process() {
+    let report = unfair_coordinator().always(MutualExclusion::new()).starvation_free().run();
     let found = report.counterexample("starvation-freedom").unwrap_or_else(|| panic!("{report}"));
     assert_eq!(found.kind, ViolationKind::Starvation, "{found}");
     let repeats = found.run.repeats_from.expect("the end repeats");
@@ -107,16 +41,9 @@ fn unfair_coordinator_starves_process() {
 
 #[test]
 fn starvation_does_not_violate_deadlock_freedom() {
-    let check = Check::<UnfairCoordinator>::of(4).entries(vec![
-        Entries::AtMost(0),
-        Entries::Unbounded,
-        Entries::Unbounded,
-        Entries::AtMost(1),
-    ]);
-    let check = check.fifo().configure(|config| config.bounds.accepts_unbounded_entries = true);
-    let report = check.deadlock_free().starvation_free().run();
-    assert_eq!(report.of("deadlock-freedom"), Judgement::Holds, "{report}");
-    assert_eq!(report.of("starvation-freedom"), Judgement::Violated, "{report}");
+    let report = unfair_coordinator().deadlock_free().starvation_free().run();
+    holds(&report, "deadlock-freedom");
+    violates(&report, "starvation-freedom");
     assert!(report.to_string().contains("weak fairness"), "{report}");
 }
 
@@ -124,7 +51,7 @@ fn starvation_does_not_violate_deadlock_freedom() {
 fn deadlock_violates_both_liveness_properties() {
     let check = Check::<Textbook>::with(2, Mistake::NoTieBreakDefer).always(Bypass::at_most(1));
     let report = check.deadlock_free().starvation_free().run();
-    assert_eq!(report.of("bounded-bypass"), Judgement::Holds, "{report}");
+    holds(&report, "bounded-bypass");
     let found = report.counterexample("deadlock-freedom").expect("both defer");
     assert_eq!((found.kind, found.length()), (ViolationKind::Deadlock, 2));
     assert_eq!(found.explanation, "P1 and P2 wait, and no process can ever enter again");
@@ -148,13 +75,12 @@ fn raymond_and_central_have_unbounded_bypass() {
     raymond.deadlock_free().starvation_free().run().assert_holds();
     let central = || of::<Central>(3).entries([0, 2, 2]);
     central().deadlock_free().starvation_free().run().assert_holds();
-    let bypassed = central().always(Bypass::at_most(1)).run();
-    assert_eq!(bypassed.of("bounded-bypass"), Judgement::Violated, "{bypassed}");
+    violates(&central().always(Bypass::at_most(1)).run(), "bounded-bypass");
 }
 
 #[test]
 fn finite_requests_hide_starvation() {
-    let check = Check::<UnfairCoordinator>::of(3).entries([0, 2, 2]);
+    let check = Check::<QueueCoordinator>::with(3, Manner::SmallestFirst).entries([0, 2, 2]);
     check.fifo().always(MutualExclusion::new()).starvation_free().run().assert_holds();
 }
 
@@ -174,10 +100,7 @@ fn textbook_never_starves_with_endless_requests() {
 #[test]
 fn shipped_algorithm_never_starves_with_endless_requests() {
     let check = || of::<RicartAgrawala>(3).entries(Entries::Unbounded).rebasing();
-    let with_properties = |check: ServiceCheck<RicartAgrawala>| {
-        check.always(MutualExclusion::new()).always(Fencing::new()).starvation_free().run()
-    };
-    with_properties(check().fifo()).assert_holds();
+    survives(check().fifo());
     let bypass = check().fifo().measuring_bypass(9).run().bypass.expect("measured");
     assert_eq!((bypass.max, bypass.at_least), (2, false));
 }
@@ -186,9 +109,7 @@ fn shipped_algorithm_never_starves_with_endless_requests() {
 #[ignore = "takes several seconds on two cores when optimised"]
 fn textbook_of_four_never_starves_with_endless_requests() {
     let check = Check::<Textbook>::of(4).entries(Entries::Unbounded).rebasing().fifo();
-    let report = check.always(MutualExclusion::new()).starvation_free().run();
-    report.assert_holds();
-    assert_eq!(report.states, 1_722_408);
+    assert_eq!(states(check.always(MutualExclusion::new()).starvation_free()), 1_722_408);
 }
 
 #[test]
@@ -208,10 +129,8 @@ fn distinguishes_deadlock_from_blocked_process() {
 #[test]
 fn prescribed_steps_do_not_shorten_counterexamples() {
     let run = |before: &str| {
-        let action = |text: &str| text.parse::<Action>().expect("an action");
-        let prefix = before.split("; ").map(action).collect();
         let check = Check::<Textbook>::of(2).entries([1, 0]).losing(1).starvation_free();
-        check.configure(|config| config.model.prefix = prefix).run()
+        after(check, before).run()
     };
     let found = run("enter p1; lose p1→p2");
     let found = found.counterexample("starvation-freedom").expect("the request is lost");

@@ -6,15 +6,14 @@
 use std::sync::Arc;
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::Majority;
 use tenure_algorithms::mutex::majority::{Config, Switch};
-use tenure_check::{Judgement, Report};
-use tenure_core::monitors::{Fencing, MutualExclusion};
+use tenure_check::Report;
+use tenure_core::monitors::MutualExclusion;
 use tenure_core::quorum::{Kind, Quorums};
 
-use crate::by_service::{ServiceCheck, with};
-use crate::catalogue::violated;
+use crate::by_service::{ServiceCheck, over_channel, with};
+use crate::catalogue::{holds, violated, violates};
 use crate::survival::{DifferentFences, survives, with_properties};
 
 const KINDS: [Kind; 2] = [Kind::Majority, Kind::Tree];
@@ -54,8 +53,8 @@ fn survives_one_crash_of_three() {
 #[test]
 fn reordered_withdrawal_cancels_next_request() {
     let report = with_properties(reordered(Kind::Majority, 3).entries([1, 1, 0]).crashing(1));
-    assert_eq!(report.of("mutual-exclusion"), Judgement::Holds, "{report}");
-    assert_eq!(report.of("fencing"), Judgement::Holds, "{report}");
+    holds(&report, "mutual-exclusion");
+    holds(&report, "fencing");
     violated(&report, "starvation-freedom", 8);
 }
 
@@ -69,8 +68,8 @@ fn listed_quorums_survive_while_one_is_left() {
     };
     survives(listed("1,2/2,3/1,3"));
     let report = with_properties(listed("1,2/2,3"));
-    assert_eq!(report.of("mutual-exclusion"), Judgement::Holds, "{report}");
-    assert_eq!(report.of("starvation-freedom"), Judgement::Violated, "{report}");
+    holds(&report, "mutual-exclusion");
+    violates(&report, "starvation-freedom");
 }
 
 /// Checklist 3.6: of three processes, ⌊(N − 1)/2⌋ = 1 may crash.
@@ -78,9 +77,9 @@ fn listed_quorums_survive_while_one_is_left() {
 fn two_crashes_of_three_block_safely() {
     for kind in KINDS {
         let report = with_properties(check(kind, 3).crashing(2));
-        assert_eq!(report.of("mutual-exclusion"), Judgement::Holds, "{report}");
-        assert_eq!(report.of("fencing"), Judgement::Holds, "{report}");
-        assert_eq!(report.of("starvation-freedom"), Judgement::Violated, "{report}");
+        holds(&report, "mutual-exclusion");
+        holds(&report, "fencing");
+        violates(&report, "starvation-freedom");
     }
 }
 
@@ -88,7 +87,7 @@ fn two_crashes_of_three_block_safely() {
 fn crash_blocks_without_detector() {
     let config = Config::of(Kind::Majority, 3).unwrap();
     let report = with_properties(with::<Majority>(3, config).fifo().crashing(1).entries([1, 0, 0]));
-    assert_eq!(report.of("starvation-freedom"), Judgement::Violated, "{report}");
+    violates(&report, "starvation-freedom");
 }
 
 /// Checklist 3.6: with an unreliable detector, only the fencing token guarantees safety.
@@ -119,8 +118,8 @@ fn disjoint_quorums_and_missing_generations_are_unsafe() {
     violated(&report, "mutual-exclusion", 5);
     for kind in KINDS {
         let report = switched(kind, Switch::OneGeneration);
-        assert_eq!(report.of("mutual-exclusion"), Judgement::Holds, "{report}");
-        assert_eq!(report.of("starvation-freedom"), Judgement::Holds, "{report}");
+        holds(&report, "mutual-exclusion");
+        holds(&report, "starvation-freedom");
         violated(&report, "fencing", 8);
     }
 }
@@ -128,9 +127,6 @@ fn disjoint_quorums_and_missing_generations_are_unsafe() {
 /// Checklist 3.1: the reliable channel hides a loss and a duplicate.
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
-    let inner = Config::of(Kind::Majority, 2).unwrap();
-    let config = fifo::Config { window: 2, ..fifo::Config::around(inner) };
-    let check = with::<Fifo<Majority>>(2, config).in_flight(2).fifo();
-    let check = check.losing(1).duplicating(1).always(MutualExclusion::new());
-    check.always(Fencing::new()).starvation_free().run().assert_holds();
+    let check = over_channel::<Majority>(Config::of(Kind::Majority, 2).unwrap()).fifo();
+    with_properties(check.losing(1).duplicating(1)).assert_holds();
 }

@@ -11,17 +11,11 @@ use tenure_core::{ProcessId, TICKS_PER_UNIT};
 use tenure_trace::{Kind, Trace};
 
 use crate::by_service::{ServiceCheck, of, with};
-use crate::elections::ranks;
+use crate::elections;
+use crate::verdicts::extremes;
 
 fn measured<P: Checkable>(check: Check<P>, measure: impl Into<MeasureConfig>) -> MeasureReport {
     check.measure(measure).unwrap_or_else(|error| panic!("{error}"))
-}
-
-/// Returns the exact minimum and maximum.
-fn extremes<P: Checkable>(check: Check<P>, measure: impl Into<MeasureConfig>) -> (u32, u32) {
-    let report = measured(check, measure);
-    let both = report.exact_minimum().zip(report.exact_maximum());
-    both.unwrap_or_else(|| panic!("{report}"))
 }
 
 fn kind(name: &str) -> MeasureConfig {
@@ -32,15 +26,14 @@ fn chang_roberts(
     ids: &[u32],
     variants: Variants<chang_roberts::Switch>,
 ) -> ServiceCheck<ChangRoberts> {
-    let config = chang_roberts::Config::of(ranks(ids), variants);
-    with::<ChangRoberts>(ids.len() as u32, config).fifo()
+    elections::chang_roberts(ids, variants).fifo()
 }
 
 fn ricart_agrawala(
     size: u32,
     variants: Variants<ricart_agrawala::Switch>,
 ) -> ServiceCheck<RicartAgrawala> {
-    with::<RicartAgrawala>(size, ricart_agrawala::Config { variants })
+    with::<RicartAgrawala>(size, variants)
 }
 
 /// Chang and Roberts 1979: messages with ranks are at most n(n+1)/2, if ranks decrease along the

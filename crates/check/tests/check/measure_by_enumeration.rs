@@ -183,11 +183,7 @@ impl<P: Protocol, U: Driver<P>> Prefix<P, U> {
     }
 }
 
-fn enumerated<P: Protocol, U: Driver<P>>(
-    config: &P::Config,
-    users: Vec<U>,
-    fifo: bool,
-) -> Extremes {
+fn enumerate<P: Protocol, U: Driver<P>>(config: &P::Config, users: Vec<U>, fifo: bool) -> Extremes {
     let none = (u32::MAX, 0);
     let mut extremes = Extremes { runs: 0, sent: none, received: none, time: none, moves: none };
     Prefix::<P, U>::boot(config, users).continue_into(fifo, &mut extremes);
@@ -212,14 +208,14 @@ fn assert_equal<P: Checkable>(check: impl Fn() -> Check<P>, all: &Extremes) {
 #[test]
 fn locks_have_the_extremes_of_all_runs() {
     let users = |n: usize| vec![LockUser::Outside; n];
-    let all = enumerated::<RicartAgrawala, _>(&Default::default(), users(2), false);
+    let all = enumerate::<RicartAgrawala, _>(&Default::default(), users(2), false);
     assert_equal(|| of::<RicartAgrawala>(2), &all);
-    let all = enumerated::<Central, _>(&Default::default(), users(2), false);
+    let all = enumerate::<Central, _>(&Default::default(), users(2), false);
     assert_equal(|| of::<Central>(2), &all);
-    let all = enumerated::<SuzukiKasami, _>(&Default::default(), users(2), false);
+    let all = enumerate::<SuzukiKasami, _>(&Default::default(), users(2), false);
     assert_equal(|| of::<SuzukiKasami>(2), &all);
     let mixed = vec![LockUser::Done, LockUser::Outside, LockUser::Outside];
-    let all = enumerated::<NaimiTrehel, _>(&Default::default(), mixed, false);
+    let all = enumerate::<NaimiTrehel, _>(&Default::default(), mixed, false);
     assert_equal(|| of::<NaimiTrehel>(3).entries([0, 1, 1]), &all);
 }
 
@@ -228,13 +224,13 @@ fn elections_have_the_extremes_of_all_runs() {
     let users = |n: usize| vec![Initiator { starts: true }; n];
     for ids in [&[2, 1][..], &[1, 2]] {
         let config = || chang_roberts::Config::of(ranks(ids), Variants::none());
-        let all = enumerated::<ChangRoberts, _>(&config(), users(ids.len()), true);
+        let all = enumerate::<ChangRoberts, _>(&config(), users(ids.len()), true);
         assert_equal(|| with::<ChangRoberts>(ids.len() as u32, config()).fifo(), &all);
     }
     let one =
         vec![Initiator { starts: false }, Initiator { starts: true }, Initiator { starts: true }];
     let config = || chang_roberts::Config::of(ranks(&[3, 2, 1]), Variants::none());
-    let all = enumerated::<ChangRoberts, _>(&config(), one, true);
+    let all = enumerate::<ChangRoberts, _>(&config(), one, true);
     let check = || {
         let check = with::<ChangRoberts>(3, config()).fifo();
         check.initiators([ProcessId(1), ProcessId(2)])

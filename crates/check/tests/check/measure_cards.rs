@@ -9,6 +9,8 @@ use tenure_core::{
     Agreement, Algorithm, Card, Detection, Election, Mutex, Per, ProcessId, Rank, Timing,
 };
 
+use crate::independent::searches::graphs::permutations;
+
 /// A group in which some processes enter once, or start an election.
 #[derive(Clone, Debug)]
 struct Case {
@@ -56,20 +58,10 @@ impl Visitor for Case {
 
 /// Returns the rank orders of a group up to rotation.
 fn rings(size: u32) -> Vec<Vec<u32>> {
-    let mut rings = vec![vec![size]];
-    for rank in 1..size {
-        let extended = |ring: &Vec<u32>| -> Vec<Vec<u32>> {
-            let at = 1..=ring.len();
-            let insert = |at| {
-                let mut ring = ring.clone();
-                ring.insert(at, rank);
-                ring
-            };
-            at.map(insert).collect()
-        };
-        rings = rings.iter().flat_map(extended).collect();
-    }
-    rings
+    let ring = |others: &Vec<usize>| {
+        std::iter::once(size).chain(others.iter().map(|other| *other as u32 + 1)).collect()
+    };
+    permutations(size as usize - 1).iter().map(ring).collect()
 }
 
 /// Measures an algorithm in several workloads. Asserts that no run exceeds the card, and returns

@@ -9,7 +9,8 @@ use tenure_check::Judgement;
 use tenure_core::monitors::{Bypass, MutualExclusion, Order};
 
 use crate::by_service::{ServiceCheck, of, with};
-use crate::survival::with_properties;
+use crate::catalogue::{holds, violates};
+use crate::survival::{survives, with_properties};
 
 fn check(size: u32) -> ServiceCheck<MisraRing> {
     of::<MisraRing>(size).fifo()
@@ -19,9 +20,7 @@ fn check(size: u32) -> ServiceCheck<MisraRing> {
 fn safe_live_and_bypassed_once() {
     for (size, entries, states) in [(2, 2, 24_322), (3, 1, 206_118)] {
         let check = check(size).entries(entries).always(Bypass::at_most(1));
-        let report = with_properties(check);
-        report.assert_holds();
-        assert_eq!(report.states, states, "n = {size}");
+        assert_eq!(survives(check), states, "n = {size}");
     }
 }
 
@@ -30,9 +29,9 @@ fn one_lost_token_is_regenerated_but_not_both() {
     with_properties(check(2).entries(2).losing(1)).assert_holds();
     with_properties(check(3).entries(1).losing(1)).assert_holds();
     let both = with_properties(check(2).losing(2));
-    assert_eq!(both.of("mutual-exclusion"), Judgement::Holds, "{both}");
-    assert_eq!(both.of("fencing"), Judgement::Holds, "{both}");
-    assert_eq!(both.of("starvation-freedom"), Judgement::Violated, "{both}");
+    holds(&both, "mutual-exclusion");
+    holds(&both, "fencing");
+    violates(&both, "starvation-freedom");
 }
 
 /// N + 1 numbers are sufficient, and N are not. The bound that the algorithm's file states is exact
@@ -51,23 +50,21 @@ fn needs_n_plus_one_numbers() {
 #[test]
 fn tokens_overtake_each_other_without_fifo() {
     let report = of::<MisraRing>(2).entries(2).always(MutualExclusion::new()).run();
-    assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "{report}");
+    violates(&report, "mutual-exclusion");
 }
 
 /// Cells of the fault matrix for faults that the ring does not tolerate.
 #[test]
 fn duplicate_is_unsafe_and_crash_blocks() {
-    let twice = check(2).duplicating(1).always(MutualExclusion::new()).run();
-    assert_eq!(twice.of("mutual-exclusion"), Judgement::Violated, "{twice}");
+    violates(&check(2).duplicating(1).always(MutualExclusion::new()).run(), "mutual-exclusion");
     let crash = with_properties(check(2).crashing(1));
-    assert_eq!(crash.of("mutual-exclusion"), Judgement::Holds, "{crash}");
-    assert_eq!(crash.of("starvation-freedom"), Judgement::Violated, "{crash}");
+    holds(&crash, "mutual-exclusion");
+    violates(&crash, "starvation-freedom");
 }
 
 /// In contrast to the ring with one token, the pong can carry causality past the ping. So entries
 /// do not follow the order of requests.
 #[test]
 fn does_not_keep_request_order() {
-    let report = check(3).always(Order::new()).run();
-    assert_eq!(report.of("order"), Judgement::Violated, "{report}");
+    violates(&check(3).always(Order::new()).run(), "order");
 }

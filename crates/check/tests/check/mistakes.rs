@@ -1,11 +1,13 @@
 //! Deliberate mistakes in algorithms. The checker must find each by a shortest run.
 
-use tenure_check::{Check, Judgement, Report, ViolationKind};
+use tenure_check::{Check, Report, ViolationKind};
 use tenure_core::monitors::{Fencing, MutualExclusion, Order};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Monitor, Observation, ProcessId, Property, Violation};
+use tenure_core::{Monitor, MutexObservation, Observation, ProcessId, Property, Violation};
 
+use crate::catalogue::{holds, violates};
 use crate::textbook::{Mistake, Textbook};
+use crate::verdicts::states;
 
 fn check(size: u32, mistake: Mistake) -> Check<Textbook> {
     Check::with(size, mistake).always(MutualExclusion::new()).starvation_free()
@@ -21,24 +23,21 @@ fn missing_tie_break_is_unsafe_or_deadlocks() {
     let both_reply = check(2, Mistake::NoTieBreakReply).fifo().run();
     assert_eq!(shortest(&both_reply, "mutual-exclusion"), (6, ViolationKind::Step));
     let both_defer = check(2, Mistake::NoTieBreakDefer).fifo().run();
-    assert_eq!(both_defer.of("mutual-exclusion"), Judgement::Holds);
+    holds(&both_defer, "mutual-exclusion");
     assert_eq!(shortest(&both_defer, "starvation-freedom"), (2, ViolationKind::Deadlock));
 }
 
 #[test]
 fn ids_as_stamps_are_safe_only_for_two_with_fifo() {
     check(2, Mistake::IdsAsStamps).entries(2).fifo().run().assert_holds();
-    let reordered = check(2, Mistake::IdsAsStamps).entries(2).run();
-    assert_eq!(reordered.of("mutual-exclusion"), Judgement::Violated);
-    let three = check(3, Mistake::IdsAsStamps).fifo().run();
-    assert_eq!(three.of("mutual-exclusion"), Judgement::Violated);
+    violates(&check(2, Mistake::IdsAsStamps).entries(2).run(), "mutual-exclusion");
+    violates(&check(3, Mistake::IdsAsStamps).fifo().run(), "mutual-exclusion");
 }
 
 #[test]
 fn clock_ignoring_requests_is_unsafe_with_reordering() {
     check(2, Mistake::NoClockOnRequest).entries(2).fifo().run().assert_holds();
-    let reordered = check(2, Mistake::NoClockOnRequest).entries(2).run();
-    assert_eq!(reordered.of("mutual-exclusion"), Judgement::Violated);
+    violates(&check(2, Mistake::NoClockOnRequest).entries(2).run(), "mutual-exclusion");
 }
 
 #[test]
@@ -53,18 +52,13 @@ fn unanswered_request_blocks_immediately() {
 #[test]
 fn bare_reply_loses_causal_order() {
     let report = Check::<Textbook>::of(3).entries([2, 1, 1]).fifo().always(Order::new()).run();
-    assert_eq!(report.of("order"), Judgement::Violated);
+    violates(&report, "order");
 }
 
 #[test]
 fn textbook_fences_increase() {
-    let check = Check::<Textbook>::of(3).entries(2).fifo().always(Fencing::new());
-    let plain = check.run();
-    plain.assert_holds();
-    let rebased = Check::<Textbook>::of(3).entries(2).fifo().always(Fencing::new()).rebasing();
-    let rebased = rebased.run();
-    rebased.assert_holds();
-    assert!(rebased.states < plain.states);
+    let check = || Check::<Textbook>::of(3).entries(2).fifo().always(Fencing::new());
+    assert!(states(check().rebasing()) < states(check()));
 }
 
 /// Monitor that rejects every entry.
@@ -76,11 +70,7 @@ impl Monitor<Command, Event> for NoEntry {
         Property::Custom("no-entry")
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: MutexObservation<'_>) -> Result<(), Violation> {
         if let Observation::Event(Event::Entered { .. }) = seen {
             let description = format!("{at} entered");
             return Err(Violation { at, message: description });

@@ -4,7 +4,7 @@
 use tenure_algorithms::compose::coordinated::named;
 use tenure_algorithms::compose::{Named, coordinated};
 use tenure_algorithms::election::{RepairedChangRoberts, repaired_chang_roberts};
-use tenure_check::{Check, Checkable, Judgement};
+use tenure_check::{Check, Checkable};
 use tenure_core::monitors::{Fencing, MutualExclusion};
 use tenure_core::service::{led, mutex};
 use tenure_core::{
@@ -12,7 +12,9 @@ use tenure_core::{
     TimerRole, Verdict,
 };
 
+use crate::catalogue::violates;
 use crate::elections::ranks;
+use crate::verdicts::states;
 
 /// A process with many named locks, whose user knows one name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -109,17 +111,11 @@ fn with_properties<P: Mutex + Checkable>(check: Check<P>) -> Check<P> {
     check.always(MutualExclusion::new()).always(Fencing::new())
 }
 
-fn states<P: Mutex + Checkable>(check: Check<P>) -> u64 {
-    let report = check.starvation_free().run();
-    report.assert_holds();
-    report.states
-}
-
 /// A lock that exists from the first request with its name, although a new leader may not know it.
 /// Safe and live in all states, whose number is pinned.
 #[test]
 fn named_lock_is_safe_and_live_with_recovery() {
-    let same = || named(["a", "a"]);
+    let same = || named(["a", "a"]).starvation_free();
     let crashing = || same().crashing(1);
     let all = [same(), crashing(), crashing().recovering(1).term_max(4)].map(states);
     assert_eq!(all, [48, 219, 7206]);
@@ -128,6 +124,5 @@ fn named_lock_is_safe_and_live_with_recovery() {
 /// Negative control: two different names are two locks, so two processes are inside.
 #[test]
 fn different_names_are_independent_locks() {
-    let report = named(["a", "b"]).run();
-    assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "{report}");
+    violates(&named(["a", "b"]).run(), "mutual-exclusion");
 }

@@ -4,13 +4,12 @@
 //! The expected numbers of states were computed by this checker, and detect changes. They have no
 //! independent confirmation.
 
-use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::{NishioLiManning, SuzukiKasami};
 use tenure_check::UserPhase;
 use tenure_core::ProcessId;
 use tenure_core::monitors::MutualExclusion;
 
-use crate::by_service::{ServiceCheck, of, with};
+use crate::by_service::{ServiceCheck, of, over_channel};
 use crate::catalogue::violated;
 use crate::faults::Outcome::{Blocked, Fine};
 use crate::faults::cell;
@@ -94,11 +93,7 @@ fn recovered_process_accepts_old_token() {
 
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
-    let config = fifo::Config { window: 2, ..fifo::Config::around(()) };
-    let over = || {
-        let check = with::<Fifo<NishioLiManning>>(2, config.clone());
-        check.in_flight(2).detecting()
-    };
+    let over = || over_channel::<NishioLiManning>(()).detecting();
     assert_eq!(survives(over().entries([0, 1]).losing(1).duplicating(1)), 3_131);
     assert_eq!(survives(over().entries([0, 1]).losing(1).crashing(1)), 1_660);
 }

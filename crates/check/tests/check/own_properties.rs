@@ -16,7 +16,7 @@ use tenure_trace::property::{Form, OwnProperty, Vocabulary};
 
 use crate::by_service::{of, with};
 use crate::elections::ranks;
-use crate::symmetry::QueueCoordinator;
+use crate::symmetry::{Manner, QueueCoordinator};
 use crate::textbook::{Mistake, Textbook};
 
 fn own(form: Form, text: &str, size: u32, service: Service) -> OwnProperty {
@@ -38,15 +38,16 @@ fn result(report: &Report) -> (Judgement, Option<usize>) {
     (report.properties[0].1, report.shortest().map(|found| found.length()))
 }
 
-/// Asserts that a monitor and an expression give the same result. Returns the judgement.
+/// Asserts that a monitor and an expression give the same result, with this judgement.
 fn agree<P: Checkable>(
     check: impl Fn() -> Check<P>,
     built_in: impl Fn(Check<P>) -> Check<P>,
     own: OwnProperty,
-) -> Judgement {
+    expected: Judgement,
+) {
     let (theirs, ours) = (built_in(check()).run(), check().own(own.clone()).run());
     assert_eq!(result(&theirs), result(&ours), "{}:\n{theirs}\n{ours}", own.text());
-    ours.judgement()
+    assert_eq!(ours.judgement(), expected, "{}", own.text());
 }
 
 use Judgement::{Holds, Violated};
@@ -62,7 +63,7 @@ fn mutual_exclusion_agrees_with_monitor() {
         ] {
             let check = || Check::<Textbook>::with(2, mistake).fifo();
             let monitor = |check: Check<Textbook>| check.always(MutualExclusion::new());
-            assert_eq!(agree(check, monitor, lock(form, text, 2)), expected, "{text}");
+            agree(check, monitor, lock(form, text, 2), expected);
         }
     }
 }
@@ -72,24 +73,17 @@ fn bounded_admission_agrees_with_monitor() {
     for (most, expected) in [(2, Holds), (1, Violated)] {
         let config = || k_mutex::Config::at_most(NonZeroU32::new(2).unwrap());
         let text = format!("count(p: inside(p)) <= {most}");
-        let judgement = agree(
-            || with::<KMutex>(3, config()),
-            |check| check.always(MutualExclusion::at_most(most)),
-            lock(Form::Always, &text, 3),
-        );
-        assert_eq!(judgement, expected);
+        let monitor = |check: Check<_>| check.always(MutualExclusion::at_most(most));
+        agree(|| with::<KMutex>(3, config()), monitor, lock(Form::Always, &text, 3), expected);
     }
 }
 
 #[test]
 fn bypass_of_zero_agrees_with_monitor() {
     for (entries, expected) in [([1, 0, 0], Holds), ([1, 1, 0], Violated)] {
-        let judgement = agree(
-            || of::<Central>(3).entries(entries),
-            |check| check.always(Bypass::at_most(0)),
-            lock(Form::Never, "enters(q) & waiting(p) & p != q", 3),
-        );
-        assert_eq!(judgement, expected);
+        let property = lock(Form::Never, "enters(q) & waiting(p) & p != q", 3);
+        let check = || of::<Central>(3).entries(entries);
+        agree(check, |check| check.always(Bypass::at_most(0)), property, expected);
     }
 }
 
@@ -97,12 +91,9 @@ fn bypass_of_zero_agrees_with_monitor() {
 fn fencing_agrees_with_monitor() {
     let text = "enters(p) & p != q & fence(p) <= fence(q)";
     for (mistake, expected) in [(Mistake::None, Holds), (Mistake::NoTieBreakReply, Violated)] {
-        let judgement = agree(
-            || Check::<Textbook>::with(2, mistake).fifo(),
-            |check| check.always(Fencing::new()),
-            lock(Form::Never, text, 2),
-        );
-        assert_eq!(judgement, expected);
+        let check = || Check::<Textbook>::with(2, mistake).fifo();
+        let property = lock(Form::Never, text, 2);
+        agree(check, |check| check.always(Fencing::new()), property, expected);
     }
 }
 
@@ -113,12 +104,12 @@ fn starvation_and_deadlock_freedom_agree_with_search() {
     for (mistake, expected) in [(Mistake::None, Holds), (Mistake::NoTieBreakDefer, Violated)] {
         let check = || Check::<Textbook>::with(2, mistake).fifo();
         let property = lock(Form::LeadsTo, starvation, 2);
-        assert_eq!(agree(check, Check::starvation_free, property), expected);
+        agree(check, Check::starvation_free, property, expected);
         let property = lock(Form::LeadsTo, deadlock, 2);
-        assert_eq!(agree(check, Check::deadlock_free, property), expected);
+        agree(check, Check::deadlock_free, property, expected);
     }
-    let check = || of::<Central>(3);
-    assert_eq!(agree(check, Check::starvation_free, lock(Form::LeadsTo, starvation, 3)), Holds);
+    let property = lock(Form::LeadsTo, starvation, 3);
+    agree(|| of::<Central>(3), Check::starvation_free, property, Holds);
 }
 
 #[test]
@@ -131,7 +122,7 @@ fn elections_agree_with_monitors() {
     for (text, scope) in [(leaders, Scope::Overall), (per_term, Scope::PerTerm)] {
         let ring = || with::<ChangRoberts>(3, rings(&ids)).fifo();
         let property = election(Form::Never, text, 3);
-        assert_eq!(agree(ring, |it| it.always(OneLeader::new(scope)), property), Holds);
+        agree(ring, |it| it.always(OneLeader::new(scope)), property, Holds);
     }
     // Each side of a partition elects its own leader.
     let bully = || {
@@ -139,8 +130,7 @@ fn elections_agree_with_monitors() {
         check.partitioning([ProcessId(0)])
     };
     let property = election(Form::Never, leaders, 2);
-    let overall = |check: Check<_>| check.always(OneLeader::new(Scope::Overall));
-    assert_eq!(agree(bully, overall, property), Violated);
+    agree(bully, |it| it.always(OneLeader::new(Scope::Overall)), property, Violated);
     let fifo = || with::<ChangRoberts>(3, rings(&ids)).fifo();
     assert_eq!(fifo().own(election(Form::LeadsTo, told, 3)).run().judgement(), Holds);
     let lossy = || fifo().losing(1);
@@ -287,10 +277,11 @@ fn strong_fairness_takes_steps_that_weak_fairness_may_skip() {
 #[test]
 fn symmetry_is_off_for_named_processes() {
     let clients = [ProcessId(1), ProcessId(2)];
-    let symmetric = || {
-        let check = Check::<QueueCoordinator>::with(3, false).entries([0, 1, 1]).crashing(1);
-        check.crashing_while(tenure_check::UserPhase::Idle).symmetric_in(clients)
+    let plain = || {
+        let check = Check::<QueueCoordinator>::with(3, Manner::Fair).entries([0, 1, 1]).crashing(1);
+        check.crashing_while(tenure_check::UserPhase::Idle)
     };
+    let symmetric = || plain().symmetric_in(clients);
     let mirrored = ["crashed(P3) & sent(grant, P1, P2)", "crashed(P2) & sent(grant, P1, P3)"];
     let results = mirrored.map(|text| {
         let report = symmetric().own(lock(Form::Never, text, 3)).run();
@@ -300,8 +291,7 @@ fn symmetry_is_off_for_named_processes() {
     assert_eq!(results, [(Violated, Some(3)); 2]);
     let count = || lock(Form::Always, "count(p: inside(p)) <= 1", 3);
     let reduced = symmetric().own(count()).run();
-    let plain = Check::<QueueCoordinator>::with(3, false).entries([0, 1, 1]).crashing(1);
-    let plain = plain.crashing_while(tenure_check::UserPhase::Idle).own(count()).run();
+    let plain = plain().own(count()).run();
     assert!(reduced.reduced && reduced.states < plain.states);
     assert_eq!(reduced.judgement(), plain.judgement());
 }
@@ -341,10 +331,7 @@ fn rejects_too_many_bindings() {
 fn variants_of_central_are_judged_by_expressions() {
     let variants = Variants::none().with(central::Switch::UntaggedGrant);
     let config = || central::Config { variants, ..central::Config::default() };
-    let judgement = agree(
-        || with::<Central>(3, config()).entries([0, 2, 2]).duplicating(1),
-        |check| check.always(MutualExclusion::new()),
-        lock(Form::Never, "inside(p) & inside(q) & p != q", 3),
-    );
-    assert_eq!(judgement, Violated);
+    let check = || with::<Central>(3, config()).entries([0, 2, 2]).duplicating(1);
+    let property = lock(Form::Never, "inside(p) & inside(q) & p != q", 3);
+    agree(check, |check| check.always(MutualExclusion::new()), property, Violated);
 }

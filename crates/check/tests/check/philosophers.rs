@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
-use tenure_check::{Check, Entries, Judgement, Measure, MeasureReport, Report, Value};
+use tenure_check::{Check, Judgement, Report};
 use tenure_core::monitors::AgreementMonitor;
 use tenure_core::{Agreement, Algorithm, Election, Graph, Mutex, Property};
 
@@ -14,6 +14,7 @@ use crate::independent::searches;
 use crate::independent::searches::graphs::{self, classes, connected};
 use crate::independent::searches::search::Delivery::{self, Fifo, Unordered};
 use crate::independent::searches::search::{Process, count, extremes};
+use crate::verdicts::Explored;
 
 const DRINKING: &str = "drinking-philosophers";
 const CONGENIAL: &str = "congenial-philosophers";
@@ -30,18 +31,12 @@ struct Case<'a> {
     order: Delivery,
 }
 
-/// Result of an exploration.
-enum Outcome {
-    Checked(Box<Report>),
-    Measured(Box<MeasureReport>),
-}
-
 impl<'a> Case<'a> {
     fn new(name: &'static str, sessions: &'a [u32]) -> Self {
         Case { name, sessions, graph: None, variant: None, duplicates: 0, order: Unordered }
     }
 
-    fn explore(&self, measures: bool) -> Outcome {
+    fn explore(&self, measures: bool) -> Explored {
         let parameters = Parameters {
             graph: self.graph.clone().map(Arc::new),
             variants: self.variant.iter().map(ToString::to_string).collect(),
@@ -53,36 +48,19 @@ impl<'a> Case<'a> {
 
     /// Checks the promises of the card in every schedule.
     fn report(&self) -> Report {
-        match self.explore(false) {
-            Outcome::Checked(report) => *report,
-            Outcome::Measured(_) => unreachable!("no measurement was requested"),
-        }
-    }
-
-    /// Returns the least and the greatest number of messages.
-    fn messages(&self) -> (u64, u64) {
-        let Outcome::Measured(report) = self.explore(true) else {
-            unreachable!("a measurement was requested")
-        };
-        assert!(report.is_whole, "{report:?}");
-        let value = |extreme: Option<tenure_check::Extreme>| match extreme.map(|it| it.value) {
-            Some(Value::Exactly(messages)) => u64::from(messages),
-            other => panic!("{other:?}"),
-        };
-        (value(report.minimum), value(report.maximum))
+        self.explore(false).report()
     }
 
     /// Checks the promises, and compares states and steps with the model.
     fn compare_states<S: Process>(&self, sites: Vec<S>) {
         let report = self.report();
         report.assert_holds();
-        let states = (report.states, report.transitions);
-        assert_eq!(states, count(sites, self.order), "{self:?}");
+        assert_eq!((report.states, report.transitions), count(sites, self.order), "{self:?}");
     }
 
     /// Compares the extreme numbers of messages with the model, and returns them.
     fn compare_messages<S: Process>(&self, sites: Vec<S>) -> (u64, u64) {
-        let found = self.messages();
+        let found = self.explore(true).messages();
         assert_eq!(found, extremes(sites, self.order), "{self:?}");
         found
     }
@@ -94,32 +72,28 @@ struct Explore<'a> {
 }
 
 impl Visitor for Explore<'_> {
-    type Output = Outcome;
+    type Output = Explored;
 
-    fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Outcome {
+    fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Explored {
         unreachable!("there are no locks among these algorithms")
     }
 
-    fn election<P: Election + Algorithm>(self, _: P::Config) -> Outcome {
+    fn election<P: Election + Algorithm>(self, _: P::Config) -> Explored {
         unreachable!("there are no elections among these algorithms")
     }
 
-    fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Outcome {
+    fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Explored {
         let size = self.case.sessions.len() as u32;
         let service = P::card(&config, size).service;
-        let entries: Vec<Entries> =
-            self.case.sessions.iter().copied().map(Entries::AtMost).collect();
-        let check = Check::<P>::with(size, config).entries(entries);
+        let check = Check::<P>::with(size, config).entries(self.case.sessions);
         let check = check.duplicating(self.case.duplicates);
         let check = check.configure(|config| config.service = service);
         let check = if self.case.order == Fifo { check.fifo() } else { check };
         if self.measures {
-            let report = check.measure(Measure::Messages).expect("a measurement");
-            return Outcome::Measured(Box::new(report));
+            return Explored::measured(check);
         }
         let monitor = AgreementMonitor::of(service, Property::SessionExclusion, size, &[]);
-        let check = check.always(monitor.expect("the service has it"));
-        Outcome::Checked(Box::new(check.progress().run()))
+        Explored::checked(check.always(monitor.expect("the service has it")).progress())
     }
 }
 

@@ -7,20 +7,18 @@
 
 use std::ops::RangeInclusive;
 
-use tenure_algorithms::Variants;
 use tenure_algorithms::election::raft::Switch;
 use tenure_algorithms::election::{Raft, raft};
 use tenure_check::{Judgement, Report};
 use tenure_core::monitors::{Agreement, OneLeader, Scope};
 use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
 
-use crate::by_service::{ServiceCheck, with};
+use crate::by_service::{ServiceCheck, variants, with};
 use crate::catalogue::violated;
 
 fn config(size: u32, switches: &[Switch]) -> raft::Config {
     let plain = raft::Config::plain(size, TICKS_PER_UNIT);
-    let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
-    raft::Config { rounds: 1, variants, ..plain }
+    raft::Config { rounds: 1, variants: variants(switches), ..plain }
 }
 
 /// Returns a check in which timers fire at any time and delays have no bound. The search prunes

@@ -6,14 +6,15 @@ use tenure_algorithms::mutex::{
     SuzukiKasami, TokenRing, maekawa, raymond,
 };
 use tenure_check::Check;
-use tenure_core::monitors::MutualExclusion;
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
 use tenure_core::{Algorithm, Mutex};
 
 use crate::by_service::{of, with};
+use crate::catalogue::safe_and_live;
 use crate::faults::Outcome::{self, Blocked, Unsafe};
 use crate::faults::cell;
+use crate::verdicts::verdicts;
 
 fn after_recovery<P: Mutex>(check: Check<P>) -> Outcome {
     cell(check.crashing(1).recovering(1))
@@ -50,24 +51,13 @@ fn crashed_token_stays_lost() {
 fn rebasing_keeps_judgements_with_recovery() {
     fn agrees<P: Mutex + Algorithm>(check: impl Fn() -> Check<P>) {
         let (plain, reduced) = (check().run(), check().rebasing().run());
-        assert_eq!(plain.properties, reduced.properties, "{plain}\n{reduced}");
-        let length = |name| plain.counterexample(name).map(|found| found.length());
-        for name in ["mutual-exclusion", "starvation-freedom"] {
-            let other = reduced.counterexample(name).map(|found| found.length());
-            assert_eq!(length(name), other, "{name}");
-        }
+        assert_eq!(verdicts(&plain), verdicts(&reduced), "{plain}\n{reduced}");
         assert!(!plain.holds(), "recovery should violate a property: {plain}");
     }
     let faults = |entries: [u32; 2]| {
-        move || {
-            let check = of::<RicartAgrawala>(2).entries(entries).crashing(1).recovering(1);
-            check.always(MutualExclusion::new()).starvation_free()
-        }
+        move || safe_and_live(of::<RicartAgrawala>(2).entries(entries).crashing(1).recovering(1))
     };
     agrees(faults([1, 1]));
     agrees(faults([2, 2]));
-    agrees(|| {
-        let check = of::<CarvalhoRoucairol>(2).entries(2).crashing(1).recovering(1);
-        check.always(MutualExclusion::new()).starvation_free()
-    });
+    agrees(|| safe_and_live(of::<CarvalhoRoucairol>(2).entries(2).crashing(1).recovering(1)));
 }

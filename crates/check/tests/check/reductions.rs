@@ -8,10 +8,12 @@ use tenure_algorithms::mutex::{Central, RicartAgrawala, ricart_agrawala};
 use tenure_algorithms::reduction::mutex_from_election;
 use tenure_algorithms::reduction::{ElectionFromMutex, MutexFromElection};
 use tenure_check::{Check, Judgement, Report};
-use tenure_core::monitors::{Agreement, Fencing, MutualExclusion, OneLeader, Scope, Validity};
+use tenure_core::monitors::{Agreement, OneLeader, Scope, Validity};
 use tenure_core::{Election, Rank};
 
 use crate::by_service::{of, with};
+use crate::catalogue::{holds, violates};
+use crate::survival::survives;
 
 fn elects<P: Election>(check: Check<P>, size: u32) -> Report {
     let ranks: Vec<Rank> = (1..=size).map(Rank::of_id).collect();
@@ -31,13 +33,10 @@ fn election_by_lock_elects_first_entrant() {
             with::<ElectionFromMutex<RicartAgrawala>>(size, ricart_agrawala::Config::default());
         for report in [elects(central, size), elects(broadcast, size)] {
             for property in ["agreement", "one-leader-at-a-time", "progress"] {
-                assert_eq!(report.of(property), Judgement::Holds, "{report}");
+                holds(&report, property);
             }
-            assert_eq!(
-                report.of("validity"),
-                Judgement::Violated,
-                "the first entrant leads, not the largest"
-            );
+            // The first entrant leads, not the largest.
+            assert_eq!(report.of("validity"), Judgement::Violated);
         }
     }
 }
@@ -45,10 +44,9 @@ fn election_by_lock_elects_first_entrant() {
 #[test]
 fn election_by_wrong_lock_is_wrong() {
     let mistake = ricart_agrawala::Switch::ClockOnlyStrict;
-    let variants = Variants::none().with(mistake);
-    let config = ricart_agrawala::Config { variants };
+    let config = Variants::none().with(mistake);
     let report = elects(with::<ElectionFromMutex<RicartAgrawala>>(2, config), 2);
-    assert_eq!(report.of("one-leader-at-a-time"), Judgement::Violated, "{report}");
+    violates(&report, "one-leader-at-a-time");
 }
 
 fn contests<const N: usize>(entries: [u32; N]) -> Check<MutexFromElection<ChangRoberts>> {
@@ -61,9 +59,6 @@ fn contests<const N: usize>(entries: [u32; N]) -> Check<MutexFromElection<ChangR
 
 #[test]
 fn lock_by_election_is_safe_and_live() {
-    let right = |check: Check<MutexFromElection<ChangRoberts>>| {
-        check.always(MutualExclusion::new()).always(Fencing::new()).starvation_free().run()
-    };
-    right(contests([2, 2])).assert_holds();
-    right(contests([1, 1, 1])).assert_holds();
+    survives(contests([2, 2]));
+    survives(contests([1, 1, 1]));
 }

@@ -5,7 +5,6 @@
 //! independent confirmation.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::compose::{Coordinated, MutexOnly};
 use tenure_algorithms::election::{
     ChangRoberts, RepairedChangRoberts, chang_roberts, repaired_chang_roberts,
@@ -14,9 +13,10 @@ use tenure_check::Check;
 use tenure_core::monitors::{Fencing, MutualExclusion, OneLeader, Scope};
 use tenure_core::{Election, Order, ProcessId};
 
-use crate::by_service::{ServiceCheck, with};
+use crate::by_service::{ServiceCheck, over_channel, with};
 use crate::catalogue::violated;
 use crate::elections::{ranks, with_properties};
+use crate::verdicts;
 
 fn config(ids: &[u32]) -> repaired_chang_roberts::Config {
     repaired_chang_roberts::Config::of(ranks(ids))
@@ -31,9 +31,7 @@ fn ring(ids: &[u32]) -> ServiceCheck<RepairedChangRoberts> {
 /// Returns the number of states. Asserts one leader per term, and that all processes eventually
 /// follow the largest live rank.
 fn states<P: Election>(check: Check<P>, ids: &[u32]) -> u64 {
-    let report = with_properties(check, ids).always(OneLeader::new(Scope::PerTerm)).run();
-    report.assert_holds();
-    report.states
+    verdicts::states(with_properties(check, ids).always(OneLeader::new(Scope::PerTerm)))
 }
 
 /// Repeats the check for the ring of two and both rings of three, on FIFO and on reordering links.
@@ -130,12 +128,10 @@ fn crash_blocks_without_detector() {
 fn lost_message_blocks_unless_channel_is_reliable() {
     let ids = [2, 1];
     violated(&with_properties(ring(&ids).losing(1), &ids).run(), "progress", 2);
-    let over = fifo::Config { window: 2, ..fifo::Config::around(config(&ids)) };
-    let check = || with::<Fifo<RepairedChangRoberts>>(2, over.clone()).in_flight(2);
-    let faulty = check().initiators(P1).detecting().losing(1).duplicating(1);
-    assert_eq!(states(faulty, &ids), 19_460);
-    let faulty = check().initiators(P1).detecting().losing(1).duplicating(1).crashing(1);
-    assert_eq!(states(faulty, &ids), 21_612);
+    let over = || over_channel::<RepairedChangRoberts>(config(&ids)).initiators(P1).detecting();
+    let faulty = || over().losing(1).duplicating(1);
+    assert_eq!(states(faulty(), &ids), 19_460);
+    assert_eq!(states(faulty().crashing(1), &ids), 21_612);
 }
 
 /// A leader that recovers unnoticed must not use the fences of its term again. A request to a
@@ -144,14 +140,10 @@ fn lost_message_blocks_unless_channel_is_reliable() {
 fn lock_at_leader_survives_recovery() {
     let lock = || {
         let check = with::<MutexOnly<Coordinated<RepairedChangRoberts>>>(2, config(&[1, 2]).into());
-        check.fifo().detecting().in_flight(8).always(MutualExclusion::new()).always(Fencing::new())
+        let check = check.fifo().detecting().in_flight(8).progress();
+        check.always(MutualExclusion::new()).always(Fencing::new())
     };
-    let states = |check: ServiceCheck<MutexOnly<Coordinated<RepairedChangRoberts>>>| {
-        let report = check.progress().run();
-        report.assert_holds();
-        report.states
-    };
-    assert_eq!(states(lock()), 50);
-    assert_eq!(states(lock().crashing(1)), 223);
-    assert_eq!(states(lock().crashing(1).recovering(1).term_max(4)), 6_852);
+    let recovering = lock().crashing(1).recovering(1).term_max(4);
+    let all = [lock(), lock().crashing(1), recovering].map(verdicts::states);
+    assert_eq!(all, [50, 223, 6_852]);
 }

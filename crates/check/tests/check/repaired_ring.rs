@@ -4,12 +4,11 @@
 //! independent confirmation.
 
 use tenure_algorithms::mutex::RepairedRing;
-use tenure_check::Judgement;
 use tenure_core::monitors::MutualExclusion;
 
 use crate::by_service::{ServiceCheck, of};
-use crate::catalogue::violated;
-use crate::survival::{DifferentFences, with_properties};
+use crate::catalogue::{holds, violated, violates};
+use crate::survival::{DifferentFences, survives, with_properties};
 
 fn check(size: u32) -> ServiceCheck<RepairedRing> {
     of::<RepairedRing>(size).detecting()
@@ -18,9 +17,7 @@ fn check(size: u32) -> ServiceCheck<RepairedRing> {
 #[test]
 fn matches_token_ring_without_crashes() {
     for (size, entries, states) in [(2, 2, 100), (3, 1, 162)] {
-        let report = with_properties(check(size).entries(entries));
-        report.assert_holds();
-        assert_eq!(report.states, states, "n = {size}");
+        assert_eq!(survives(check(size).entries(entries)), states, "n = {size}");
     }
 }
 
@@ -39,8 +36,8 @@ fn survives_two_crashes_of_three() {
 #[test]
 fn crash_blocks_without_detector() {
     let report = with_properties(of::<RepairedRing>(3).crashing(1));
-    assert_eq!(report.of("mutual-exclusion"), Judgement::Holds, "{report}");
-    assert_eq!(report.of("starvation-freedom"), Judgement::Violated, "{report}");
+    holds(&report, "mutual-exclusion");
+    violates(&report, "starvation-freedom");
 }
 
 /// Checklist 3.6: with an unreliable detector, only the fencing token guarantees safety.

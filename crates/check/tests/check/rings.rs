@@ -5,20 +5,18 @@
 //! independent confirmation.
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::catalogue::Member;
-use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::compose::{Coordinated, MutexOnly};
 use tenure_algorithms::election::{
-    ChangRoberts, DolevKlaweRodeh, Franklin, HirschbergSinclair, ItaiRodeh, LeLann, chang_roberts,
-    dolev_klawe_rodeh, franklin, hirschberg_sinclair, lelann,
+    ChangRoberts, DolevKlaweRodeh, Franklin, ItaiRodeh, LeLann, dolev_klawe_rodeh, franklin, lelann,
 };
 use tenure_check::Check;
 use tenure_core::monitors::{Agreement, Fencing, MutualExclusion};
 use tenure_core::{Election, Mutex, Order, ProcessId};
 
-use crate::by_service::{ServiceCheck, of, with};
+use crate::by_service::{ServiceCheck, of, over_channel, with};
 use crate::catalogue::{holds, violated};
-use crate::elections::{ranks, with_properties};
+use crate::elections::{self, hirschberg_sinclair, ranks, with_properties};
+use crate::verdicts;
 
 /// The ring of two processes, and both rings of three that are not rotations of each other.
 const RINGS: [&[u32]; 3] = [&[1, 2], &[1, 2, 3], &[3, 2, 1]];
@@ -32,13 +30,7 @@ fn lelann(ids: &[u32]) -> ServiceCheck<LeLann> {
 }
 
 fn chang_roberts(ids: &[u32]) -> ServiceCheck<ChangRoberts> {
-    let config = chang_roberts::Config::of(ranks(ids), Variants::none());
-    with::<ChangRoberts>(ids.len() as u32, config).fifo()
-}
-
-fn hirschberg_sinclair(ids: &[u32]) -> ServiceCheck<HirschbergSinclair> {
-    let config = hirschberg_sinclair::Config::of(ranks(ids));
-    with::<HirschbergSinclair>(ids.len() as u32, config)
+    elections::chang_roberts(ids, Variants::none()).fifo()
 }
 
 fn dolev_klawe_rodeh_config(ids: &[u32]) -> dolev_klawe_rodeh::Config {
@@ -69,9 +61,7 @@ fn agreed(check: ServiceCheck<ItaiRodeh>) -> ServiceCheck<ItaiRodeh> {
 
 /// Returns the number of states. Asserts that the election is correct in all of them.
 fn states<P: Election>(check: Check<P>, ids: &[u32]) -> u64 {
-    let report = with_properties(check, ids).run();
-    report.assert_holds();
-    report.states
+    verdicts::states(with_properties(check, ids))
 }
 
 #[test]
@@ -79,10 +69,8 @@ fn elects_largest_of_two_and_three() {
     assert_eq!(RINGS.map(|ids| states(lelann(ids), ids)), [33, 550, 550]);
     assert_eq!(RINGS.map(|ids| states(dolev_klawe_rodeh(ids), ids)), [54, 476, 476]);
     assert_eq!(RINGS.map(|ids| states(franklin(ids).fifo(), ids)), [86, 12_128, 12_128]);
-    assert_eq!(
-        (states(franklin(&[1, 2]), &[1, 2]), states(franklin(&THREE), &THREE)),
-        (1074, 282_127)
-    );
+    assert_eq!(states(franklin(&[1, 2]), &[1, 2]), 1074);
+    assert_eq!(states(franklin(&THREE), &THREE), 282_127);
 }
 
 #[test]
@@ -207,28 +195,20 @@ fn survivors_elect_on_initially_repaired_ring() {
     assert_eq!(classified(agreed(itai_rodeh(2))), Fine);
 }
 
-fn over_fifo<P: Election>(config: P::Config) -> ServiceCheck<Fifo<P>>
-where
-    Fifo<P>: Member<Config = fifo::Config<P::Config>> + Election,
-{
-    let config = fifo::Config { window: 2, ..fifo::Config::around(config) };
-    with::<Fifo<P>>(2, config).in_flight(2).initiators([ProcessId(0)])
-}
-
 #[test]
 fn reliable_channel_hides_loss_duplication_and_reordering() {
+    fn faulty<P: Election>(check: Check<P>) -> Check<P> {
+        check.initiators([ProcessId(0)]).losing(1).duplicating(1)
+    }
     let ids = [1, 2];
-    let faulty = |report: tenure_check::Report| report.assert_holds();
-    faulty(
-        with_properties(over_fifo::<LeLann>(lelann_config(&ids)).losing(1).duplicating(1), &ids)
-            .run(),
-    );
-    let dolev = over_fifo::<DolevKlaweRodeh>(dolev_klawe_rodeh_config(&ids));
-    faulty(with_properties(dolev.losing(1).duplicating(1), &ids).run());
-    let franklin = over_fifo::<Franklin>(franklin_config(&ids)).fifo();
-    faulty(with_properties(franklin.losing(1).duplicating(1), &ids).run());
-    let lots = over_fifo::<ItaiRodeh>(()).fifo().term_max(2);
-    faulty(lots.losing(1).duplicating(1).always_and_at_end(Agreement::new()).progress().run());
+    let lelann = faulty(over_channel::<LeLann>(lelann_config(&ids)));
+    with_properties(lelann, &ids).run().assert_holds();
+    let dolev = faulty(over_channel::<DolevKlaweRodeh>(dolev_klawe_rodeh_config(&ids)));
+    with_properties(dolev, &ids).run().assert_holds();
+    let franklin = faulty(over_channel::<Franklin>(franklin_config(&ids))).fifo();
+    with_properties(franklin, &ids).run().assert_holds();
+    let lots = faulty(over_channel::<ItaiRodeh>(())).fifo().term_max(2);
+    lots.always_and_at_end(Agreement::new()).progress().run().assert_holds();
 }
 
 type AtLeader<E> = MutexOnly<Coordinated<E>>;
@@ -236,9 +216,7 @@ type AtLeader<E> = MutexOnly<Coordinated<E>>;
 /// Returns the number of states of two processes that enter once each a lock at the elected leader.
 fn states_at_the_leader<P: Mutex>(check: Check<P>) -> u64 {
     let safe = check.fifo().always(MutualExclusion::new()).always(Fencing::new());
-    let report = safe.progress().run();
-    report.assert_holds();
-    report.states
+    verdicts::states(safe.progress())
 }
 
 #[test]
@@ -247,9 +225,7 @@ fn lock_at_ring_leader_is_safe_and_live() {
     assert_eq!(states_at_the_leader(with::<AtLeader<LeLann>>(2, lelann_config(&ids).into())), 46);
     let dolev = with::<AtLeader<DolevKlaweRodeh>>(2, dolev_klawe_rodeh_config(&ids).into());
     assert_eq!(states_at_the_leader(dolev), 60);
-    assert_eq!(
-        states_at_the_leader(with::<AtLeader<Franklin>>(2, franklin_config(&ids).into())),
-        85
-    );
+    let franklin = with::<AtLeader<Franklin>>(2, franklin_config(&ids).into());
+    assert_eq!(states_at_the_leader(franklin), 85);
     assert_eq!(states_at_the_leader(with::<AtLeader<ItaiRodeh>>(2, ().into()).term_max(2)), 105);
 }

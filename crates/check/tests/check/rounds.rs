@@ -2,13 +2,15 @@
 //! are compared with the independent models of `tests/independent`.
 
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
-use tenure_check::{Check, CheckConfig, Checkable, Judgement, Measure, MeasureReport, Report};
+use tenure_check::{Check, CheckConfig, Checkable, Judgement, Report};
 use tenure_core::monitors::{Agreement, AgreementMonitor};
 use tenure_core::{Algorithm, Delay, Election, Mutex, ProcessId, Property, Rank, Timing};
 use tenure_trace::Action;
 
 use crate::independent::searches::floodset::outcomes;
+use crate::independent::searches::graphs::permutations;
 use crate::independent::searches::synchronous_rings::{self as rings, Elected};
+use crate::verdicts::Explored;
 
 /// An algorithm in rounds, with its configuration and the changes to the check.
 #[derive(Clone)]
@@ -44,8 +46,13 @@ impl Case {
     }
 
     fn report(&self) -> Report {
-        let visited = catalogue::visit(self.name, &self.parameters, Judge(self));
-        visited.unwrap_or_else(|error| panic!("{}: {error}", self.name))
+        self.explore(false).report()
+    }
+
+    fn explore(&self, measures: bool) -> Explored {
+        let explore = Explore { case: self, measures };
+        let explored = catalogue::visit(self.name, &self.parameters, explore);
+        explored.unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
 
     fn is(&self, property: &str) -> Judgement {
@@ -54,12 +61,7 @@ impl Case {
 
     /// Returns the least and the greatest number of messages of a complete measurement.
     fn messages(&self) -> (u64, u64) {
-        let visited = catalogue::visit(self.name, &self.parameters, Count(self));
-        let report = visited.unwrap_or_else(|error| panic!("{}: {error}", self.name));
-        assert!(report.is_whole, "{report}");
-        let bounds = (report.exact_minimum(), report.exact_maximum());
-        let (Some(least), Some(greatest)) = bounds else { panic!("{report}") };
-        (least.into(), greatest.into())
+        self.explore(true).messages()
     }
 
     fn check<P: Algorithm + Checkable>(&self, config: P::Config) -> Check<P> {
@@ -74,48 +76,41 @@ impl Case {
     }
 }
 
-struct Judge<'a>(&'a Case);
+struct Explore<'a> {
+    case: &'a Case,
+    /// True if the messages are counted and no property is judged.
+    measures: bool,
+}
 
-impl Visitor for Judge<'_> {
-    type Output = Report;
+impl Visitor for Explore<'_> {
+    type Output = Explored;
 
-    fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Report {
+    fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Explored {
         unreachable!("no lock needs rounds")
     }
 
-    fn election<P: Election + Algorithm>(self, config: P::Config) -> Report {
-        self.0.check::<P>(config).always_and_at_end(Agreement::new()).progress().run()
+    fn election<P: Election + Algorithm>(self, config: P::Config) -> Explored {
+        let check = self.case.check::<P>(config);
+        if self.measures {
+            return Explored::measured(check);
+        }
+        Explored::checked(check.always_and_at_end(Agreement::new()).progress())
     }
 
-    fn agreement<P: tenure_core::Agreement + Algorithm>(self, config: P::Config) -> Report {
-        let size = self.0.parameters.size;
+    fn agreement<P: tenure_core::Agreement + Algorithm>(self, config: P::Config) -> Explored {
+        let size = self.case.parameters.size;
         let card = P::card(&config, size);
-        let mut check = self.0.check::<P>(config).progress();
+        let mut check = self.case.check::<P>(config);
+        if self.measures {
+            return Explored::measured(check);
+        }
         for property in [Property::Agreement, Property::Validity, Property::Integrity] {
             let monitor = AgreementMonitor::of(card.service, property, size, &[]);
             let monitor = monitor.expect("consensus has this property");
             let ends = monitor.is_judged_at_end();
             check = if ends { check.always_and_at_end(monitor) } else { check.always(monitor) };
         }
-        check.run()
-    }
-}
-
-struct Count<'a>(&'a Case);
-
-impl Visitor for Count<'_> {
-    type Output = MeasureReport;
-
-    fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> MeasureReport {
-        unreachable!("no lock needs rounds")
-    }
-
-    fn election<P: Election + Algorithm>(self, config: P::Config) -> MeasureReport {
-        self.0.check::<P>(config).measure(Measure::Messages).expect("a measurement")
-    }
-
-    fn agreement<P: tenure_core::Agreement + Algorithm>(self, config: P::Config) -> MeasureReport {
-        self.0.check::<P>(config).measure(Measure::Messages).expect("a measurement")
+        Explored::checked(check.progress())
     }
 }
 
@@ -199,13 +194,10 @@ fn known_bounds_carry_rounds_that_are_long_enough() {
 
 /// Returns all orders of these ids that begin with the first one.
 fn orders(ids: &[u64]) -> Vec<Vec<u64>> {
-    let Some((last, first)) = ids.split_last() else { return vec![Vec::new()] };
-    let places = |order: &Vec<u64>| -> Vec<Vec<u64>> {
-        let from = order.len().min(1);
-        let insert = |at: usize| [&order[..at], &[*last], &order[at..]].concat();
-        (from..=order.len()).map(insert).collect()
+    let order = |others: &Vec<usize>| {
+        std::iter::once(ids[0]).chain(others.iter().map(|at| ids[at + 1])).collect()
     };
-    orders(first).iter().flat_map(places).collect()
+    permutations(ids.len() - 1).iter().map(order).collect()
 }
 
 #[test]

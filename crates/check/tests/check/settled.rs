@@ -1,7 +1,6 @@
 //! The bully algorithm from a state in which the highest process already leads. Many descriptions
 //! of its failures begin there.
 
-use tenure_algorithms::Variants;
 use tenure_algorithms::election::bully::{Config, Message, Switch, Timer};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_check::Check;
@@ -12,6 +11,7 @@ use tenure_core::{
     Verdict,
 };
 
+use crate::by_service::variants;
 use crate::catalogue::violated;
 
 /// The bully algorithm whose processes start with the announcement of the highest process already
@@ -92,12 +92,8 @@ impl BullyWithLeader {
 /// Returns a check in which a process starts an election only if it suspects the leader.
 fn bully_with_leader(size: u32, switches: &[Switch]) -> Check<BullyWithLeader> {
     let plain = bully::Config::plain(size, TICKS_PER_UNIT);
-    let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
-    let check = Check::with(size, bully::Config { variants, ..plain });
-    check
-        .detecting()
-        .initiators([])
-        .term_max_by(|bully_with_leader| bully_with_leader.0.highest_term(), 3)
+    let check = Check::with(size, bully::Config { variants: variants(switches), ..plain });
+    check.detecting().initiators([]).term_max_by(|process| process.0.highest_term(), 3)
 }
 
 /// The two steps are a false suspicion, and a timeout before the answer.

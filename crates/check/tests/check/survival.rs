@@ -3,18 +3,26 @@
 use tenure_check::{Check, Report};
 use tenure_core::monitors::{Fencing, MutualExclusion};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Fence, Monitor, Mutex, Observation, ProcessId, Property, Violation};
+use tenure_core::{
+    Fence, Monitor, Mutex, MutexObservation, Observation, ProcessId, Property, Violation,
+};
 
 /// Checks mutual exclusion, increasing fences and starvation freedom.
 pub(crate) fn with_properties<P: Mutex>(check: Check<P>) -> Report {
     check.always(MutualExclusion::new()).always(Fencing::new()).starvation_free().run()
 }
 
-/// Asserts that a lock is safe and live and that its fences increase. Returns the number of states.
-pub(crate) fn survives<P: Mutex>(check: Check<P>) -> u64 {
+/// Asserts that a lock is safe and live and that its fences increase. Returns the numbers of states
+/// and steps.
+pub(crate) fn explored<P: Mutex>(check: Check<P>) -> (u64, u64) {
     let report = with_properties(check);
     report.assert_holds();
-    report.states
+    (report.states, report.transitions)
+}
+
+/// Asserts that a lock is safe and live and that its fences increase. Returns the number of states.
+pub(crate) fn survives<P: Mutex>(check: Check<P>) -> u64 {
+    explored(check).0
 }
 
 /// Monitor: no two entries have the same fence.
@@ -26,11 +34,7 @@ impl Monitor<Command, Event> for DifferentFences {
         Property::Custom("different-fences")
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: MutexObservation<'_>) -> Result<(), Violation> {
         let Observation::Event(Event::Entered { fence }) = seen else { return Ok(()) };
         if self.0.contains(fence) {
             let description = format!("{at} entered with the fence {fence} of another entry");

@@ -2,7 +2,6 @@
 //! has not, find the mistakes that an exhaustive search finds, and never report that a property
 //! holds.
 
-use tenure_algorithms::Variants;
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Maekawa, RicartAgrawala, maekawa, ricart_agrawala};
 use tenure_check::{Check, Judgement, Limit, Report, SwarmConfig, ViolationKind};
@@ -10,7 +9,8 @@ use tenure_core::TICKS_PER_UNIT;
 use tenure_core::monitors::{Agreement, MutualExclusion};
 use tenure_core::quorum::Kind;
 
-use crate::by_service::{ServiceCheck, of, with};
+use crate::by_service::{ServiceCheck, of, variants, with};
+use crate::catalogue::{safe_and_live, violates};
 use crate::panics::PanicOnGreeting;
 use crate::textbook::{Mistake, Textbook};
 
@@ -76,10 +76,7 @@ fn estimated_omissions_are_a_lower_bound() {
 /// Each mistake, found by an exhaustive search and by every member of a swarm.
 #[test]
 fn every_member_finds_mistakes_of_locks() {
-    let textbook = |mistake| {
-        let check = Check::<Textbook>::with(2, mistake).entries(2);
-        check.always(MutualExclusion::new()).starvation_free()
-    };
+    let textbook = |mistake| safe_and_live(Check::<Textbook>::with(2, mistake).entries(2));
     for mistake in [Mistake::NoTieBreakReply, Mistake::IdsAsStamps, Mistake::NoClockOnRequest] {
         let shortest = textbook(mistake).run();
         let shortest = shortest.counterexample("mutual-exclusion").expect("a mistake").length();
@@ -93,15 +90,14 @@ fn every_member_finds_mistakes_of_locks() {
             }
         }
     }
-    let check = |variants: &[ricart_agrawala::Switch]| {
-        let variants = variants.iter().fold(Variants::none(), |all, one| all.with(*one));
-        let check = with::<RicartAgrawala>(3, ricart_agrawala::Config { variants });
+    let check = |switches: &[ricart_agrawala::Switch]| {
+        let check = with::<RicartAgrawala>(3, variants(switches));
         check.always(MutualExclusion::new())
     };
     let mistake = ricart_agrawala::Switch::ClockOnlyStrict;
     for number in 1..=4 {
         let report = check(&[mistake]).swarm(member(number, 1 << 18)).run();
-        assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "{report}");
+        violates(&report, "mutual-exclusion");
         // Negative control: without the mistake the same search finds nothing.
         let report = check(&[]).swarm(member(number, 1 << 18)).max_states(10_000).run();
         assert_eq!(report.judgement(), Judgement::Incomplete, "{report}");
@@ -111,9 +107,8 @@ fn every_member_finds_mistakes_of_locks() {
 #[test]
 fn deadlock_is_found_where_a_run_ends() {
     let check = |switches: &[maekawa::Switch]| {
-        let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
         let config = maekawa::Config::of(Kind::Pairs, 3).expect("pairs exist");
-        let config = maekawa::Config { variants, ..config };
+        let config = maekawa::Config { variants: variants(switches), ..config };
         with::<Maekawa>(3, config).fifo().deadlock_free().swarm(member(2, 1 << 20)).run()
     };
     let report = check(&[maekawa::Switch::Basic]);

@@ -6,11 +6,12 @@ use tenure_algorithms::detector::Heartbeat;
 use tenure_algorithms::detector::heartbeat::Config as HeartbeatConfig;
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Lease, lease};
-use tenure_check::{Check, Checkable, Judgement, Measure, Report};
+use tenure_check::{Check, Checkable, Measure, Report};
 use tenure_core::monitors::{Agreement, MutualExclusion, OneLeader, Scope};
 use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
 
 use crate::by_service::{ServiceCheck, with};
+use crate::catalogue::violates;
 use crate::detectors::accurate;
 use crate::independent::searches::timed::Bounds;
 use crate::independent::searches::timed_bully::two_leaders;
@@ -178,8 +179,7 @@ fn derived_timeouts_of_lease_are_safe() {
     for (step, drift) in [((0, 0), 20), ((1, 1), 10)] {
         lease(derived(2, Bounds { drift, ..bounds }), step, drift).assert_holds();
     }
-    let ignored = lease(derived(2, bounds), (0, 0), 20);
-    assert_eq!(ignored.of("mutual-exclusion"), Judgement::Violated, "{ignored}");
+    violates(&lease(derived(2, bounds), (0, 0), 20), "mutual-exclusion");
 }
 
 /// The end of a step sends its messages, so totals do not depend on the duration of steps.
@@ -200,7 +200,7 @@ fn measures_count_messages_at_the_end_of_steps() {
 fn counterexample_shows_the_ends_of_steps() {
     let bounds = Bounds { latency: (1, 1), step: (1, 1), drift: 0 };
     let report = within(bully_with(2, bully_timeouts(2, [3, 99]), 1), bounds).run();
-    assert_eq!(report.of("one-leader-at-a-time"), Judgement::Violated, "{report}");
+    violates(&report, "one-leader-at-a-time");
     let shown = report.to_string();
     assert!(shown.contains("(end of a step of P1)"), "{shown}");
     assert_eq!(length(&report), Some(3), "ends of steps are not counted: {shown}");

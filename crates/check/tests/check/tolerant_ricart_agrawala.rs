@@ -3,13 +3,12 @@
 //! The expected numbers of states were computed by this checker, and detect changes. They have no
 //! independent confirmation.
 
-use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::{RicartAgrawala, TolerantRicartAgrawala};
 use tenure_check::UserPhase;
 use tenure_core::ProcessId;
 use tenure_core::monitors::{MutualExclusion, Order};
 
-use crate::by_service::{ServiceCheck, of, with};
+use crate::by_service::{ServiceCheck, of, over_channel};
 use crate::catalogue::{holds, violated};
 use crate::faults::Outcome::{Blocked, Fine, Unsafe};
 use crate::faults::cell;
@@ -99,11 +98,7 @@ fn false_suspicion_admits_two_with_different_fences() {
 
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
-    let config = fifo::Config { window: 2, ..fifo::Config::around(()) };
-    let over = || {
-        let check = with::<Fifo<TolerantRicartAgrawala>>(2, config.clone());
-        check.in_flight(2).detecting()
-    };
+    let over = || over_channel::<TolerantRicartAgrawala>(()).detecting();
     assert_eq!(survives(over().entries([1, 0]).losing(1).duplicating(1)), 3_131);
     assert_eq!(survives(over().entries([1, 0]).losing(1).crashing(1)), 1_632);
 }

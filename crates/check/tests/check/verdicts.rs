@@ -1,10 +1,67 @@
-//! Judgements in a form that tests can compare.
+//! Results of checks in a form that tests can compare.
 
-use tenure_check::{Judgement, Report};
+use tenure_check::{Check, Checkable, Judgement, Measure, MeasureConfig, Report};
 use tenure_core::Property;
 
 /// Returns the judgement of each property, and the length of its counterexample if it is violated.
 pub(crate) fn verdicts(report: &Report) -> Vec<(Property, Judgement, Option<usize>)> {
     let length = |it: &Property| report.counterexample(it.name()).map(|found| found.length());
     report.properties.iter().map(|(it, judgement)| (*it, *judgement, length(it))).collect()
+}
+
+/// Asserts that every property holds. Returns the numbers of states and of steps.
+pub(crate) fn counts<P: Checkable>(check: Check<P>) -> (u64, u64) {
+    let report = check.run();
+    report.assert_holds();
+    (report.states, report.transitions)
+}
+
+/// Asserts that every property holds. Returns the number of states.
+pub(crate) fn states<P: Checkable>(check: Check<P>) -> u64 {
+    counts(check).0
+}
+
+/// Returns the extremes of a measure, which must be exact.
+pub(crate) fn extremes<P: Checkable>(check: Check<P>, of: impl Into<MeasureConfig>) -> (u32, u32) {
+    let report = check.measure(of).unwrap_or_else(|error| panic!("{error}"));
+    let extremes = report.exact_minimum().zip(report.exact_maximum());
+    extremes.unwrap_or_else(|| panic!("{report}"))
+}
+
+/// Returns the least and the greatest number of messages, which must be exact.
+pub(crate) fn messages<P: Checkable>(check: Check<P>) -> (u64, u64) {
+    let (least, greatest) = extremes(check, Measure::Messages);
+    (least.into(), greatest.into())
+}
+
+/// Result of an exploration of an algorithm that is known by its name.
+pub(crate) enum Explored {
+    Checked(Box<Report>),
+    /// The least and the greatest number of messages.
+    Measured(u64, u64),
+}
+
+impl Explored {
+    pub(crate) fn checked<P: Checkable>(check: Check<P>) -> Self {
+        Explored::Checked(Box::new(check.run()))
+    }
+
+    pub(crate) fn measured<P: Checkable>(check: Check<P>) -> Self {
+        let (least, greatest) = messages(check);
+        Explored::Measured(least, greatest)
+    }
+
+    pub(crate) fn report(self) -> Report {
+        match self {
+            Explored::Checked(report) => *report,
+            Explored::Measured(..) => unreachable!("no measurement was requested"),
+        }
+    }
+
+    pub(crate) fn messages(self) -> (u64, u64) {
+        match self {
+            Explored::Measured(least, greatest) => (least, greatest),
+            Explored::Checked(_) => unreachable!("a measurement was requested"),
+        }
+    }
 }

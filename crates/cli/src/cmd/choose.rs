@@ -158,8 +158,7 @@ fn prompt<T>(
     loop {
         eprint!("{question} ");
         let mut line = String::new();
-        let cannot = |error| Failure::environment(format!("cannot read the answer: {error}"));
-        let ended = lines.read_line(&mut line).map_err(cannot)? == 0;
+        let ended = lines.read_line(&mut line).map_err(Failure::cannot("read the answer"))? == 0;
         if ended {
             eprintln!();
         }

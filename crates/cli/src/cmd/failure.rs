@@ -88,6 +88,16 @@ impl Failure {
         Failure { status: Status::Environment, message: one_line(&message.to_string()) }
     }
 
+    /// Returns the conversion of an error into a failure of the environment: `cannot ACT: ERROR`.
+    pub(crate) fn cannot<E: fmt::Display>(act: impl fmt::Display) -> impl Fn(E) -> Self {
+        move |error| Failure::environment(format!("cannot {act}: {error}"))
+    }
+
+    /// Returns the conversion of an error of writing a file.
+    pub(crate) fn cannot_write<E: fmt::Display>(path: &Path) -> impl Fn(E) -> Self {
+        move |error| Failure::environment(format!("cannot write {}: {error}", path.display()))
+    }
+
     /// Creates a failure for a node that its peers have evicted.
     pub(crate) fn evicted(message: impl fmt::Display) -> Self {
         Failure { status: Status::Evicted, message: one_line(&message.to_string()) }

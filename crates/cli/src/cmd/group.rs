@@ -40,12 +40,10 @@ pub(crate) struct GroupOptions {
     #[arg(long, value_name = "LIST", value_parser = loads)]
     pub(crate) loads: Option<CommaList<NonZeroU32>>,
     /// Processes that start the election or propose a value: all or 2,3 [default: all]
-    #[arg(long, value_name = "all|LIST")]
-    #[arg(help_heading = "Workload")]
+    #[arg(long, value_name = "all|LIST", help_heading = "Workload")]
     pub(crate) initiators: Option<Initiators>,
     /// Processes that have crashed before the start: 5 or 4,5
-    #[arg(long, value_name = "LIST")]
-    #[arg(help_heading = "Faults")]
+    #[arg(long, value_name = "LIST", help_heading = "Faults")]
     pub(crate) down: Option<Processes>,
     /// Number of critical-section entries or proposals of each process: 2, or one by one 2,1,0
     /// [default: 1]
@@ -53,8 +51,7 @@ pub(crate) struct GroupOptions {
     #[arg(help_heading = "Workload")]
     pub(crate) entries: Option<EntriesOption>,
     /// Delivery order of links [default: the weakest that the card allows]
-    #[arg(long, value_enum)]
-    #[arg(help_heading = "Network and time")]
+    #[arg(long, value_enum, help_heading = "Network and time")]
     pub(crate) channel: Option<Channel>,
     /// Network: ring, line, star, complete, binary-tree, grid (or grid:3x4), torus, hypercube,
     /// random:0.3 (connected, from the seed 1; or random:0.3:SEED), edges 1-2,2-3:7, or a file
@@ -80,12 +77,10 @@ pub(crate) struct GroupOptions {
     /// Set a timeout of the algorithm, in units: answer=5, election=10..20; repeatable. Other
     /// timeouts are derived from the bounds on latency, step and drift. `tenure list ALGORITHM`
     /// shows the names
-    #[arg(long, value_name = "NAME=D")]
-    #[arg(help_heading = "Network and time")]
+    #[arg(long, value_name = "NAME=D", help_heading = "Network and time")]
     pub(crate) timeout: Vec<TimeoutOption>,
     /// Timing model [default: the weakest that the card allows]
-    #[arg(long, value_enum)]
-    #[arg(help_heading = "Network and time")]
+    #[arg(long, value_enum, help_heading = "Network and time")]
     pub(crate) timing: Option<TimingOption>,
     /// Process that coordinates, for algorithms with a fixed coordinator [default: 1]
     #[arg(long, value_name = "P", value_parser = parse_process)]
@@ -233,7 +228,7 @@ impl GroupOptions {
         let three = plain.most_inside.saturating_add(1);
         let elects = service == Service::Election;
         let begins = elects || service.is_agreement();
-        let given = [
+        selected([
             ("--initiators", self.initiators.is_some() && !begins),
             ("--entries", self.entries.is_some() && elects),
             ("--tree", self.tree.is_some() && ignored(Parameters { tree, ..plain.clone() })),
@@ -247,8 +242,7 @@ impl GroupOptions {
                 self.coordinator.is_some()
                     && ignored(Parameters { coordinator: other, ..plain.clone() }),
             ),
-        ];
-        given.into_iter().filter(|(_, is_unused)| *is_unused).map(|(option, _)| option).collect()
+        ])
     }
 
     /// Processes that have crashed before the start: 5 or 4,5
@@ -276,17 +270,21 @@ impl GroupOptions {
 
     /// Formats the options that configure the algorithm, as on a command line.
     pub(crate) fn algorithm_options(&self) -> String {
-        self.options_with(TopologyOption::shell_word, TreeOption::shell_word, |quorums| {
-            quorums.shell_word()
-        })
+        self.options_with(
+            TopologyOption::shell_word,
+            TreeOption::shell_word,
+            QuorumsOption::shell_word,
+        )
     }
 
     /// Formats the same options with the content of files instead of their names, word by word, for
     /// the header of a trace.
     pub(crate) fn header_options(&self) -> String {
-        self.options_with(TopologyOption::without_file, TreeOption::without_file, |quorums| {
-            quorums.without_file()
-        })
+        self.options_with(
+            TopologyOption::without_file,
+            TreeOption::without_file,
+            QuorumsOption::without_file,
+        )
     }
 
     fn options_with(
@@ -295,30 +293,18 @@ impl GroupOptions {
         tree: impl Fn(&TreeOption) -> String,
         quorums: impl Fn(&QuorumsOption) -> String,
     ) -> String {
-        let mut options = String::new();
-        let mut option = |name: &str, value: &str| options.push_str(&format!(" --{name} {value}"));
-        if let Some(coordinator) = self.coordinator {
-            option("coordinator", &coordinator.number().to_string());
-        }
-        if let Some(value) = &self.topology {
-            option("topology", &topology(value));
-        }
-        if let Some(value) = &self.tree {
-            option("tree", &tree(value));
-        }
-        if let Some(value) = &self.quorums {
-            option("quorums", &quorums(value));
-        }
-        if let Some(most) = self.k {
-            option("k", &most.to_string());
-        }
-        if !self.variant.is_empty() {
-            option("variant", &self.variant.join(","));
-        }
-        for timeout in &self.timeout {
-            option("timeout", &timeout.to_string());
-        }
-        options
+        let variants = (!self.variant.is_empty()).then(|| self.variant.join(","));
+        let given = [
+            ("coordinator", self.coordinator.map(|it| it.number().to_string())),
+            ("topology", self.topology.as_ref().map(topology)),
+            ("tree", self.tree.as_ref().map(tree)),
+            ("quorums", self.quorums.as_ref().map(quorums)),
+            ("k", self.k.map(|most| most.to_string())),
+            ("variant", variants),
+        ];
+        let timeouts = self.timeout.iter().map(|it| ("timeout", Some(it.to_string())));
+        let given = given.into_iter().chain(timeouts);
+        given.filter_map(|(name, value)| Some(format!(" --{name} {}", value?))).collect()
     }
 
     /// Returns the options that recreate this group, word by word, as a trace stores them.
@@ -477,6 +463,13 @@ pub(crate) fn ignores(algorithm: &str, one: &Parameters, other: &Parameters) -> 
     first.is_some() && config(other) == first
 }
 
+/// Returns the options of which the second part is true.
+pub(crate) fn selected(
+    options: impl IntoIterator<Item = (&'static str, bool)>,
+) -> Vec<&'static str> {
+    options.into_iter().filter(|(_, is_selected)| *is_selected).map(|(option, _)| option).collect()
+}
+
 /// Parses a number of processes. `GroupOptions::size` checks the range.
 pub(crate) fn parse_size(text: &str) -> Result<u32, String> {
     match text.parse::<i128>() {
@@ -538,17 +531,10 @@ pub(crate) fn check_distinct(ranks: &[Rank]) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
-
-    #[derive(Debug, Parser)]
-    struct Line {
-        #[command(flatten)]
-        group: GroupOptions,
-    }
+    use crate::cmd::parse_options;
 
     fn group(line: &str) -> GroupOptions {
-        let line = ["group"].into_iter().chain(line.split_whitespace());
-        Line::try_parse_from(line).expect("a valid command line").group
+        parse_options(line.split_whitespace()).expect("a valid command line")
     }
 
     fn error_of(line: &str) -> String {

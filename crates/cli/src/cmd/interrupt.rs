@@ -101,11 +101,10 @@ impl TerminationSignals {
         ])
     }
 
-    fn of(kinds: &[SignalKind]) -> Result<Self, Failure> {
+    /// Catches these signals.
+    pub(crate) fn of(kinds: &[SignalKind]) -> Result<Self, Failure> {
         let signals = kinds.iter().copied().map(signal).collect::<Result<_, _>>();
-        signals.map(TerminationSignals).map_err(|error| {
-            Failure::environment(format!("cannot install signal handlers: {error}"))
-        })
+        signals.map(TerminationSignals).map_err(Failure::cannot("install signal handlers"))
     }
 
     /// Waits for the next signal.

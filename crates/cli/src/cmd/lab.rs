@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::error::ErrorKind;
-use clap::{Args, Command, Parser};
+use clap::{Args, Command};
 use serde_json::{Value, json};
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Card;
@@ -21,7 +21,8 @@ use tenure_trace::{Schedule, Trace};
 
 use super::failure::Failure;
 use super::graph;
-use super::own_property::shell_word;
+use super::parse_options;
+use super::program::shell_word;
 use super::simulate;
 use super::trace::replay;
 use super::usage_error;
@@ -43,22 +44,12 @@ struct LabOptions {
 }
 
 impl LabOptions {
-    fn command() -> Command {
-        LabOptions::augment_args(Command::new("lab"))
-    }
-
     /// True if a word is one of these options.
     fn is_lab_option(word: &str) -> bool {
         let name = word.split('=').next().and_then(|word| word.strip_prefix("--"));
-        name.is_some() && LabOptions::command().get_arguments().any(|it| it.get_long() == name)
+        let command = LabOptions::augment_args(Command::new("lab"));
+        name.is_some() && command.get_arguments().any(|it| it.get_long() == name)
     }
-}
-
-/// Arguments of `tenure simulate`.
-#[derive(Debug, Parser)]
-struct SimulateArgs {
-    #[command(flatten)]
-    options: simulate::Options,
 }
 
 /// Creates runs from words of the command line or from traces.
@@ -106,9 +97,7 @@ fn run_with(words: &[String], from: WordsFrom) -> Result<LabRun, String> {
             "{option} reads a file only when the lab starts: give edges such as 1-2,2-3"
         ));
     }
-    let line = ["simulate".to_owned()].into_iter().chain(words.iter().cloned());
-    let SimulateArgs { options } =
-        SimulateArgs::try_parse_from(line).map_err(|error| parse_error(&error))?;
+    let options: simulate::Options = parse_options(words).map_err(|error| parse_error(&error))?;
     let words_given = graph::without_files(words, &options.run.group);
     let words_given = words_given.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
     if let Some(message) = simulate::terminal_only_option(&options) {
@@ -117,7 +106,7 @@ fn run_with(words: &[String], from: WordsFrom) -> Result<LabRun, String> {
     let describe = |failure: Failure| failure.to_string();
     let plan = simulate::plan(&options).map_err(describe)?;
     let settings = plan.settings(plan.common().seed);
-    let steering = plan.steering().clone();
+    let steering = plan.steering.clone();
     let replay = plan.replay_unsteered(&settings);
     let head = TraceHeader { replay: Some(replay.clone()), ..plan.head(&settings) };
     let algorithm = plan.algorithm(&settings).map_err(describe)?;
@@ -136,13 +125,8 @@ fn run_with(words: &[String], from: WordsFrom) -> Result<LabRun, String> {
 
 /// Creates a run along a trace.
 fn run_along(trace: &Trace) -> Result<LabRun, String> {
-    let describe = |failure: Failure| failure.to_string();
     let header = &trace.header;
-    let parameters = if header.options.is_empty() {
-        Parameters::plain(header.n)
-    } else {
-        replay::parameters(header).map_err(describe)?
-    };
+    let parameters = replay::parameters(header).map_err(|failure| failure.to_string())?;
     let schedule = Schedule::from_trace(trace).map_err(|error| error.to_string())?;
     let card = tenure_instances::card(&header.algorithm, &parameters);
     let card = card.map_err(|unknown| unknown.to_string())?;

@@ -8,12 +8,12 @@ use serde_json::Value;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::{Card, Cost, Crashes, Faults, Order, Per, Property, Service, Timeout, Variant};
 
-use super::card_text::CardText;
 use super::failure::{Failure, Status};
 use super::group::in_units;
 use super::name_parser::checkable;
-use super::output::{Format, print, print_json, width, wrapped};
+use super::output::{Format, json_name, width, wrapped};
 use super::own_model_card::{self, OwnModelCard};
+use super::rows::Rows;
 use super::stabilizing_card;
 use super::verified::{Verified, refusal};
 
@@ -90,28 +90,23 @@ struct VariantEntry<'a> {
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     if let Some(card) = options.algorithm.as_deref().and_then(OwnModelCard::of) {
-        match options.format {
-            Format::Json => print_json(&card.entries())?,
-            Format::Text => print(&card.full_card())?,
-        }
+        options.format.print(&card.entries(), || card.full_card())?;
         return Ok(Status::Success);
     }
     if let Some(card) = options.algorithm.as_deref().and_then(stabilizing_card::card) {
-        match options.format {
-            Format::Json => print_json(&[stabilizing_card::entry_of(&card)])?,
-            Format::Text => print(&stabilizing_card::full_card(&card))?,
-        }
+        let entries = [stabilizing_card::entry_of(&card)];
+        options.format.print(&entries, || stabilizing_card::full_card(&card))?;
         return Ok(Status::Success);
     }
     let cards = cards(options)?;
-    match (options.format, &options.algorithm) {
-        (Format::Json, _) => print_json(&cards.iter().map(entry_of).collect::<Vec<_>>())?,
-        (Format::Text, Some(name)) => {
+    let entries: Vec<_> = cards.iter().map(entry_of).collect();
+    options.format.print(&entries, || match &options.algorithm {
+        Some(name) => {
             let text: String = cards.iter().map(full_card).collect();
-            print(&(text + &stabilizing_card::appendix(name)))?;
+            text + &stabilizing_card::appendix(name)
         }
-        (Format::Text, None) => print(&table(&cards))?,
-    }
+        None => table(&cards),
+    })?;
     Ok(Status::Success)
 }
 
@@ -214,14 +209,14 @@ fn table(cards: &[Card]) -> String {
 
 /// Formats a card with all its claims.
 fn full_card(card: &Card) -> String {
-    let mut text = CardText::new(&card.name, &card.title);
+    let mut text = Rows::card(&card.name, &card.title);
     let mut row = |name: &str, message: &str| text.row(name, message);
     row("service", card.service.name());
     row("paper", card.paper);
-    row("timing", &kebab(&card.timing));
+    row("timing", &json_name(&card.timing));
     row("channel", channel(card.order));
-    row("topology", &kebab(&card.topology));
-    row("detector", &kebab(&card.detection));
+    row("topology", &json_name(&card.topology));
+    row("detector", &json_name(&card.detection));
     row("processes", &knowledge(card));
     row("faults", card.faults.description);
     if card.faults.absence {
@@ -260,7 +255,7 @@ fn full_card(card: &Card) -> String {
             text.row("", &format!("  refused by the {part} of tenure prove"));
         }
     }
-    text.into_string()
+    text.into_text()
 }
 
 fn channel(order: Order) -> &'static str {
@@ -302,12 +297,6 @@ fn survives(faults: &Faults) -> String {
         most if faults.crashes == Crashes::None => format!("{most} lost"),
         most => format!("{crashes}, {most} lost"),
     }
-}
-
-/// Returns the JSON name of an enum variant.
-fn kebab(value: &impl Serialize) -> String {
-    let value = serde_json::to_value(value).unwrap_or_default();
-    value.as_str().unwrap_or_default().to_string()
 }
 
 #[cfg(test)]

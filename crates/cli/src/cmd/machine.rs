@@ -44,7 +44,7 @@ pub(crate) fn current_thread_runtime() -> Result<tokio::runtime::Runtime, Failur
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::environment(format!("cannot start: {error}")))
+        .map_err(Failure::cannot("start"))
 }
 
 /// Watches the memory use of this process. At half of the machine's memory it interrupts the

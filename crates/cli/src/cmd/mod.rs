@@ -40,6 +40,7 @@ mod progress_bar;
 mod property;
 #[cfg(not(target_family = "wasm"))]
 mod prove;
+mod rows;
 #[cfg(not(target_family = "wasm"))]
 mod run;
 mod scale;
@@ -48,7 +49,6 @@ mod service;
 #[cfg(all(not(feature = "service"), not(target_family = "wasm")))]
 #[path = "no_service.rs"]
 mod service;
-mod shared_buffer;
 mod simulate;
 mod size;
 mod stabilizing_card;
@@ -62,7 +62,7 @@ mod verified;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use tenure_instances::{Catalogue, Monitors};
 
 use failure::{Failure, Status};
@@ -133,6 +133,14 @@ fn run_line(words: Vec<OsString>) -> Status {
         capture::print_error(&format!("{}: {message}", program::name()));
         failure.status
     })
+}
+
+/// Parses options that are no command line of their own, such as those in the header of a trace.
+fn parse_options<T: Args>(
+    words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+) -> Result<T, clap::Error> {
+    let command = T::augment_args(clap::Command::new("tenure").no_binary_name(true));
+    T::from_arg_matches(&command.try_get_matches_from(words)?)
 }
 
 /// Makes `help --help` the same as `help help`: the subcommand `help` of clap has no options, and

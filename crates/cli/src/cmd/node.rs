@@ -1,7 +1,7 @@
 //! `tenure node`: one node of a cluster.
 
 use std::convert::Infallible;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -9,7 +9,7 @@ use rustix::process::{Pid, getppid};
 use tenure_algorithms::catalogue::CatalogueError;
 use tenure_daemon::{Config, NodeError, Report, ReportLine, RunOptions, Service};
 use tenure_instances::office;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::SignalKind;
 use tokio::sync::oneshot;
 use tokio::time::interval;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -19,9 +19,10 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry};
 
 use super::failure::{Failure, Status};
+use super::interrupt::TerminationSignals;
 use super::name_parser::describe_unknown_names;
-use super::notify::{ServiceManager, watchdog_interval};
-use super::output::print_file;
+use super::notify::{ServiceManager, notify, watchdog_interval};
+use super::output::{print_file, print_line};
 
 /// A commented configuration that works.
 pub(super) const EXAMPLE: &str = include_str!("node.example.toml");
@@ -129,12 +130,6 @@ fn notify_report(manager: Option<&ServiceManager>, event: &Report) {
     }
 }
 
-fn notify(manager: Option<&ServiceManager>, state: &str) {
-    if let Some(manager) = manager {
-        manager.notify(state);
-    }
-}
-
 /// Sends watchdog notifications if the service manager expects them. A node that is blocked, for
 /// example by its disk, sends none, so the manager restarts it.
 async fn run_watchdog(manager: Option<&ServiceManager>) -> Infallible {
@@ -196,9 +191,8 @@ fn log_filter(level: LevelFilter) -> Targets {
 #[cfg(target_os = "linux")]
 pub(super) fn end_with_parent(parent: i32) -> Result<(), Failure> {
     use rustix::process::{Signal, set_parent_process_death_signal};
-    set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| {
-        Failure::environment(format!("cannot tie this process to its parent: {error}"))
-    })?;
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(Failure::cannot("tie this process to its parent"))?;
     // The parent may have ended before the call above.
     check_parent(parent)
 }
@@ -241,13 +235,9 @@ async fn stop(by_input: bool) {
 
 /// Resolves when this process receives SIGINT or SIGTERM.
 pub(super) async fn interrupted() {
-    let received = async |kind| match signal(kind) {
-        Ok(mut signal) => drop(signal.recv().await),
+    match TerminationSignals::of(&[SignalKind::interrupt(), SignalKind::terminate()]) {
+        Ok(mut signals) => signals.next().await,
         Err(_) => std::future::pending().await,
-    };
-    tokio::select! {
-        () = received(SignalKind::interrupt()) => {}
-        () = received(SignalKind::terminate()) => {}
     }
 }
 
@@ -255,8 +245,7 @@ pub(super) async fn interrupted() {
 /// ended.
 fn report(report: Report) {
     if let Ok(line) = serde_json::to_string(&ReportLine::now(report)) {
-        let mut out = io::stdout().lock();
-        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+        let _ = print_line(&line);
     }
 }
 

@@ -47,6 +47,13 @@ impl ServiceManager {
     }
 }
 
+/// Sends a notification to the service manager, if there is one.
+pub(crate) fn notify(manager: Option<&ServiceManager>, state: &str) {
+    if let Some(manager) = manager {
+        manager.notify(state);
+    }
+}
+
 /// Returns the interval of watchdog notifications: half of `WATCHDOG_USEC`, so that one late
 /// notification is tolerated. `None` if the service manager expects none, or watches another
 /// process.

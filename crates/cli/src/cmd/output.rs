@@ -42,6 +42,20 @@ pub(crate) enum Format {
     Json,
 }
 
+impl Format {
+    /// Prints a result in this format: as JSON, or as the text that `text` returns.
+    pub(crate) fn print(
+        self,
+        result: &impl Serialize,
+        text: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
+        match self {
+            Format::Text => print(&text()),
+            Format::Json => print_json(result),
+        }
+    }
+}
+
 /// Prints text for people, wrapped to the width of the terminal. At a terminal lines with failures
 /// are red, unless `NO_COLOR` is set.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
@@ -84,6 +98,13 @@ fn write_stdout(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Prints a line on standard output at once, for a program that reads it.
+#[cfg(not(target_family = "wasm"))]
+pub(crate) fn print_line(line: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{line}").and_then(|()| out.flush())
+}
+
 /// Prints `value` as JSON.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value);
@@ -91,6 +112,12 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     // Escapes each line by itself, as line feeds are only between the parts.
     let lines: Vec<String> = text.lines().map(plain_json).collect();
     write_stdout(&(lines.join("\n") + "\n"))
+}
+
+/// Returns the JSON name of an enum variant.
+pub(crate) fn json_name(value: &impl Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_string()
 }
 
 /// Warns the user that an option has no effect on `subject`.
@@ -113,6 +140,37 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
         line.push_str(word);
     }
     lines
+}
+
+/// Formats a row of a table: a label, and text that begins at this column and is wrapped to the
+/// width of the terminal.
+pub(crate) fn labelled(label: &str, text: &str, column: usize) -> String {
+    let mut row = String::new();
+    for (place, line) in wrapped(text, width() - column).iter().enumerate() {
+        let label = if place == 0 { label } else { "" };
+        row += format!("{label:<column$}{line}").trim_end();
+        row.push('\n');
+    }
+    row
+}
+
+/// Formats rows as columns, each as wide as its longest cell. `is_figure` tells the columns that
+/// are aligned to the right.
+pub(crate) fn columns<R: AsRef<[String]>>(rows: &[R], is_figure: impl Fn(usize) -> bool) -> String {
+    let count = rows.first().map_or(0, |row| row.as_ref().len());
+    let longest = |column: usize| rows.iter().map(|it| it.as_ref()[column].chars().count()).max();
+    let widths: Vec<usize> = (0..count).map(|column| longest(column).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.as_ref().iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
+            // Not `{cell:width$}`, whose width is limited, as a name may have 64 KiB.
+            let gap = " ".repeat(width - cell.chars().count());
+            if is_figure(column) { gap + cell } else { cell.clone() + &gap }
+        });
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    text
 }
 
 /// Wraps long lines to the width of the terminal. The rest of a wrapped line begins at the column

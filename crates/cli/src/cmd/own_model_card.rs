@@ -9,8 +9,8 @@ use tenure_core::byzantine::GeneralsCard;
 use tenure_core::shared_memory::SharedMemoryCard;
 use tenure_instances::{byzantine, shared_memory};
 
-use super::card_text::CardText;
 use super::output::{width, wrapped};
+use super::rows::Rows;
 
 /// Group size of the cards of locks: two processes, as in most papers.
 const LOCK_SIZE: u32 = 2;
@@ -99,12 +99,12 @@ impl OwnModelCard {
 
     /// Formats the card with all its claims.
     pub(crate) fn full_card(&self) -> String {
-        let mut text = CardText::new(self.name(), self.title());
+        let mut text = Rows::card(self.name(), self.title());
         self.rows().iter().for_each(|(name, message)| text.row(name, message));
         for variant in self.variants() {
             text.variant(variant, variant.command(self.name()));
         }
-        text.into_string()
+        text.into_text()
     }
 }
 

@@ -3,7 +3,7 @@
 use tenure_core::service::office;
 use tenure_core::{Finding, MonitorRun, Observation, ProcessId};
 use tenure_instances::{OwnMonitor, own_monitors};
-use tenure_trace::{Kind, Merged, ProcessStates, Record, StateChange, Verification};
+use tenure_trace::{Kind, Merged, ProcessStates, StateChange, Verification};
 
 /// Adds the findings of the program's own monitors to a verification. `ended` is true if the run is
 /// complete.
@@ -20,12 +20,13 @@ fn finding(monitor: &OwnMonitor, merged: &Merged, ended: bool) -> Finding {
     let is_member = |at: &ProcessId| at.0 < merged.header.n;
     for record in &merged.records {
         let Some(at) = record.process.process().filter(is_member) else { continue };
+        let mut observe = |seen: Observation<'_, office::Command, office::Event>| {
+            run.observe(record.time, at, seen);
+        };
         for change in states.read(record) {
             match change {
-                StateChange::Crashes | StateChange::Leaves => {
-                    observe(&mut run, record, at, Observation::Crashed);
-                }
-                StateChange::Recovers => observe(&mut run, record, at, Observation::Recovered),
+                StateChange::Crashes | StateChange::Leaves => observe(Observation::Crashed),
+                StateChange::Recovers => observe(Observation::Recovered),
                 _ => {}
             }
         }
@@ -38,14 +39,14 @@ fn finding(monitor: &OwnMonitor, merged: &Merged, ended: bool) -> Finding {
                 let election = || command.election().copied().map(office::Command::Election);
                 if let Some(command) = &office.or_else(election) {
                     let clock = record.clock.as_ref();
-                    observe(&mut run, record, at, Observation::Command { command, clock });
+                    observe(Observation::Command { command, clock });
                 }
             }
             Kind::Event(event) => {
                 let office = event.mutex().copied().map(office::Event::Mutex);
                 let election = || event.election().copied().map(office::Event::Election);
                 if let Some(event) = &office.or_else(election) {
-                    observe(&mut run, record, at, Observation::Event(event));
+                    observe(Observation::Event(event));
                 }
             }
             _ => {}
@@ -56,13 +57,4 @@ fn finding(monitor: &OwnMonitor, merged: &Merged, ended: bool) -> Finding {
         run.end::<office::Command, office::Event>(time, true);
     }
     run.finding::<office::Command, office::Event>()
-}
-
-fn observe(
-    run: &mut MonitorRun<OwnMonitor>,
-    record: &Record,
-    at: ProcessId,
-    seen: Observation<'_, office::Command, office::Event>,
-) {
-    run.observe(record.time, at, seen);
 }

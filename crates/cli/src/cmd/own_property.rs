@@ -1,7 +1,6 @@
 //! Properties that the user writes as expressions.
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use clap::Args;
 use tenure_core::{Card, Service, TICKS_PER_UNIT};
@@ -10,7 +9,7 @@ use tenure_sim::{
     Controls, Distribution, Entries, Initiators, Latency, Locking, Pattern, Settings, Workload,
 };
 use tenure_trace::property::{Form, OwnProperty, Vocabulary};
-use tenure_trace::{Reader, Record};
+use tenure_trace::{Record, Trace, TraceBuffer};
 
 use super::failure::Failure;
 
@@ -126,36 +125,12 @@ fn samples(card: &Card, size: u32, seed: u64) -> Vec<Settings> {
 
 /// Returns the records of a sample run with its states, or `None` if there is no such run.
 fn sample(algorithm: &dyn AnyAlgorithm, settings: Settings) -> Option<Vec<Record>> {
-    let written = SharedBuffer::default();
+    let written = TraceBuffer::default();
     let writer = Box::new(written.clone());
     let header = TraceHeader::default();
     let trace = Some(TraceOutput { writer, has_states: true, header });
     let steering = Steering::default();
     let run = Run { settings, steering: &steering, trace, controls: Controls::new() };
     algorithm.simulate(run).ok()?;
-    let bytes = std::mem::take(&mut *written.0.lock().unwrap_or_else(PoisonError::into_inner));
-    Reader::new(io::Cursor::new(bytes), "sample").ok()?.collect::<Result<_, _>>().ok()
-}
-
-/// Output in memory.
-#[derive(Clone, Default)]
-struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
-
-impl Write for SharedBuffer {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Quotes a word for a shell, if a shell would not read it as one word.
-pub(crate) fn shell_word(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_alphanumeric() || "-_=.,:/@→%+".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
+    Some(Trace::parse(&written.take(), "sample").ok()?.records)
 }

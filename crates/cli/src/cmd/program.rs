@@ -65,11 +65,31 @@ fn replace_name<'t>(text: &'t str, name: &str) -> Cow<'t, str> {
 
 /// Quotes a value for a POSIX shell if it needs quotes.
 pub(crate) fn shell_word(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:,+=@%".contains(&byte);
-    if !text.is_empty() && text.bytes().all(is_plain) {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:,+=@%→".contains(letter);
+    if !text.is_empty() && text.chars().all(is_plain) {
         return text.to_owned();
     }
     format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// Returns the command line with these arguments, without some options and their values.
+pub(crate) fn command_without(
+    options: &[&str],
+    arguments: impl IntoIterator<Item = String>,
+) -> String {
+    let mut line = name().to_owned();
+    let mut arguments = arguments.into_iter();
+    while let Some(word) = arguments.next() {
+        let option = word.split_once('=').map_or(word.as_str(), |(option, _)| option);
+        if !options.contains(&option) {
+            line.push(' ');
+            line.push_str(&shell_word(&word));
+        } else if option == word {
+            // The next word is its value.
+            arguments.next();
+        }
+    }
+    line
 }
 
 #[cfg(test)]
@@ -81,6 +101,21 @@ mod tests {
         assert_eq!(shell_word("graphs/my.dot"), "graphs/my.dot");
         assert_eq!(shell_word("my graph.dot"), "'my graph.dot'");
         assert_eq!(shell_word("it's"), r"'it'\''s'");
+        assert_eq!(shell_word("inside(P1) & inside(P2)"), "'inside(P1) & inside(P2)'");
+    }
+
+    #[test]
+    fn options_are_left_out_with_their_values() {
+        let without = |options: &[&str], line: &str| {
+            command_without(options, line.split(' ').map(str::to_owned))
+        };
+        let line = "simulate lamport --shard 3/64 --sweep n=3..5 --threads=2 --raw a.csv --runs 9";
+        let rest = "tenure simulate lamport --sweep n=3..5 --runs 9";
+        assert_eq!(without(&["--shard", "--threads", "--raw"], line), rest);
+        let line =
+            "check central --trace a.ndjson -n 2 --format=json --lose 1 --trace=b --entries 2";
+        let rest = "tenure check central -n 2 --lose 1 --entries 2";
+        assert_eq!(without(&["--trace", "--format"], line), rest);
     }
 
     #[test]

@@ -1,10 +1,27 @@
 //! Progress lines on standard error. A page shows progress in its own way.
 
+use std::time::Duration;
+
 #[cfg(not(target_family = "wasm"))]
-pub(crate) use indicatif::{ProgressBar, ProgressStyle};
+pub(crate) use indicatif::ProgressBar;
+#[cfg(not(target_family = "wasm"))]
+use indicatif::ProgressStyle;
 
 #[cfg(target_family = "wasm")]
-pub(crate) use without_terminal::{ProgressBar, ProgressStyle};
+pub(crate) use without_terminal::ProgressBar;
+#[cfg(target_family = "wasm")]
+use without_terminal::ProgressStyle;
+
+/// Creates a progress line on standard error, if it is a terminal. `length` is the number of steps,
+/// if it is known.
+pub(crate) fn progress_line(length: Option<u64>, template: &str) -> ProgressBar {
+    let line = length.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        line.set_style(style);
+    }
+    line.enable_steady_tick(Duration::from_millis(200));
+    line
+}
 
 /// The same functions without a terminal: they do nothing.
 #[cfg(target_family = "wasm")]

@@ -6,6 +6,7 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
 use tenure_core::{Card, Property, Service};
 
+use super::failure::Failure;
 use crate::nearest::nearest;
 
 /// Returns a parser of one of these names.
@@ -79,16 +80,38 @@ fn renamed(text: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns an error that asks for another property than progress, which for locks mixes two
-/// properties of the textbooks.
-pub(crate) fn progress_of_lock(property: Property, card: &Card) -> Option<String> {
-    let name = &card.name;
-    (property == Property::Progress && card.service == Service::Mutex).then(|| {
-        format!(
-            "--property progress does not apply to the lock {name}: use starvation-freedom (every \
-             waiting process enters) or deadlock-freedom (some process enters)"
-        )
-    })
+/// Rejects a property that does not apply to an algorithm, or cannot be judged in these runs.
+/// `expected` describes the properties that apply. `cost` and `topology` are the reasons why the
+/// card's cost and topology cannot be judged, if any.
+pub(crate) fn check_requested(
+    requested: &[Property],
+    card: &Card,
+    expected: impl FnOnce() -> String,
+    cost: Option<&str>,
+    topology: Option<&str>,
+) -> Result<(), Failure> {
+    let Card { name, service, .. } = card;
+    match requested.iter().find(|it| !it.applies_to(*service)) {
+        // For locks, progress mixes two properties of the textbooks.
+        Some(Property::Progress) if *service == Service::Mutex => {
+            return Err(Failure::usage(format!(
+                "--property progress does not apply to the lock {name}: use starvation-freedom \
+                 (every waiting process enters) or deadlock-freedom (some process enters)"
+            )));
+        }
+        Some(unknown) => {
+            let message = format!("--property {unknown} does not apply to {name}: {}", expected());
+            return Err(Failure::usage(message));
+        }
+        None => {}
+    }
+    for (property, obstacle) in [(Property::Cost, cost), (Property::Topology, topology)] {
+        if let Some(why) = obstacle.filter(|_| requested.contains(&property)) {
+            let message = format!("--property {property} cannot be checked for {name} here: {why}");
+            return Err(Failure::usage(message));
+        }
+    }
+    Ok(())
 }
 
 fn bypass(bound: &str) -> Result<Property, String> {

@@ -1,4 +1,4 @@
-//! Axes: positions of values, and round numbers.
+//! Axes of plots: positions of values, and round numbers. Shapes of the marks.
 
 /// Ratio of the largest to the smallest mean from which an axis is logarithmic: on a linear one the
 /// small values would lie on each other.
@@ -76,6 +76,18 @@ pub(crate) fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
         let (low, high) = ends.unwrap_or((value, value));
         Some((low.min(value), high.max(value)))
     })
+}
+
+/// Returns the SVG path of the mark of a curve, around the point 0 0. There are six shapes.
+pub(crate) fn marker_path(curve: usize) -> &'static str {
+    match curve % 6 {
+        0 => "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z",
+        1 => "M-4 -4H4V4H-4Z",
+        2 => "M0 -5L5 4H-5Z",
+        3 => "M0 -5.5L5.5 0L0 5.5L-5.5 0Z",
+        4 => "M0 5L5 -4H-5Z",
+        _ => "M-4.5 -4.5L4.5 4.5M-4.5 4.5L4.5 -4.5",
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use tenure_algorithms::stabilization::{self, NAMES};
 use tenure_core::Variant;
 use tenure_core::stabilization::StabilizingCard;
 
-use super::card_text::CardText;
+use super::rows::Rows;
 
 /// A system in the JSON output.
 #[derive(Debug, Serialize)]
@@ -49,7 +49,7 @@ pub(crate) fn table() -> String {
 
 /// Formats a card with all its claims.
 pub(crate) fn full_card(card: &StabilizingCard) -> String {
-    let mut text = CardText::new(card.name, card.title);
+    let mut text = Rows::card(card.name, card.title);
     let mut row = |name: &str, message: &str| text.row(name, message);
     row("paper", card.paper);
     row("from any", "with `tenure check --from any` it starts in every state");
@@ -60,7 +60,7 @@ pub(crate) fn full_card(card: &StabilizingCard) -> String {
     for variant in &card.variants {
         text.variant(variant, variant.command(card.name));
     }
-    text.into_string()
+    text.into_text()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use std::fmt::{self, Display};
 
 use serde::Serialize;
-use tenure_prove::{ModelVariant, entries};
+use tenure_prove::{ModelVariant, claims};
 
 /// Algorithms whose groups of two and three are checked over all schedules without faults. A test
 /// compares this list with the table of `docs/algorithms.md`.
@@ -104,7 +104,7 @@ impl Verified {
             name if TWO.contains(&name) => Some(2),
             _ => None,
         };
-        Verified { proved: proved(algorithm), checked }
+        Verified { proved: claims(algorithm).map(|claim| claim.property).collect(), checked }
     }
 
     /// Returns the extent in a sentence. `None` if nothing is verified.
@@ -133,14 +133,10 @@ impl Display for Verified {
 /// if neither does.
 pub(crate) fn refusal(algorithm: &str, variant: &str) -> Option<&'static str> {
     let is_refuted = |it: &ModelVariant| it.name == variant && it.is_refuted;
-    if entries(algorithm).flat_map(|entry| entry.variants).any(is_refuted) {
+    if claims(algorithm).flat_map(|claim| claim.variants).any(is_refuted) {
         return Some("invariant");
     }
     REFUSED_BY_COMPARISON.contains(&(algorithm, variant)).then_some("comparison")
-}
-
-fn proved(algorithm: &str) -> Vec<&'static str> {
-    entries(algorithm).map(|entry| entry.property).collect()
 }
 
 #[cfg(test)]

@@ -13,6 +13,17 @@ use super::formula;
 /// Values of parameters, by their names.
 pub(crate) type Parameters = Map<String, Value>;
 
+/// Includes the lesson files with these names in a folder. Yields the path and the text of each.
+macro_rules! lesson_files {
+    ($folder:literal: $($name:literal)*) => {
+        [$((
+            concat!($folder, "/", $name, ".toml"),
+            include_str!(concat!("../../", $folder, "/", $name, ".toml")),
+        ),)*]
+    };
+}
+pub(super) use lesson_files;
+
 /// Parses a lesson file that was compiled into this program.
 ///
 /// # Panics

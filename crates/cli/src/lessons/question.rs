@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::experiment::Experiment;
-use super::file::{Parameters, prose, read};
+use super::file::{Parameters, lesson_files, prose, read};
 use super::scenario::Scenario;
 use crate::nearest;
 
@@ -48,17 +48,9 @@ fn perhaps<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, 
     prose(from).map(Some)
 }
 
-macro_rules! chapters {
-    ($($name:literal)*) => {
-        [$((
-            concat!("questions/", $name, ".toml"),
-            include_str!(concat!("../../questions/", $name, ".toml")),
-        ),)*]
-    };
-}
-
 static CHAPTERS: LazyLock<Vec<Chapter>> = LazyLock::new(|| {
-    let files = chapters! {
+    let files = lesson_files! {
+        "questions":
         "models" "memory" "problem" "central" "ring" "lamport" "ricart-agrawala" "election"
         "ring-election" "bully" "graphs" "rounds" "philosophers" "agreement" "log" "companions"
     };

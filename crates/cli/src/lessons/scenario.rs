@@ -2,15 +2,15 @@
 
 use std::sync::LazyLock;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::experiment::Experiment;
-use super::file::{Parameters, filled, prose, read};
+use super::file::{Parameters, filled, lesson_files, prose, read};
 use crate::nearest;
 
 /// A worked example of a paper or textbook.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scenario {
     /// Name of the example, in kebab case.
@@ -21,10 +21,11 @@ pub(crate) struct Scenario {
     /// Summary of the example.
     #[serde(deserialize_with = "prose")]
     pub(crate) description: String,
-    #[serde(default)]
+    #[serde(default, skip_serializing)]
     takes: Vec<ScenarioOption>,
-    #[serde(default)]
+    #[serde(default, skip_serializing)]
     refuses: Vec<Value>,
+    #[serde(skip_serializing)]
     experiments: Vec<Value>,
 }
 
@@ -62,17 +63,9 @@ struct Chapter {
     scenarios: Vec<Scenario>,
 }
 
-macro_rules! chapters {
-    ($($name:literal)*) => {
-        [$((
-            concat!("scenarios/", $name, ".toml"),
-            include_str!(concat!("../../scenarios/", $name, ".toml")),
-        ),)*]
-    };
-}
-
 static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
-    let files = chapters! {
+    let files = lesson_files! {
+        "scenarios":
         "models" "memory" "locks" "central" "ring" "lamport" "ricart-agrawala" "permissions"
         "tokens" "election" "lelann" "chang-roberts" "hirschberg-sinclair" "bully" "applications"
         "graphs" "rounds" "philosophers" "agreement" "companions"

@@ -7,7 +7,7 @@ use tenure_etcd::mvccpb::KeyValue;
 
 use crate::admin::{Admin, Repeat};
 use crate::error::ClientError;
-use crate::requests::unsigned;
+use crate::requests::{signed, unsigned};
 
 /// A member, according to the list of members that the cluster keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -191,15 +191,13 @@ impl Admin {
     ///
     /// [`ClientError`]
     pub async fn range(&self, query: Query) -> Result<Page, ClientError> {
-        let Query { key, range_end, limit, revision, keys_only, serializable } = query;
-        let revision = i64::try_from(revision).unwrap_or(i64::MAX);
         let request = rpc::RangeRequest {
-            key,
-            range_end,
-            limit,
-            revision,
-            keys_only,
-            serializable,
+            key: query.key,
+            range_end: query.range_end,
+            limit: query.limit,
+            revision: signed(query.revision),
+            keys_only: query.keys_only,
+            serializable: query.serializable,
             ..Default::default()
         };
         let response: rpc::RangeResponse =
@@ -229,8 +227,7 @@ impl Admin {
     ///
     /// [`ClientError`]
     pub async fn compact(&self, revision: u64) -> Result<(), ClientError> {
-        let revision = i64::try_from(revision).unwrap_or(i64::MAX);
-        let request = rpc::CompactionRequest { revision, ..Default::default() };
+        let request = rpc::CompactionRequest { revision: signed(revision), ..Default::default() };
         let path = "/etcdserverpb.KV/Compact";
         let _: rpc::CompactionResponse = self.ask(path, request, Repeat::AfterFailure).await?;
         Ok(())
@@ -243,11 +240,19 @@ impl Admin {
     ///
     /// [`ClientError`]
     pub async fn lease_time_left(&self, id: i64) -> Result<Option<(i64, i64)>, ClientError> {
-        let request = rpc::LeaseTimeToLiveRequest { id, keys: false };
+        Ok(self.lease(id, false).await?.map(|lease| (lease.ttl, lease.granted_ttl)))
+    }
+
+    /// Reads the state of a lease, optionally with its keys; `None` if the lease does not exist.
+    pub(super) async fn lease(
+        &self,
+        id: i64,
+        keys: bool,
+    ) -> Result<Option<rpc::LeaseTimeToLiveResponse>, ClientError> {
+        let request = rpc::LeaseTimeToLiveRequest { id, keys };
         let path = "/etcdserverpb.Lease/LeaseTimeToLive";
-        let response: rpc::LeaseTimeToLiveResponse = self.ask(path, request, Repeat::Read).await?;
-        let is_there = response.ttl >= 0 && response.granted_ttl > 0;
-        Ok(is_there.then_some((response.ttl, response.granted_ttl)))
+        let lease: rpc::LeaseTimeToLiveResponse = self.ask(path, request, Repeat::Read).await?;
+        Ok(Some(lease).filter(|lease| lease.ttl >= 0 && lease.granted_ttl > 0))
     }
 }
 

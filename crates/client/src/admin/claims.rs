@@ -35,10 +35,7 @@ impl Admin {
     ///
     /// [`ClientError`]
     pub async fn lease_keys(&self, id: i64) -> Result<Option<Vec<Vec<u8>>>, ClientError> {
-        let request = rpc::LeaseTimeToLiveRequest { id, keys: true };
-        let path = "/etcdserverpb.Lease/LeaseTimeToLive";
-        let response: rpc::LeaseTimeToLiveResponse = self.ask(path, request, Repeat::Read).await?;
-        Ok((response.ttl >= 0 && response.granted_ttl > 0).then_some(response.keys))
+        Ok(self.lease(id, true).await?.map(|lease| lease.keys))
     }
 
     /// Deletes the key of a claim with this fencing token. Returns false if there is no such claim.
@@ -72,11 +69,7 @@ impl Admin {
 
     /// Executes a change if the key was created in the revision `fence`. Returns false otherwise.
     async fn change(&self, key: &[u8], fence: u64, change: Request) -> Result<bool, ClientError> {
-        let request = rpc::TxnRequest {
-            compare: vec![requests::created(key, Vec::new(), fence)],
-            success: vec![requests::op(change)],
-            failure: Vec::new(),
-        };
+        let request = requests::if_created(key, fence, change);
         let path = "/etcdserverpb.KV/Txn";
         let response: rpc::TxnResponse = self.ask(path, request, Repeat::AfterFailure).await?;
         Ok(response.succeeded)

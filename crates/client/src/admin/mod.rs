@@ -19,9 +19,9 @@ use tonic::{Code, Status};
 use crate::error::ClientError;
 use crate::options::ConnectOptions;
 use crate::transport::NEXT_ENDPOINT_DELAY;
-use crate::transport::connection::{Connection, Download, connect};
+use crate::transport::connection::{Connection, ResponseStream, connect};
 use crate::transport::endpoint::Endpoint;
-use crate::transport::retry::{Backoff, RetryAction, rejected, retry_action};
+use crate::transport::retry::{Backoff, RetryAction, no_response, rejected, retry_action};
 
 /// Time within which a call must succeed, over all attempts.
 const CALL_TIMEOUT: Duration = Duration::from_secs(15);
@@ -77,11 +77,10 @@ impl Admin {
     ///
     /// [`ClientError::InvalidEndpoint`] for an invalid URL, and
     /// [`ClientError::MissingCertificates`] for an `https` endpoint without certificates.
-    pub fn new<I>(endpoints: I, options: impl Into<ConnectOptions>) -> Result<Admin, ClientError>
-    where
-        I: IntoIterator,
-        I::Item: AsRef<str>,
-    {
+    pub fn new(
+        endpoints: impl IntoIterator<Item: AsRef<str>>,
+        options: impl Into<ConnectOptions>,
+    ) -> Result<Admin, ClientError> {
         let options = ConnectOptions { max_response: Some(MAX_RESPONSE_BYTES), ..options.into() };
         let endpoints = Endpoint::parse_all(endpoints, &options)?;
         Ok(Admin { endpoints, options, open: Mutex::default() })
@@ -92,25 +91,17 @@ impl Admin {
     /// # Errors
     ///
     /// As [`Admin::new`].
-    pub fn at<I>(&self, endpoints: I) -> Result<Admin, ClientError>
-    where
-        I: IntoIterator,
-        I::Item: AsRef<str>,
-    {
+    pub fn at(&self, endpoints: impl IntoIterator<Item: AsRef<str>>) -> Result<Admin, ClientError> {
         Admin::new(endpoints, self.options.clone())
     }
 
     /// Sends a request to the members, and returns the first response.
-    pub(crate) async fn ask<Request, Response>(
+    pub(crate) async fn ask<Response: Message + Default>(
         &self,
         path: &'static str,
-        request: Request,
+        request: impl Message,
         repeat: Repeat,
-    ) -> Result<Response, ClientError>
-    where
-        Request: Message,
-        Response: Message + Default,
-    {
+    ) -> Result<Response, ClientError> {
         let response = self.exchange(path, frames::encode(&request), repeat).await?;
         frames::decode(response).map_err(|status| rejected(&status))
     }
@@ -352,11 +343,6 @@ impl Failures {
     }
 }
 
-/// Returns the status that stands for a missing response.
-fn no_response() -> Status {
-    Status::deadline_exceeded("it does not respond")
-}
-
 /// Returns true if every member would reject the call for this reason, because it follows from the
 /// call and the replicated state.
 ///
@@ -394,7 +380,7 @@ fn action_after(status: &Status) -> RetryAction {
 pub struct Snapshot {
     endpoint: String,
     first: Option<SnapshotResponse>,
-    pieces: Download<SnapshotResponse>,
+    pieces: ResponseStream<SnapshotResponse>,
     _connection: Arc<Connection>,
 }
 

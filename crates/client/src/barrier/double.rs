@@ -10,9 +10,9 @@ use tenure_etcd::mvccpb::KeyValue;
 use crate::barrier::{wait_for_state, wait_until_deleted};
 use crate::error::{ClientError, LossReason};
 use crate::lock::claim::Claim;
-use crate::lock::queue_entry::{HandOver, QueueEntry, send_while_alive};
+use crate::lock::queue_entry::{QueueEntry, send_while_alive};
 use crate::lock::transactions::NewKey;
-use crate::requests::{self, created, keys, op, put, unsigned};
+use crate::requests::{self, created, if_created, keys, op, put, unsigned};
 use crate::session::Session;
 
 /// Folder of the participants' keys, below the name of the barrier.
@@ -74,14 +74,8 @@ impl DoubleBarrier {
         let queue = self.queue();
         let key = self.session.new_key(&queue);
         let request = NewKey { key: &key, value: &[], lease: self.session.id() }.create();
-        let releases = self.session.releases().take_batch();
-        let hand_over = HandOver::OnDeletion;
-        let mut entry =
-            QueueEntry::enqueue(&self.session, &queue, key, request, releases, hand_over);
-        let Some(own) = entry.enqueued().await?.view.own else {
-            entry.set_key_absent();
-            return Err(LossReason::KeyDeleted.into());
-        };
+        let mut entry = QueueEntry::enqueue(&self.session, &queue, key, request);
+        let own = entry.created().await?.ok_or(LossReason::KeyDeleted)?;
         let claim = entry.into_claim(own).shared();
         let (participants, _) = self.participants().await?;
         match participants.get(count - 1) {
@@ -114,21 +108,17 @@ impl DoubleBarrier {
         let range = Request::RequestRange(keys(&queue, SortOrder::Ascend));
         let request = rpc::TxnRequest { success: vec![op(range)], ..Default::default() };
         let response = send_while_alive(&self.session, request, &mut 0).await?;
-        let revision = response.header.as_ref().map_or(0, |header| unsigned(header.revision));
         let in_queue =
             requests::key_values(&response).filter(|kv| requests::is_in_queue(&queue, &kv.key));
         let participants = in_queue.map(|kv| (kv.key.clone(), unsigned(kv.create_revision)));
-        Ok((participants.collect(), revision))
+        Ok((participants.collect(), requests::revision(&response)))
     }
 
     /// Lets all participants continue. A delayed copy of the request has no effect after the
     /// participant has left.
     async fn set_ready(&self, claim: &Claim) -> Result<(), ClientError> {
-        let request = rpc::TxnRequest {
-            compare: vec![created(claim.key(), Vec::new(), claim.fence())],
-            success: vec![op(put(&self.ready_key(), Vec::new(), 0))],
-            failure: Vec::new(),
-        };
+        let put = put(&self.ready_key(), Vec::new(), 0);
+        let request = if_created(claim.key(), claim.fence(), put);
         match send_while_alive(&self.session, request, &mut 0).await? {
             rpc::TxnResponse { succeeded: true, .. } => Ok(()),
             rpc::TxnResponse { .. } => Err(LossReason::KeyDeleted.into()),

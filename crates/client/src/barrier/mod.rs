@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use tenure_etcd::mvccpb::KeyValue;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use crate::error::ClientError;
 use crate::lock::transactions::read;
 use crate::requests;
-use crate::transport::REQUEST_TIMEOUT;
 use crate::transport::channel::Channel;
 use crate::transport::retry::Backoff;
 use crate::watch::watcher::{WatchEvent, Watcher};
@@ -67,8 +66,7 @@ async fn wait_until_deleted(
 
 /// Reads a key, and the revision of the store.
 async fn read_key(channel: &Channel, key: &[u8]) -> Result<(Option<KeyValue>, u64), ClientError> {
-    let response = channel.transact(read(&[key]), Instant::now() + REQUEST_TIMEOUT).await?;
-    let revision = response.header.as_ref().map_or(0, |it| requests::unsigned(it.revision));
+    let response = channel.transact(read(&[key])).await?;
     let kv = requests::key_values(&response).next().cloned();
-    Ok((kv, revision))
+    Ok((kv, requests::revision(&response)))
 }

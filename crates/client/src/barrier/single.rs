@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use tokio::time::Instant;
-
 use crate::barrier::{read_key, wait_until_deleted};
 use crate::client::Client;
 use crate::error::ClientError;
 use crate::lock::transactions::NewKey;
 use crate::requests;
-use crate::transport::REQUEST_TIMEOUT;
 use crate::transport::channel::Channel;
 
 /// A barrier: clients wait at it while it is held.
@@ -45,8 +42,7 @@ impl Barrier {
         // The value shows whether an earlier copy of the request has created the key.
         let value = format!("{:016x}", fastrand::u64(..));
         let new = NewKey { key: &self.key, value: value.as_bytes(), lease: 0 };
-        let deadline = Instant::now() + REQUEST_TIMEOUT;
-        let response = self.channel.transact(new.create(), deadline).await?;
+        let response = self.channel.transact(new.create()).await?;
         Ok(requests::key_values(&response).any(|kv| kv.value == value.as_bytes()))
     }
 
@@ -57,9 +53,7 @@ impl Barrier {
     ///
     /// As [`Barrier::hold`].
     pub async fn release(&self) -> Result<(), ClientError> {
-        let deadline = Instant::now() + REQUEST_TIMEOUT;
-        self.channel.transact(requests::delete(&self.key, 0), deadline).await?;
-        Ok(())
+        self.channel.transact(requests::delete(&self.key, 0)).await.map(drop)
     }
 
     /// Waits until the barrier is released. Returns at once if it is not held. Also waits while no

@@ -1,6 +1,5 @@
 //! The thread of a blocking client.
 
-use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;

@@ -11,18 +11,11 @@ use crate::error::{ClientError, LossReason};
 /// for programs without an asynchronous runtime.
 #[derive(Clone, Debug)]
 pub struct Barrier {
-    barrier: crate::barrier::single::Barrier,
-    background: Arc<Background>,
+    pub(super) barrier: crate::barrier::single::Barrier,
+    pub(super) background: Arc<Background>,
 }
 
 impl Barrier {
-    pub(super) const fn new(
-        barrier: crate::barrier::single::Barrier,
-        background: Arc<Background>,
-    ) -> Barrier {
-        Barrier { barrier, background }
-    }
-
     /// Holds the barrier: clients that wait for it from now on are blocked. Returns false if it was
     /// held before.
     ///

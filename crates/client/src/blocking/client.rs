@@ -27,11 +27,7 @@ impl Client {
     ///
     /// As [`Client::connect`](crate::Client::connect), and [`ClientError::NoThread`] if the system
     /// provides no thread.
-    pub fn connect<I>(endpoints: I) -> Result<Client, ClientError>
-    where
-        I: IntoIterator,
-        I::Item: AsRef<str>,
-    {
+    pub fn connect(endpoints: impl IntoIterator<Item: AsRef<str>>) -> Result<Client, ClientError> {
         Client::connect_as(endpoints, ConnectOptions::default())
     }
 
@@ -42,14 +38,10 @@ impl Client {
     ///
     /// As [`Client::connect_as`](crate::Client::connect_as), and [`ClientError::NoThread`] if the
     /// system provides no thread.
-    pub fn connect_as<I>(
-        endpoints: I,
+    pub fn connect_as(
+        endpoints: impl IntoIterator<Item: AsRef<str>>,
         options: impl Into<ConnectOptions>,
-    ) -> Result<Client, ClientError>
-    where
-        I: IntoIterator,
-        I::Item: AsRef<str>,
-    {
+    ) -> Result<Client, ClientError> {
         let background = Background::start()?;
         let client = background.block_on(crate::client::Client::connect_as(endpoints, options))?;
         Ok(Client { client, background })
@@ -68,13 +60,13 @@ impl Client {
 
     /// Returns the barrier with this name, see [`Client::barrier`](crate::Client::barrier).
     pub fn barrier(&self, name: &str) -> Barrier {
-        Barrier::new(self.client.barrier(name), self.background.clone())
+        Barrier { barrier: self.client.barrier(name), background: self.background.clone() }
     }
 
     /// Observes the leader of an election.
     pub fn observe(&self, name: &str) -> Observer {
         // The observer starts no task before its first call.
-        Observer::new(self.client.observe(name), self.background.clone())
+        Observer { observer: self.client.observe(name), background: self.background.clone() }
     }
 
     /// Reads the candidates of an election that have an identity, as

@@ -12,19 +12,11 @@ use crate::error::{ClientError, LossReason};
 #[must_use = "dropping this releases the lock"]
 #[derive(Debug)]
 pub struct Guard {
-    guard: crate::lock::guard::Guard,
-    session: Session,
+    pub(super) guard: crate::lock::guard::Guard,
+    pub(super) session: Session,
 }
 
 impl Guard {
-    pub(super) const fn new(guard: crate::lock::guard::Guard, session: Session) -> Guard {
-        Guard { guard, session }
-    }
-
-    pub(super) const fn inner(&self) -> &crate::lock::guard::Guard {
-        &self.guard
-    }
-
     /// Returns the fencing token, see [`Guard::fence`](crate::Guard::fence).
     pub fn fence(&self) -> u64 {
         self.guard.fence()

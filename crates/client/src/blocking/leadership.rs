@@ -10,18 +10,11 @@ use crate::error::{ClientError, LossReason};
 #[must_use = "dropping this resigns"]
 #[derive(Debug)]
 pub struct Leadership {
-    leadership: crate::election::leadership::Leadership,
-    session: Session,
+    pub(super) leadership: crate::election::leadership::Leadership,
+    pub(super) session: Session,
 }
 
 impl Leadership {
-    pub(super) const fn new(
-        leadership: crate::election::leadership::Leadership,
-        session: Session,
-    ) -> Leadership {
-        Leadership { leadership, session }
-    }
-
     /// Returns the name of the election.
     pub fn name(&self) -> &str {
         self.leadership.name()

@@ -21,11 +21,10 @@ impl Session {
     /// # Errors
     ///
     /// As [`Session::lock_all`](crate::Session::lock_all).
-    pub fn lock_all<I>(&self, names: I) -> Result<MultiGuard, ClientError>
-    where
-        I: IntoIterator,
-        I::Item: AsRef<str>,
-    {
+    pub fn lock_all(
+        &self,
+        names: impl IntoIterator<Item: AsRef<str>>,
+    ) -> Result<MultiGuard, ClientError> {
         let guard = self.background().block_on(self.inner().lock_all(names))?;
         Ok(MultiGuard { guard, session: self.clone() })
     }
@@ -36,11 +35,10 @@ impl Session {
     /// # Errors
     ///
     /// As [`Session::try_lock_all`](crate::Session::try_lock_all).
-    pub fn try_lock_all<I>(&self, names: I) -> Result<Option<MultiGuard>, ClientError>
-    where
-        I: IntoIterator,
-        I::Item: AsRef<str>,
-    {
+    pub fn try_lock_all(
+        &self,
+        names: impl IntoIterator<Item: AsRef<str>>,
+    ) -> Result<Option<MultiGuard>, ClientError> {
         let guard = self.background().block_on(self.inner().try_lock_all(names))?;
         Ok(guard.map(|guard| MultiGuard { guard, session: self.clone() }))
     }
@@ -51,15 +49,11 @@ impl Session {
     /// # Errors
     ///
     /// As [`Session::lock_all`](crate::Session::lock_all).
-    pub fn lock_all_within<I>(
+    pub fn lock_all_within(
         &self,
-        names: I,
+        names: impl IntoIterator<Item: AsRef<str>>,
         within: Duration,
-    ) -> Result<Option<MultiGuard>, ClientError>
-    where
-        I: IntoIterator,
-        I::Item: AsRef<str>,
-    {
+    ) -> Result<Option<MultiGuard>, ClientError> {
         let guard = self.background().block_on(self.inner().lock_all_within(names, within))?;
         Ok(guard.map(|guard| MultiGuard { guard, session: self.clone() }))
     }
@@ -72,7 +66,7 @@ impl Session {
     /// As [`Session::lock_while_holding`](crate::Session::lock_while_holding). The caller keeps its
     /// guards.
     pub fn lock_while_holding(&self, name: &str, held: &[&Guard]) -> Result<Guard, ClientError> {
-        let held: Vec<_> = held.iter().map(|guard| guard.inner()).collect();
+        let held: Vec<_> = held.iter().map(|held| &held.guard).collect();
         let guard = self.background().block_on(self.inner().lock_while_holding(name, &held))?;
         Ok(self.guard(guard))
     }

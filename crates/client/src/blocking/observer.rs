@@ -9,18 +9,11 @@ use crate::error::ClientError;
 
 /// Follows the leader of an election: [`Observer::next_state`] waits for the next state.
 pub struct Observer {
-    observer: crate::election::observer::Observer,
-    background: Arc<Background>,
+    pub(super) observer: crate::election::observer::Observer,
+    pub(super) background: Arc<Background>,
 }
 
 impl Observer {
-    pub(super) const fn new(
-        observer: crate::election::observer::Observer,
-        background: Arc<Background>,
-    ) -> Observer {
-        Observer { observer, background }
-    }
-
     /// Waits for a change and returns the new state, as [`Observer::next`](crate::Observer::next)
     /// does. The first call returns the current state.
     ///

@@ -43,7 +43,7 @@ impl Session {
     }
 
     pub(super) fn guard(&self, guard: crate::lock::guard::Guard) -> Guard {
-        Guard::new(guard, self.clone())
+        Guard { guard, session: self.clone() }
     }
 
     /// Returns the ID of the lease at the service.
@@ -165,7 +165,7 @@ impl Session {
         value: impl Into<Vec<u8>>,
     ) -> Result<Leadership, ClientError> {
         let leadership = self.background().block_on(self.inner().campaign(name, value))?;
-        Ok(Leadership::new(leadership, self.clone()))
+        Ok(Leadership { leadership, session: self.clone() })
     }
 
     /// Takes part in an election with an identity and a priority, and waits until this session is
@@ -180,7 +180,7 @@ impl Session {
         options: CampaignOptions,
     ) -> Result<Leadership, ClientError> {
         let leadership = self.background().block_on(self.inner().campaign_with(name, options))?;
-        Ok(Leadership::new(leadership, self.clone()))
+        Ok(Leadership { leadership, session: self.clone() })
     }
 
     /// Takes part in an election with an identity and a priority for at most this time. Withdraws
@@ -197,6 +197,6 @@ impl Session {
     ) -> Result<Option<Leadership>, ClientError> {
         let campaign = self.inner().campaign_with(name, options);
         let leadership = self.background().block_within(within, campaign).transpose()?;
-        Ok(leadership.map(|it| Leadership::new(it, self.clone())))
+        Ok(leadership.map(|leadership| Leadership { leadership, session: self.clone() }))
     }
 }

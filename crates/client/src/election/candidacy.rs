@@ -16,7 +16,7 @@ use crate::election::options::CampaignOptions;
 use crate::election::records::{Candidate, ElectionView, Entry, record_key};
 use crate::error::ClientError;
 use crate::lock::claim::Claim;
-use crate::lock::queue_entry::{HandOver, QueueEntry};
+use crate::lock::queue_entry::QueueEntry;
 use crate::session::Session;
 use crate::telemetry::metrics;
 
@@ -88,9 +88,7 @@ async fn enqueue(
     let key = session.new_key(name);
     let request = entry(session, name, options, &key).enqueue();
     let record = record_key(name, &key);
-    let releases = session.releases().take_batch();
-    let entry = QueueEntry::enqueue(session, name, key, request, releases, HandOver::OnDeletion);
-    let mut entry = entry.with_record(record);
+    let mut entry = QueueEntry::enqueue(session, name, key, request).with_record(record);
     match entry.start().await? {
         (_, Some(WaiterAction::Removed)) => {
             entry.set_key_absent();
@@ -127,8 +125,7 @@ async fn yield_to(
     let own = (place.entry.key(), place.fence);
     let request = entry(session, name, options, &key).yield_to(own, better, view);
     let record = record_key(name, &key);
-    let hand_over = HandOver::OnDeletion;
-    let next = QueueEntry::enqueue(session, name, key, request, Vec::new(), hand_over);
+    let next = QueueEntry::enqueue_alone(session, name, key, request);
     // If this future is dropped, both entries delete their keys, and one of them exists.
     let mut next = next.with_record(record).continuing(&place.entry);
     match next.start().await? {

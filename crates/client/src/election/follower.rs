@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use crate::election::records::{Candidate, ElectionView, read, record_range};
 use crate::error::ClientError;
 use crate::requests;
-use crate::transport::REQUEST_TIMEOUT;
 use crate::transport::channel::Channel;
 use crate::transport::retry::Backoff;
 use crate::watch::watcher::{WatchEvent, Watcher};
@@ -52,8 +51,7 @@ impl RecordFollower {
         is_alive: impl Fn() -> bool,
     ) -> Result<ElectionView, ClientError> {
         loop {
-            let deadline = Instant::now() + REQUEST_TIMEOUT;
-            let response = match self.channel.transact(read(&self.name, key), deadline).await {
+            let response = match self.channel.transact(read(&self.name, key)).await {
                 Err(ClientError::Unavailable { .. }) if is_alive() => continue,
                 response => response?,
             };
@@ -110,9 +108,8 @@ impl RecordFollower {
     ///
     /// [`ClientError`] if no member responds or the service rejects the read.
     pub(crate) async fn is_waiting(&mut self, candidate: &Candidate) -> Result<bool, ClientError> {
-        let deadline = Instant::now() + REQUEST_TIMEOUT;
         let request = requests::read_queue(&candidate.key, None);
-        let response = self.channel.transact(request, deadline).await?;
+        let response = self.channel.transact(request).await?;
         Ok(requests::own_view(&response, &candidate.key).own == Some(candidate.fence))
     }
 }

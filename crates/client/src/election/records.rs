@@ -10,14 +10,13 @@
 //! The request disappears with the record.
 
 use tenure_etcd::etcdserverpb as rpc;
-use tenure_etcd::etcdserverpb::compare::{CompareResult, CompareTarget, TargetUnion};
-use tenure_etcd::etcdserverpb::range_request::SortOrder;
+use tenure_etcd::etcdserverpb::compare::{CompareTarget, TargetUnion};
 use tenure_etcd::etcdserverpb::request_op::Request;
-use tenure_etcd::etcdserverpb::response_op::Response;
 use tenure_etcd::mvccpb::KeyValue;
 
 use crate::requests::{
-    created, delete_all, keys, op, put, queue_range, read_key, signed, unsigned,
+    created, delete_all, equal, key_values, newest, op, put, queue_range, read_key, revision,
+    signed, unsigned,
 };
 
 /// Suffix that turns the name of an election into the name of its records.
@@ -98,28 +97,12 @@ impl Entry<'_> {
             compare: vec![
                 created(old, Vec::new(), fence),
                 created(&better.key, Vec::new(), better.fence),
-                modified(&record, written),
+                equal(&record, CompareTarget::Mod, TargetUnion::ModRevision(signed(written))),
             ],
             success: deletions.into_iter().chain(self.puts()).chain([newest(self.name)]).collect(),
             failure: vec![op(read_key(self.key))],
         }
     }
-}
-
-/// Compares the revision of the last change of a key; 0 if the key does not exist.
-fn modified(key: &[u8], revision: u64) -> rpc::Compare {
-    rpc::Compare {
-        result: CompareResult::Equal.into(),
-        target: CompareTarget::Mod.into(),
-        key: key.to_vec(),
-        target_union: Some(TargetUnion::ModRevision(signed(revision))),
-        ..Default::default()
-    }
-}
-
-/// Reads the newest two keys of a queue.
-fn newest(name: &str) -> rpc::RequestOp {
-    op(Request::RequestRange(rpc::RangeRequest { limit: 2, ..keys(name, SortOrder::Descend) }))
 }
 
 /// Returns a request that makes `candidate` the wanted leader, if its claim and its record exist.
@@ -171,13 +154,8 @@ pub(crate) struct ElectionView {
 impl ElectionView {
     /// Parses the response to the request of [`read`]. `key` is the key of the caller's claim.
     pub(crate) fn new(response: &rpc::TxnResponse, name: &str, key: Option<&[u8]>) -> ElectionView {
-        let revision = response.header.as_ref().map_or(0, |header| unsigned(header.revision));
-        let kvs = response.responses.iter().filter_map(|it| match &it.response {
-            Some(Response::ResponseRange(range)) => Some(&range.kvs),
-            _ => None,
-        });
-        let mut view = ElectionView { revision, ..ElectionView::default() };
-        for kv in kvs.flatten() {
+        let mut view = ElectionView { revision: revision(response), ..ElectionView::default() };
+        for kv in key_values(response) {
             if key == Some(&kv.key[..]) {
                 view.own = Some(unsigned(kv.create_revision));
             } else {
@@ -224,6 +202,8 @@ fn candidate(kv: &KeyValue, name: &str) -> Option<Candidate> {
 
 #[cfg(test)]
 mod tests {
+    use tenure_etcd::etcdserverpb::response_op::Response;
+
     use super::*;
     use crate::requests::is_in_queue;
 

@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use thiserror::Error;
-use tokio::time::Instant;
 
 use crate::election::follower::RecordFollower;
 use crate::election::leadership::Leadership;
 use crate::election::records::{Candidate, nominate};
 use crate::error::{ClientError, LossReason};
 use crate::lock::queue_entry::find_predecessor;
-use crate::transport::REQUEST_TIMEOUT;
 use crate::transport::channel::Channel;
 
 /// Error of [`Leadership::transfer_to`].
@@ -173,8 +171,7 @@ pub(crate) async fn request(
             return Err(ClientError::UnknownCandidate { identity: identity.to_owned() });
         }
         for candidate in &named {
-            let deadline = Instant::now() + REQUEST_TIMEOUT;
-            if channel.transact(nominate(name, candidate), deadline).await?.succeeded {
+            if channel.transact(nominate(name, candidate)).await?.succeeded {
                 return Ok(candidate.clone());
             }
         }

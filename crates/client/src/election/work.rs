@@ -1,7 +1,5 @@
 //! Work of a leader that stops before the leadership passes on.
 
-use std::future::Future;
-
 use tokio::sync::watch;
 
 use crate::election::leadership::Leadership;

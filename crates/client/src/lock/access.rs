@@ -145,13 +145,8 @@ impl<'a> Waiting<'a> {
         let mut key = session.new_key(name);
         key.extend(access.suffix().bytes());
         let request = requests::enqueue(name, &key, value, session.id());
-        let releases = session.releases().take_batch();
-        let hand_over = HandOver::OnDeletion;
-        let mut entry = QueueEntry::enqueue(session, name, key, request, releases, hand_over);
-        let Some(own) = entry.enqueued().await?.view.own else {
-            entry.set_key_absent();
-            return Err(LossReason::KeyDeleted.into());
-        };
+        let mut entry = QueueEntry::enqueue(session, name, key, request);
+        let own = entry.created().await?.ok_or(LossReason::KeyDeleted)?;
         Ok(Waiting { session, name, access, entry, own })
     }
 
@@ -199,8 +194,7 @@ impl<'a> Waiting<'a> {
             .map(|kv| (kv.key.clone(), access_of(&kv.key)))
             .collect();
         self.check_slots(&earlier)?;
-        let revision =
-            response.header.as_ref().map_or(0, |header| requests::unsigned(header.revision));
+        let revision = requests::revision(&response);
         Ok(Blockers { keys: self.access.blockers(earlier), revision })
     }
 

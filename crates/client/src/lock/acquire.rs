@@ -17,21 +17,9 @@ pub(crate) async fn acquire(
 ) -> Result<Claim, ClientError> {
     let key = session.new_key(name);
     let request = requests::enqueue(name, &key, value, session.id());
-    let releases = session.releases().take_batch();
-    let mut entry = QueueEntry::enqueue(session, name, key, request, releases, hand_over);
-    let reason = tokio::select! {
-        biased;
-        reason = session.lost() => reason,
-        fence = entry.wait() => {
-            let fence = fence?;
-            // The session must be alive at some moment after the claim became first.
-            match session.end_reason() {
-                None => return Ok(entry.into_claim(fence)),
-                Some(reason) => reason,
-            }
-        }
-    };
-    Err(reason.into())
+    let mut entry = QueueEntry::enqueue(session, name, key, request).with_hand_over(hand_over);
+    let fence = session.while_alive(entry.wait()).await?;
+    Ok(entry.into_claim(fence))
 }
 
 /// Puts a claim into a queue if the queue is empty. Returns `None` otherwise.
@@ -42,29 +30,13 @@ pub(crate) async fn try_acquire(
 ) -> Result<Option<Claim>, ClientError> {
     let key = session.new_key(name);
     let request = requests::enqueue_if_empty(name, &key, value.clone(), session.id());
-    // The request includes no releases: it compares before it deletes.
-    let hand_over = HandOver::OnDeletion;
-    let mut entry = QueueEntry::enqueue(session, name, key, request, Vec::new(), hand_over);
-    let enqueued = tokio::select! {
-        biased;
-        reason = session.lost() => return Err(reason.into()),
-        enqueued = entry.enqueued() => enqueued?,
-    };
-    if let Some(reason) = session.end_reason() {
-        return Err(reason.into());
-    }
-    if let Some(fence) = enqueued.view.own {
+    let mut entry = QueueEntry::enqueue_alone(session, name, key, request);
+    if let Some(fence) = session.while_alive(entry.created()).await? {
         return Ok(Some(entry.into_claim(fence)));
     }
-    entry.set_key_absent();
     // The range may contain only keys of other locks, whose names begin with this one.
     let search = find_predecessor(session, name, entry.key(), 0, 0);
-    let view = tokio::select! {
-        biased;
-        reason = session.lost() => return Err(reason.into()),
-        view = search => view?,
-    };
-    match view.predecessor {
+    match session.while_alive(search).await?.predecessor {
         Some(_) => Ok(None),
         None => try_acquire_among_nested(session, name, value).await,
     }
@@ -79,17 +51,10 @@ async fn try_acquire_among_nested(
 ) -> Result<Option<Claim>, ClientError> {
     let key = session.new_key(name);
     let request = requests::enqueue(name, &key, value, session.id());
-    let hand_over = HandOver::OnDeletion;
-    let mut entry = QueueEntry::enqueue(session, name, key, request, Vec::new(), hand_over);
-    let started = tokio::select! {
-        biased;
-        reason = session.lost() => return Err(reason.into()),
-        started = entry.start() => started?,
-    };
-    match (started.1, session.end_reason()) {
-        (_, Some(reason)) => Err(reason.into()),
-        (Some(WaiterAction::Acquired { fence }), None) => Ok(Some(entry.into_claim(fence))),
-        (Some(WaiterAction::Removed), None) => {
+    let mut entry = QueueEntry::enqueue_alone(session, name, key, request);
+    match session.while_alive(entry.start()).await?.1 {
+        Some(WaiterAction::Acquired { fence }) => Ok(Some(entry.into_claim(fence))),
+        Some(WaiterAction::Removed) => {
             entry.set_key_absent();
             Err(session.deletion_reason().await.into())
         }

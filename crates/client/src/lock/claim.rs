@@ -2,7 +2,7 @@
 
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_session::QueueView;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 use tonic::Code;
 
 use crate::error::{ClientError, LossReason};
@@ -10,7 +10,6 @@ use crate::requests;
 use crate::session::Session;
 use crate::session::release::PendingRelease;
 use crate::telemetry::metrics::HoldTimer;
-use crate::transport::REQUEST_TIMEOUT;
 use crate::transport::retry::Backoff;
 use crate::watch::watcher::{WatchEvent, Watcher};
 
@@ -77,12 +76,12 @@ impl Claim {
     ///
     /// [`ClientError::Lost`] if the session has ended or the key was deleted.
     pub(crate) async fn put(&self, value: Vec<u8>) -> Result<(), ClientError> {
-        let request = requests::update(&self.key, self.fence, value, self.session.id());
+        let put = requests::put(&self.key, value, self.session.id());
+        let request = requests::if_created(&self.key, self.fence, put);
         if let Some(reason) = self.session.end_reason() {
             return Err(reason.into());
         }
-        let deadline = Instant::now() + REQUEST_TIMEOUT;
-        match self.session.channel().transact(request, deadline).await? {
+        match self.session.channel().transact(request).await? {
             rpc::TxnResponse { succeeded: true, .. } => Ok(()),
             rpc::TxnResponse { .. } => Err(LossReason::KeyDeleted.into()),
         }
@@ -146,9 +145,8 @@ impl Claim {
     }
 
     async fn read_own_key(&self) -> Result<QueueView<Vec<u8>>, ClientError> {
-        let deadline = Instant::now() + REQUEST_TIMEOUT;
         let request = requests::read_queue(&self.key, None);
-        let response = self.session.channel().transact(request, deadline).await?;
+        let response = self.session.channel().transact(request).await?;
         Ok(requests::own_view(&response, &self.key))
     }
 }

@@ -124,8 +124,7 @@ impl<'a> PermitQueue<'a> {
             let response = send_while_alive(self.session, request, &mut 0).await?;
             if page.revision == 0 {
                 // Later pages are read in the revision of the first one.
-                let header = response.header.as_ref();
-                page.revision = header.map_or(0, |header| requests::unsigned(header.revision));
+                page.revision = requests::revision(&response);
                 own = requests::own_view(&response, key).own;
             }
             let keys = match response.responses.last().and_then(|last| last.response.as_ref()) {

@@ -1,9 +1,7 @@
 //! An entry in the queue of a lock or an election: it requests the entry, and waits until it is
 //! first.
 
-use std::future::Future;
-use std::pin::Pin;
-
+use futures_util::future::BoxFuture;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_session::{QueueView, Waiter, WaiterAction};
 use tokio::time::{Instant, sleep};
@@ -16,7 +14,6 @@ use crate::requests;
 use crate::session::Session;
 use crate::session::release::PendingRelease;
 use crate::telemetry::{metrics, spans};
-use crate::transport::REQUEST_TIMEOUT;
 use crate::transport::retry::Backoff;
 use crate::watch::watcher::{WatchEvent, Watcher};
 
@@ -35,15 +32,15 @@ pub(crate) enum HandOver {
 }
 
 /// Result of the request to enqueue.
-pub(crate) struct Enqueued {
-    pub(crate) view: QueueView<Vec<u8>>,
+struct Enqueued {
+    view: QueueView<Vec<u8>>,
     /// True if the request created the key, and the view contains the predecessor of the key.
     is_new: bool,
 }
 
 /// Future of the request to enqueue. The flag is true if the request was sent more than once. A
 /// delayed copy may then create the key again, whatever the response was.
-type EnqueueFuture = Pin<Box<dyn Future<Output = (Result<Enqueued, ClientError>, bool)> + Send>>;
+type EnqueueFuture = BoxFuture<'static, (Result<Enqueued, ClientError>, bool)>;
 
 /// An entry in a queue. Dropping the entry deletes its key.
 pub(crate) struct QueueEntry {
@@ -71,14 +68,34 @@ pub(crate) struct QueueEntry {
 
 impl QueueEntry {
     /// Prepares a request that puts a claim into the queue, and also deletes keys that the session
-    /// has released.
+    /// has released. The lock is handed over at the deletion of the predecessor's key.
     pub(crate) fn enqueue(
         session: &Session,
         name: &str,
         key: Vec<u8>,
         request: rpc::TxnRequest,
+    ) -> QueueEntry {
+        let releases = session.releases().take_batch();
+        QueueEntry::new(session, name, key, request, releases)
+    }
+
+    /// Like [`QueueEntry::enqueue`], but deletes no keys. A request with a condition on the queue
+    /// compares before it deletes.
+    pub(crate) fn enqueue_alone(
+        session: &Session,
+        name: &str,
+        key: Vec<u8>,
+        request: rpc::TxnRequest,
+    ) -> QueueEntry {
+        QueueEntry::new(session, name, key, request, Vec::new())
+    }
+
+    fn new(
+        session: &Session,
+        name: &str,
+        key: Vec<u8>,
+        request: rpc::TxnRequest,
         releases: Vec<PendingRelease>,
-        hand_over: HandOver,
     ) -> QueueEntry {
         let span = spans::acquire(session, name);
         let request = enqueue(session.clone(), name.to_owned(), key.clone(), request, releases);
@@ -92,11 +109,17 @@ impl QueueEntry {
             span,
             request: Some(Box::pin(request)),
             waiter: Waiter::new(),
-            hand_over,
+            hand_over: HandOver::OnDeletion,
             backoff: Backoff::default(),
             has_possible_key: true,
             can_reappear: false,
         }
+    }
+
+    /// Sets the event at which the lock is handed over.
+    pub(crate) fn with_hand_over(mut self, hand_over: HandOver) -> QueueEntry {
+        self.hand_over = hand_over;
+        self
     }
 
     /// Adds the key of the candidate's record, which the request creates as well.
@@ -132,8 +155,17 @@ impl QueueEntry {
         self.has_possible_key = self.can_reappear;
     }
 
-    /// Waits for the result of the request. Must be called once.
-    pub(crate) async fn enqueued(&mut self) -> Result<Enqueued, ClientError> {
+    /// Waits for the result of the request, and returns the revision in which the key was created;
+    /// `None` if the key does not exist. Must be called once.
+    pub(crate) async fn created(&mut self) -> Result<Option<u64>, ClientError> {
+        let own = self.enqueued().await?.view.own;
+        if own.is_none() {
+            self.set_key_absent();
+        }
+        Ok(own)
+    }
+
+    async fn enqueued(&mut self) -> Result<Enqueued, ClientError> {
         let request = self.request.as_mut().expect("the result is taken once");
         let (enqueued, can_reappear) = request.await;
         self.request = None;
@@ -306,7 +338,7 @@ pub(crate) async fn find_predecessor(
         let range = requests::QueueRange { name, max_revision, limit: limit.keys };
         let read = requests::read_queue(key, Some(range));
         let request = if since > 0 { requests::serializable(read) } else { read };
-        let response = match channel.transact(request, Instant::now() + REQUEST_TIMEOUT).await {
+        let response = match channel.transact(request).await {
             Ok(response) => response,
             Err(ClientError::Unavailable { .. }) if session.end_reason().is_none() => continue,
             Err(error) if is_too_long(&error) && limit.shrink(&error) => continue,
@@ -414,9 +446,7 @@ pub(crate) async fn send_while_alive(
     attempts: &mut u32,
 ) -> Result<rpc::TxnResponse, ClientError> {
     loop {
-        let deadline = Instant::now() + REQUEST_TIMEOUT;
-        let response = session.channel().transact_counting(request.clone(), deadline, attempts);
-        match response.await {
+        match session.channel().transact_counting(request.clone(), attempts).await {
             Err(ClientError::Unavailable { .. }) if session.end_reason().is_none() => {}
             response => return response,
         }

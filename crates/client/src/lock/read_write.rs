@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use crate::error::ClientError;
 use crate::lock::claim::Claim;
 use crate::lock::guard::Guard;
-use crate::lock::queue_entry::{HandOver, QueueEntry, find_predecessor};
+use crate::lock::queue_entry::{QueueEntry, find_predecessor};
 use crate::lock::transactions::NewKey;
 use crate::session::Session;
 
@@ -44,10 +44,7 @@ impl Queues {
         let key = session.new_key(&self.own);
         let new = NewKey { key: &key, value: &[], lease: session.id() };
         let request = new.enqueue_behind(&self.blocking[0]);
-        let releases = session.releases().take_batch();
-        let first = &self.blocking[0];
-        let hand_over = HandOver::OnDeletion;
-        let mut entry = QueueEntry::enqueue(session, first, key, request, releases, hand_over);
+        let mut entry = QueueEntry::enqueue(session, &self.blocking[0], key, request);
         let fence = entry.wait().await?;
         // No earlier key can appear in a queue any more, so the queues are awaited in turn.
         for queue in &self.blocking[1..] {
@@ -71,15 +68,11 @@ impl Queues {
             }
             let new = NewKey { key: &key, value: &[], lease: session.id() };
             let request = new.enqueue_if_unchanged(&self.blocking, since);
-            // The request includes no releases: it compares before it deletes.
-            let (first, hand_over) = (&self.blocking[0], HandOver::OnDeletion);
-            let mut entry =
-                QueueEntry::enqueue(session, first, key, request, Vec::new(), hand_over);
-            if let Some(fence) = entry.enqueued().await?.view.own {
+            let mut entry = QueueEntry::enqueue_alone(session, &self.blocking[0], key, request);
+            if let Some(fence) = entry.created().await? {
                 return Ok(Some(entry.into_claim(fence).shared()));
             }
             // Another client has added a key since the reads.
-            entry.set_key_absent();
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::error::ClientError;
 use crate::lock::claim::Claim;
 use crate::lock::guard::Guard;
 use crate::lock::permit_queue::{PERMITS, PermitQueue};
-use crate::lock::queue_entry::{HandOver, QueueEntry, send_while_alive};
+use crate::lock::queue_entry::{QueueEntry, send_while_alive};
 use crate::lock::transactions::{NewKey, has_value};
 use crate::requests;
 use crate::session::Session;
@@ -135,12 +135,9 @@ impl Semaphore {
     }
 
     fn check(&self, requested: u32) -> Result<(), ClientError> {
-        match requested {
-            0 => Err(ClientError::InvalidPermits { requested, permits: self.permits }),
-            _ if requested > self.permits => {
-                Err(ClientError::InvalidPermits { requested, permits: self.permits })
-            }
-            _ => Ok(()),
+        match (1..=self.permits).contains(&requested) {
+            true => Ok(()),
+            false => Err(ClientError::InvalidPermits { requested, permits: self.permits }),
         }
     }
 
@@ -176,27 +173,25 @@ impl Semaphore {
         let queue = format!("{}/{PERMITS}", self.name);
         let (key, value) = (self.session.new_key(&queue), permits.to_string());
         let new = NewKey { key: &key, value: value.as_bytes(), lease: self.session.id() };
-        let (mut request, releases) = match since {
-            // The request includes no releases: it compares before it deletes.
-            Some(since) => {
-                (new.enqueue_if_unchanged(std::slice::from_ref(&queue), since), Vec::new())
-            }
-            None => (new.create(), self.session.releases().take_batch()),
+        let mut request = match since {
+            Some(since) => new.enqueue_if_unchanged(std::slice::from_ref(&queue), since),
+            None => new.create(),
         };
         request.compare.push(has_value(&self.total_key(), self.permits.to_string().as_bytes()));
-        let hand_over = HandOver::OnDeletion;
-        QueueEntry::enqueue(&self.session, &queue, key, request, releases, hand_over)
+        match since {
+            Some(_) => QueueEntry::enqueue_alone(&self.session, &queue, key, request),
+            None => QueueEntry::enqueue(&self.session, &queue, key, request),
+        }
     }
 
     async fn wait(&self, permits: u32) -> Result<Claim, ClientError> {
         loop {
             let mut entry = self.entry(permits, None);
-            if let Some(own) = entry.enqueued().await?.view.own {
+            if let Some(own) = entry.created().await? {
                 self.queue().wait(entry.key(), own, permits).await?;
                 return Ok(entry.into_claim(own).shared());
             }
             // The number of permits was deleted or replaced.
-            entry.set_key_absent();
             self.agree().await?;
         }
     }
@@ -208,12 +203,11 @@ impl Semaphore {
                 return Ok(None);
             }
             let mut entry = self.entry(permits, Some(view.revision));
-            if let Some(own) = entry.enqueued().await?.view.own {
+            if let Some(own) = entry.created().await? {
                 return Ok(Some(entry.into_claim(own).shared()));
             }
             // Another client has added a claim since the read, or the number of permits has
             // changed.
-            entry.set_key_absent();
             self.agree().await?;
         }
     }

@@ -1,11 +1,9 @@
 //! Several locks at once, and locks that a caller takes while it holds others.
 
 use std::collections::BTreeSet;
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use futures_util::future::{FutureExt, select_all};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -39,11 +37,10 @@ impl Session {
     ///
     /// Those of [`Session::lock`] and [`ClientError::WouldDeadlock`]. The session then releases all
     /// these locks in the background, as after dropping a [`Guard`].
-    pub async fn lock_all<I>(&self, names: I) -> Result<MultiGuard, ClientError>
-    where
-        I: IntoIterator,
-        I::Item: AsRef<str>,
-    {
+    pub async fn lock_all(
+        &self,
+        names: impl IntoIterator<Item: AsRef<str>>,
+    ) -> Result<MultiGuard, ClientError> {
         let mut locks: Vec<(String, Guard)> = Vec::new();
         for name in in_order(names) {
             let held: Vec<&Guard> = locks.iter().map(|(_, guard)| guard).collect();
@@ -62,11 +59,10 @@ impl Session {
     /// # Errors
     ///
     /// Those of [`Session::try_lock`]. The session then releases all these locks in the background.
-    pub async fn try_lock_all<I>(&self, names: I) -> Result<Option<MultiGuard>, ClientError>
-    where
-        I: IntoIterator,
-        I::Item: AsRef<str>,
-    {
+    pub async fn try_lock_all(
+        &self,
+        names: impl IntoIterator<Item: AsRef<str>>,
+    ) -> Result<Option<MultiGuard>, ClientError> {
         let mut locks = Vec::new();
         for name in in_order(names) {
             let Some(guard) = self.try_lock(&name).await? else { return Ok(None) };
@@ -81,15 +77,11 @@ impl Session {
     /// # Errors
     ///
     /// As [`Session::lock_all`].
-    pub async fn lock_all_within<I>(
+    pub async fn lock_all_within(
         &self,
-        names: I,
+        names: impl IntoIterator<Item: AsRef<str>>,
         within: Duration,
-    ) -> Result<Option<MultiGuard>, ClientError>
-    where
-        I: IntoIterator,
-        I::Item: AsRef<str>,
-    {
+    ) -> Result<Option<MultiGuard>, ClientError> {
         timeout(within, self.lock_all(names)).await.ok().transpose()
     }
 
@@ -130,9 +122,8 @@ impl Session {
         }
         let key = self.new_key(name);
         let request = requests::enqueue(name, &key, Vec::new(), self.id());
-        let releases = self.releases().take_batch();
-        let hand_over = HandOver::OnRelease;
-        let mut entry = QueueEntry::enqueue(self, name, key.clone(), request, releases, hand_over);
+        let entry = QueueEntry::enqueue(self, name, key.clone(), request);
+        let mut entry = entry.with_hand_over(HandOver::OnRelease);
         let wait = async {
             let (own, _) = entry.start().await?;
             let held = held.iter().map(|guard| guard.key().to_vec()).collect();
@@ -149,11 +140,7 @@ impl Session {
 }
 
 /// Returns the names in the order in which all callers take them, each once.
-fn in_order<I>(names: I) -> BTreeSet<String>
-where
-    I: IntoIterator,
-    I::Item: AsRef<str>,
-{
+fn in_order(names: impl IntoIterator<Item: AsRef<str>>) -> BTreeSet<String> {
     names.into_iter().map(|name| name.as_ref().to_owned()).collect()
 }
 
@@ -191,18 +178,8 @@ impl MultiGuard {
     /// Waits until one of the locks is lost and returns the reason, as [`Guard::lost`] does.
     /// Dropping the future has no effect.
     pub async fn lost(&self) -> LossReason {
-        type Loss<'a> = Pin<Box<dyn Future<Output = LossReason> + Send + 'a>>;
-        let guards = self.locks.iter().map(|(_, guard)| Box::pin(guard.lost()) as Loss<'_>);
-        let session: Loss<'_> = Box::pin(self.session.lost());
-        let mut losses: Vec<Loss<'_>> = std::iter::once(session).chain(guards).collect();
-        poll_fn(|context| {
-            let ready = losses.iter_mut().find_map(|loss| match loss.as_mut().poll(context) {
-                Poll::Ready(reason) => Some(reason),
-                Poll::Pending => None,
-            });
-            ready.map_or(Poll::Pending, Poll::Ready)
-        })
-        .await
+        let guards = self.locks.iter().map(|(_, guard)| guard.lost().boxed());
+        select_all(std::iter::once(self.session.lost().boxed()).chain(guards)).await.0
     }
 
     /// Releases all locks and waits until the releases are committed. Dropping the future does not

@@ -4,10 +4,9 @@
 
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::compare::{CompareResult, CompareTarget, TargetUnion};
-use tenure_etcd::etcdserverpb::range_request::SortOrder;
 use tenure_etcd::etcdserverpb::request_op::Request;
 
-use crate::requests::{created, keys, op, put, queue_range, read_key, signed};
+use crate::requests::{created, equal, newest, op, put, queue_range, read_key, signed};
 
 /// A key to create, and its contents.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +32,7 @@ impl NewKey<'_> {
     pub(crate) fn enqueue_behind(self, queue: &str) -> rpc::TxnRequest {
         let mut request = self.create();
         // The newest key of the queue may be the created one.
-        let newest = rpc::RangeRequest { limit: 2, ..keys(queue, SortOrder::Descend) };
-        request.success.push(op(Request::RequestRange(newest)));
+        request.success.push(newest(queue));
         request
     }
 
@@ -57,13 +55,7 @@ fn is_unchanged(queue: &str, since: u64) -> rpc::Compare {
 
 /// Returns the condition that a key has this value. It fails if the key does not exist.
 pub(crate) fn has_value(key: &[u8], value: &[u8]) -> rpc::Compare {
-    rpc::Compare {
-        result: CompareResult::Equal.into(),
-        target: CompareTarget::Value.into(),
-        key: key.to_vec(),
-        target_union: Some(TargetUnion::Value(value.to_vec())),
-        range_end: Vec::new(),
-    }
+    equal(key, CompareTarget::Value, TargetUnion::Value(value.to_vec()))
 }
 
 /// Returns a request that reads these keys.

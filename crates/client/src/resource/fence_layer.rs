@@ -1,7 +1,6 @@
 //! Layer for HTTP servers that compares the fencing tokens of requests.
 
 use std::fmt;
-use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;

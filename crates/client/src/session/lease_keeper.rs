@@ -1,11 +1,10 @@
 //! The task that renews the lease of a session. `tenure-session` makes the decisions. This task
 //! provides the clock and sends the requests.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::frames;
 use tenure_session::{Action, Side, Timer};
@@ -101,7 +100,7 @@ impl RenewalResult {
     }
 }
 
-type RenewalFuture = Pin<Box<dyn Future<Output = RenewalResult> + Send>>;
+type RenewalFuture = BoxFuture<'static, RenewalResult>;
 
 /// Renews the lease of a session until the session ends.
 pub(crate) struct LeaseKeeper {

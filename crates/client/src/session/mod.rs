@@ -1,6 +1,5 @@
 //! Sessions: each consists of a lease, and a task that renews it.
 
-use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -130,9 +130,7 @@ impl PendingRelease {
         if self.state.borrow().end_reason().is_some() {
             return Ok(());
         }
-        let deadline = Instant::now() + REQUEST_TIMEOUT;
         let deletions: Vec<_> = self.deletions().collect();
-        self.channel.transact(requests::delete_all(&deletions), deadline).await?;
-        Ok(())
+        self.channel.transact(requests::delete_all(&deletions)).await.map(drop)
     }
 }

@@ -1,7 +1,5 @@
 //! Sends requests to a service, to any member that responds.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,13 +19,12 @@ use crate::telemetry::metrics;
 use crate::transport::connection::{Connection, connect};
 use crate::transport::endpoint::Endpoint;
 use crate::transport::leader_search::LeaderSearch;
-use crate::transport::retry::{Backoff, RetryAction, rejected, retry_action};
-use crate::transport::{ATTEMPT_TIMEOUT, NEXT_ENDPOINT_DELAY};
+use crate::transport::retry::{Backoff, RetryAction, no_response, rejected, retry_action};
+use crate::transport::{ATTEMPT_TIMEOUT, NEXT_ENDPOINT_DELAY, REQUEST_TIMEOUT};
 
 /// A boxed future. Without the box, each crate that awaits the future would compile the whole
 /// transport again.
-pub(crate) type BoxFuture<'a, T> =
-    Pin<Box<dyn Future<Output = Result<T, ClientError>> + Send + 'a>>;
+pub(crate) type BoxFuture<'a, T> = futures_util::future::BoxFuture<'a, Result<T, ClientError>>;
 
 /// A channel to a service. It has one connection at a time, and replaces the connection when it
 /// fails.
@@ -175,37 +172,30 @@ impl Channel {
 
     /// Sends a request until a member responds or the deadline has passed. Several members may
     /// receive it, so it must be idempotent.
-    pub(crate) async fn ask<Request, Response>(
+    pub(crate) async fn ask<Response: Message + Default>(
         &self,
         path: &'static str,
-        request: Request,
+        request: impl Message,
         deadline: Instant,
-    ) -> Result<Response, ClientError>
-    where
-        Request: Message,
-        Response: Message + Default,
-    {
+    ) -> Result<Response, ClientError> {
         let request = frames::encode(&request);
         let response = self.exchange(Method::Unary(path), request, deadline, &mut 0).await?;
         frames::decode(response).map_err(|status| rejected(&status))
     }
 
-    /// Sends an idempotent transaction in the same way as [`Channel::ask`].
-    pub(crate) async fn transact(
-        &self,
-        txn: TxnRequest,
-        deadline: Instant,
-    ) -> Result<TxnResponse, ClientError> {
-        self.transact_counting(txn, deadline, &mut 0).await
+    /// Sends an idempotent transaction in the same way as [`Channel::ask`], for at most
+    /// [`REQUEST_TIMEOUT`].
+    pub(crate) async fn transact(&self, txn: TxnRequest) -> Result<TxnResponse, ClientError> {
+        self.transact_counting(txn, &mut 0).await
     }
 
     /// Like [`Channel::transact`]. Adds the number of attempts to `attempts`.
     pub(crate) async fn transact_counting(
         &self,
         txn: TxnRequest,
-        deadline: Instant,
         attempts: &mut u32,
     ) -> Result<TxnResponse, ClientError> {
+        let deadline = Instant::now() + REQUEST_TIMEOUT;
         let request = frames::encode(&txn);
         let response = self.exchange(Method::Transact, request, deadline, attempts).await?;
         frames::decode(response).map_err(|status| rejected(&status))
@@ -241,7 +231,7 @@ impl Channel {
                 attempt = timeout_at(until, response) => match attempt {
                     Ok(Ok(response)) => return Ok(response),
                     Ok(Err(status)) => status,
-                    Err(_) => Status::deadline_exceeded("it does not respond"),
+                    Err(_) => no_response(),
                 },
                 () = connection.abandoned() => {
                     Status::unavailable("the connection was abandoned")

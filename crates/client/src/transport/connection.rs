@@ -1,13 +1,12 @@
 //! One connection to one member of a service: gRPC calls over HTTP/2.
 
-use std::future::Future;
 use std::io;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use futures_util::{Stream, StreamExt, stream};
 use http::Uri;
 use http::uri::PathAndQuery;
@@ -26,6 +25,7 @@ use crate::byte_stream::ByteStream;
 use crate::options::ConnectOptions;
 use crate::transport::endpoint::Endpoint;
 use crate::transport::http2::{Expected, Http2Client, PendingGuard};
+use crate::transport::retry::no_response;
 use crate::transport::txn_stream::{TxnResult, TxnStream};
 use crate::user::User;
 
@@ -51,34 +51,19 @@ const TXN_STREAM_IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_RESPONSE_BYTES: usize = 4 << 20;
 
 /// Future that resolves to a stream of responses.
-pub(crate) type SubscribeFuture<'a, M> =
-    Pin<Box<dyn Future<Output = Result<ResponseStream<M>, Status>> + Send + 'a>>;
+pub(crate) type SubscribeFuture<'a, M> = BoxFuture<'a, Result<ResponseStream<M>, Status>>;
 
 /// A stream of responses to one request. Dropping the stream cancels the call.
 #[derive(Debug)]
 pub(crate) struct ResponseStream<M> {
     messages: MessageStream<M>,
-    /// Keeps the client's side of the call open. If it were closed, the member could not notice the
-    /// cancellation.
-    _requests: oneshot::Sender<Bytes>,
+    /// Keeps the client's side of a watch open. If it were closed, the member could not notice the
+    /// cancellation. `None` for a stream that ends when the member has sent everything.
+    _requests: Option<oneshot::Sender<Bytes>>,
     _pending: PendingGuard,
 }
 
 impl<M: Message + Default> ResponseStream<M> {
-    /// Returns the next message; `None` at the end of the stream.
-    pub(crate) async fn next(&mut self) -> Result<Option<M>, Status> {
-        self.messages.message().await
-    }
-}
-
-/// A stream of responses to one request. The stream ends when the member has sent everything.
-#[derive(Debug)]
-pub(crate) struct Download<M> {
-    messages: MessageStream<M>,
-    _pending: PendingGuard,
-}
-
-impl<M: Message + Default> Download<M> {
     /// Returns the next message; `None` at the end of the stream.
     pub(crate) async fn next(&mut self) -> Result<Option<M>, Status> {
         self.messages.message().await
@@ -103,16 +88,6 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Starts HTTP/2 on a byte stream, and authenticates the user if the options contain one.
-    #[cfg(test)]
-    pub(crate) async fn open(
-        endpoint: &Endpoint,
-        stream: ByteStream,
-        options: &ConnectOptions,
-    ) -> Result<Connection, Status> {
-        Connection::handshake(endpoint, stream).await?.authenticated(options).await
-    }
-
     /// Starts HTTP/2 on a byte stream, without authentication.
     pub(crate) async fn handshake(
         endpoint: &Endpoint,
@@ -190,8 +165,8 @@ impl Connection {
     pub(crate) async fn transact(&self, txn: Bytes, within: Duration) -> Result<Bytes, Status> {
         let _pending = self.client.expect(Expected::Response);
         if !self.has_no_txn_stream.load(Ordering::Relaxed) {
-            let late = |_| Status::deadline_exceeded("it does not respond");
-            match timeout(within, self.transact_on_stream(&txn)).await.map_err(late)? {
+            let transacted = timeout(within, self.transact_on_stream(&txn)).await;
+            match transacted.map_err(|_| no_response())? {
                 Ok(Some(response)) => return Ok(response),
                 Ok(None) => {}
                 Err(status) if status.code() == Code::Unimplemented => {
@@ -245,14 +220,11 @@ impl Connection {
 
     /// Sends requests on one stream, and returns the stream of responses. Dropping the stream
     /// cancels the call.
-    pub(crate) fn subscribe<M>(
+    pub(crate) fn subscribe<M: Message + Default + 'static>(
         &self,
         path: &'static str,
         messages: Vec<Bytes>,
-    ) -> SubscribeFuture<'_, M>
-    where
-        M: Message + Default + 'static,
-    {
+    ) -> SubscribeFuture<'_, M> {
         let (requests, more) = oneshot::channel();
         let more = stream::once(more).filter_map(async |more| more.ok());
         Box::pin(async move {
@@ -261,7 +233,7 @@ impl Connection {
             let frames = self.stream(path, stream::iter(messages).chain(more)).await?;
             Ok(ResponseStream {
                 messages: MessageStream::new(frames),
-                _requests: requests,
+                _requests: Some(requests),
                 _pending: pending,
             })
         })
@@ -280,20 +252,18 @@ impl Connection {
 
     /// Sends one request and returns the stream of responses. Unlike with [`Self::subscribe`], the
     /// member may respond even if it knows no leader.
-    pub(crate) async fn download<M>(
+    pub(crate) async fn download<M: Message + Default + 'static>(
         &self,
         path: &'static str,
         message: Bytes,
-    ) -> Result<Download<M>, Status>
-    where
-        M: Message + Default + 'static,
-    {
+    ) -> Result<ResponseStream<M>, Status> {
         let pending = self.client.expect(Expected::Response);
-        let request = self.request(stream::iter([message]));
-        let mut grpc = self.ready().await?;
-        let path = PathAndQuery::from_static(path);
-        let frames = grpc.streaming(request, path, RawCodec).await?.into_inner();
-        Ok(Download { messages: MessageStream::new(frames), _pending: pending })
+        let frames = self.streaming(path, self.request(stream::iter([message]))).await?;
+        Ok(ResponseStream {
+            messages: MessageStream::new(frames),
+            _requests: None,
+            _pending: pending,
+        })
     }
 
     /// Starts a streaming call. A member that knows no leader rejects it.
@@ -304,6 +274,14 @@ impl Connection {
     ) -> Result<Streaming<Bytes>, Status> {
         let mut request = self.request(messages);
         request.metadata_mut().insert("hasleader", MetadataValue::from_static("true"));
+        self.streaming(path, request).await
+    }
+
+    async fn streaming(
+        &self,
+        path: &'static str,
+        request: tonic::Request<impl Stream<Item = Bytes> + Send + 'static>,
+    ) -> Result<Streaming<Bytes>, Status> {
         let mut grpc = self.ready().await?;
         let path = PathAndQuery::from_static(path);
         Ok(grpc.streaming(request, path, RawCodec).await?.into_inner())
@@ -398,6 +376,6 @@ mod tests {
                 sleep(Duration::from_millis(5)).await;
             }
         };
-        timeout(Duration::from_secs(20), detected).await.expect("the member kind is detected");
+        timeout(Duration::from_secs(120), detected).await.expect("the member kind is detected");
     }
 }

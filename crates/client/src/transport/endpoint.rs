@@ -42,14 +42,10 @@ impl Endpoint {
     ///
     /// [`ClientError::InvalidEndpoint`] if one is invalid or there are none, and
     /// [`ClientError::MissingCertificates`] for an `https` endpoint without certificates.
-    pub(crate) fn parse_all<I>(
-        endpoints: I,
+    pub(crate) fn parse_all(
+        endpoints: impl IntoIterator<Item: AsRef<str>>,
         options: &ConnectOptions,
-    ) -> Result<Vec<Endpoint>, ClientError>
-    where
-        I: IntoIterator,
-        I::Item: AsRef<str>,
-    {
+    ) -> Result<Vec<Endpoint>, ClientError> {
         let parsed = endpoints.into_iter().map(|it| Endpoint::parse(it.as_ref()));
         let endpoints = parsed.collect::<Result<Vec<Endpoint>, ClientError>>()?;
         if endpoints.is_empty() {

@@ -48,6 +48,11 @@ pub(crate) fn rejected(status: &Status) -> ClientError {
     ClientError::Rejected { code: status.code(), message: status.message().to_owned() }
 }
 
+/// Returns the status that stands for a missing response.
+pub(crate) fn no_response() -> Status {
+    Status::deadline_exceeded("it does not respond")
+}
+
 /// Exponential backoff with random jitter.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Backoff {

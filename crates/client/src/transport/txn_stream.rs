@@ -153,12 +153,11 @@ mod tests {
     use tokio::time::sleep;
 
     use super::*;
-    use crate::options::ConnectOptions;
     use crate::transport::connection::Connection;
     use crate::transport::endpoint::Endpoint;
 
     /// Time limit of a step that must succeed, long enough for a busy machine.
-    const STEP_TIMEOUT: Duration = Duration::from_secs(20);
+    const STEP_TIMEOUT: Duration = Duration::from_secs(120);
 
     /// Number of streams and calls that the member received.
     #[derive(Debug, Default)]
@@ -229,8 +228,8 @@ mod tests {
         let counts: Arc<Counts> = Arc::default();
         tokio::spawn(run_member(theirs, has_stream, counts.clone()));
         let endpoint = Endpoint::parse("http://member:1").expect("an endpoint");
-        let opened = Connection::open(&endpoint, Box::new(ours), &ConnectOptions::default()).await;
-        (opened.expect("a member"), counts)
+        let connection = Connection::handshake(&endpoint, Box::new(ours)).await;
+        (connection.expect("a member"), counts)
     }
 
     async fn transact(connection: &Connection, txn: &'static str) -> Bytes {
@@ -274,13 +273,13 @@ mod tests {
         let (client, _) = started.expect("a member");
         let origin = "http://member:1".parse().expect("an origin");
         let grpc = Grpc::with_origin(client.clone(), origin);
-        let stream = TxnStream::open(client, grpc, Request::new(()), Duration::from_millis(20));
+        let stream = TxnStream::open(client, grpc, Request::new(()), Duration::from_millis(500));
         let mut responses = 0;
         let closed = async {
             while let Ok(response) = stream.send("a".into()) {
                 assert_eq!(response.await.expect("a response").expect("applied"), Some("a".into()));
                 responses += 1;
-                sleep(Duration::from_millis(responses)).await;
+                sleep(Duration::from_millis(1 << responses)).await;
             }
         };
         timeout(STEP_TIMEOUT, closed).await.expect("the idle stream closes");

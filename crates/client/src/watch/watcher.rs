@@ -14,9 +14,10 @@ use tokio::time::{Instant, sleep, timeout};
 use tonic::Status;
 
 use crate::error::ClientError;
+use crate::requests::signed;
 use crate::transport::channel::Channel;
 use crate::transport::connection::{Connection, ResponseStream};
-use crate::transport::retry::{Backoff, RetryAction, retry_action};
+use crate::transport::retry::{Backoff, RetryAction, no_response, retry_action};
 use crate::transport::{ATTEMPT_TIMEOUT, REQUEST_TIMEOUT};
 
 /// An event of a watch.
@@ -60,7 +61,7 @@ impl Watcher {
     /// Also reports when the holder of the watched key sends a release, as long as the waiter's own
     /// key exists. Only `tenure serve` supports this.
     pub(crate) fn on_behalf_of(mut self, own_key: &[u8], create_revision: u64) -> Self {
-        let create_revision = i64::try_from(create_revision).unwrap_or(i64::MAX);
+        let create_revision = signed(create_revision);
         self.request.waiting = Some(rpc::Waiting { key: own_key.to_vec(), create_revision });
         self
     }
@@ -84,7 +85,7 @@ impl Watcher {
         (key, range_end): (Vec<u8>, Vec<u8>),
         from: u64,
     ) -> Self {
-        let start_revision = i64::try_from(from).unwrap_or(i64::MAX);
+        let start_revision = signed(from);
         let request =
             rpc::WatchCreateRequest { key, range_end, start_revision, ..Default::default() };
         Watcher { channel, request, second_key: None, open: None, events: VecDeque::new() }
@@ -157,9 +158,8 @@ impl Watcher {
                 _ => WatchEvent::Disconnected,
             })?;
             let opening = connection.subscribe("/etcdserverpb.Watch/Watch", self.requests());
-            let late = |_| Status::deadline_exceeded("it does not respond");
-            let opened = timeout(ATTEMPT_TIMEOUT, opening).await.map_err(late);
-            let responses = opened.and_then(|responses| responses);
+            let opened = timeout(ATTEMPT_TIMEOUT, opening).await;
+            let responses = opened.unwrap_or_else(|_| Err(no_response()));
             let responses = responses.map_err(|status| failure_event(&connection, &status))?;
             self.open = Some((connection, responses));
         }

@@ -20,10 +20,18 @@ async fn slow_response_is_returned_while_the_next_endpoint_connects() {
     admin.status().await.expect("a response");
     // Longer than the delay after which a read is also sent to the next endpoint.
     relay.delay.store(900, Ordering::Relaxed);
-    let start = Instant::now();
-    admin.status().await.expect("a response");
-    // Connecting to the other endpoint takes until 2.75 s.
-    assert!(start.elapsed() < Duration::from_millis(2_500), "{:?}", start.elapsed());
+    // Connecting to the other endpoint takes until 2.75 s. A busy machine may delay some responses,
+    // but a client that waits for the other endpoint returns none earlier.
+    let mut shortest = Duration::MAX;
+    for _ in 0..40 {
+        let start = Instant::now();
+        admin.status().await.expect("a response");
+        shortest = shortest.min(start.elapsed());
+        if shortest < Duration::from_millis(2_500) {
+            return;
+        }
+    }
+    panic!("the earliest response came after {shortest:?}");
 }
 
 /// Starts a service that requires authentication. `password` is the password of `root`.
@@ -39,30 +47,35 @@ async fn service_with_password(password: &str) -> Service {
     service
 }
 
-/// Returns two services, of which the second rejects the password, a relay in front of the first
-/// one, and a client of both.
-async fn with_differing_passwords() -> (Service, Service, Arc<Relay>, Admin) {
+/// Returns two services, of which the second rejects the password, a relay in front of each, and a
+/// client of both.
+async fn with_differing_passwords() -> ([Service; 2], [Arc<Relay>; 2], Admin) {
     let service = service_with_password("secret").await;
     let other = service_with_password("changed").await;
     let (relay, address) = Relay::start(&service.address).await;
+    let (next, next_address) = Relay::start(&other.address).await;
     let options = ConnectOptions::default().user(User::new("root", "secret"));
-    let admin = Admin::new([&address, &other.address], options).expect("valid endpoints");
-    (service, other, relay, admin)
+    let admin = Admin::new([&address, &next_address], options).expect("valid endpoints");
+    ([service, other], [relay, next], admin)
 }
 
-/// Makes the relay forward data again after this time.
-async fn restore(relay: &Relay, after: Duration) {
-    sleep(after).await;
+/// Makes the first relay forward data again soon after the second one has forwarded a request. The
+/// response to that request is a rejection.
+async fn restore([relay, next]: &[Arc<Relay>; 2]) {
+    while next.forwarded.load(Ordering::Relaxed) == 0 {
+        sleep(Duration::from_millis(5)).await;
+    }
+    sleep(Duration::from_millis(300)).await;
     relay.is_cut.store(false, Ordering::Relaxed);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pending_call_outlasts_rejection_by_next_endpoint() {
-    let (_service, other, relay, admin) = with_differing_passwords().await;
+    let ([_service, other], relays, admin) = with_differing_passwords().await;
     let first = admin.status().await.expect("a response");
     // The next endpoint is asked after 0.75 s. After 2 s the connection counts as dead.
-    relay.is_cut.store(true, Ordering::Relaxed);
-    let (next, ()) = tokio::join!(admin.status(), restore(&relay, Duration::from_millis(1_400)));
+    relays[0].is_cut.store(true, Ordering::Relaxed);
+    let (next, ()) = tokio::join!(admin.status(), restore(&relays));
     assert_eq!(next.expect("a response").id, first.id);
     // Without a pending call, a rejection is returned.
     let options = ConnectOptions::default().user(User::new("root", "secret"));
@@ -73,17 +86,17 @@ async fn pending_call_outlasts_rejection_by_next_endpoint() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pending_connection_outlasts_rejection_by_next_endpoint() {
-    let (_service, _other, relay, admin) = with_differing_passwords().await;
-    relay.is_cut.store(true, Ordering::Relaxed);
-    let (first, ()) = tokio::join!(admin.status(), restore(&relay, Duration::from_millis(1_000)));
+    let (_services, relays, admin) = with_differing_passwords().await;
+    relays[0].is_cut.store(true, Ordering::Relaxed);
+    let (first, ()) = tokio::join!(admin.status(), restore(&relays));
     first.expect("a response");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rejection_is_returned_if_the_pending_call_fails() {
-    let (_service, _other, relay, admin) = with_differing_passwords().await;
+    let (_services, relays, admin) = with_differing_passwords().await;
     admin.status().await.expect("a response");
-    relay.is_cut.store(true, Ordering::Relaxed);
+    relays[0].is_cut.store(true, Ordering::Relaxed);
     let failed = admin.status().await;
     let is_rejected =
         matches!(failed, Err(ClientError::Rejected { code: Code::InvalidArgument, .. }));

@@ -6,7 +6,7 @@ use tenure_client::{ClientError, DoubleBarrier, Entered, LossReason};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::service::{Service, is_revoked, joined, revoked, within};
+use crate::service::{RENEWED_TTL, Service, is_revoked, joined, revoked, spawn_with, within};
 
 #[tokio::test]
 async fn barrier_blocks_until_its_release() {
@@ -16,11 +16,8 @@ async fn barrier_blocks_until_its_release() {
     within(barrier.wait()).await.expect("it is not held");
     assert!(barrier.hold().await.expect("an answer"));
     assert!(!other.barrier("start").hold().await.expect("an answer"), "it was held before");
-    let waits = tokio::spawn({
-        let barrier = other.barrier("start");
-        async move { barrier.wait().await }
-    });
-    within(async { while service.watchers().await == 0 {} }).await;
+    let waits = spawn_with(&other.barrier("start"), |barrier| async move { barrier.wait().await });
+    service.wait_for_watchers(1).await;
     within(other.barrier("else").wait()).await.expect("it is not held");
     assert!(!waits.is_finished(), "the barrier is held");
     let cancelled = timeout(Duration::from_millis(50), barrier.wait()).await;
@@ -95,8 +92,7 @@ async fn cancelled_participant_leaves_no_key() {
 
 #[tokio::test]
 async fn lost_participant_does_not_block_the_others() {
-    let service = Service::start().await;
-    let (one, other) = (service.session().await, service.session().await);
+    let (service, [one, other]) = Service::with_sessions_of(RENEWED_TTL).await;
     let first = enter(&one.double_barrier("work", 2));
     service.wait_for_keys(1).await;
     let second = enter(&other.double_barrier("work", 2));

@@ -199,12 +199,10 @@ fn call_in_blocking_thread_of_runtime_works() {
     member.runtime.block_on(locked).expect("no panic").expect("the lock");
 }
 
-/// Endpoint at which no service listens: the address of a closed socket.
+/// Endpoint at which no service listens: no other process gets this port.
 #[test]
 fn unreachable_service_is_reported() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address").to_string();
-    drop(listener);
+    let address = tenure_runtime::ports::reserved().to_string();
     let error = Client::connect([&address]).map(drop).expect_err("no service");
     assert!(matches!(error, ClientError::Unavailable { .. }), "{error}");
 }

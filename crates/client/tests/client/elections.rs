@@ -1,17 +1,14 @@
 //! Elections and observers.
 
 use tenure_client::{ClientError, ElectionState, LossReason};
-use tokio::time::timeout;
 
-use crate::service::{STEP_TIMEOUT, Service};
+use crate::service::{Service, joined, within};
 
 #[tokio::test]
 async fn observer_sees_each_leader_and_the_vacancy() {
-    let service = Service::start().await;
-    let (one, other) = (service.session().await, service.session().await);
+    let (service, [one, other]) = Service::with_sessions().await;
     let mut observer = service.client().await.observe("boss");
-    let mut see =
-        async || timeout(STEP_TIMEOUT, observer.next()).await.expect("in time").expect("news");
+    let mut see = async || within(observer.next()).await.expect("news");
     assert_eq!(see().await, ElectionState::NoLeader);
     let leading = one.campaign("boss", "one").await.expect("the office");
     let led = |fence, key: &[u8], value: &str| ElectionState::Leader {
@@ -24,10 +21,9 @@ async fn observer_sees_each_leader_and_the_vacancy() {
     leading.proclaim("one, still").await.expect("it is the leader");
     assert_eq!(see().await, led(fence, &key, "one, still"));
     let stands = tokio::spawn(async move { other.campaign("boss", "other").await });
-    while service.keys().await < 2 {}
+    service.wait_for_keys(2).await;
     leading.resign().await.expect("resigned");
-    let next =
-        timeout(STEP_TIMEOUT, stands).await.expect("in time").expect("no panic").expect("elected");
+    let next = joined(stands).await.expect("elected");
     assert!(next.fence() > fence);
     assert_eq!(see().await, led(next.fence(), next.key(), "other"));
     let gone = r#"{"key":"Ym9zcy8=","range_end":"Ym9zczA="}"#;

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use tenure_client::{CampaignOptions, Client, ClientError, Session};
 use tokio::time::timeout;
 
-use crate::service::{STEP_TIMEOUT, joined, within};
+use crate::service::{STEP_TIMEOUT, joined, spawn_with, within};
 
 /// An etcd, which is killed at the end of the test.
 struct Etcd {
@@ -87,10 +87,7 @@ async fn read_write_locks_and_semaphores_work_at_etcd() {
     let reader = within(one.read_lock("a")).await.expect("the lock");
     let beside = other.try_read_lock("a").await.expect("an answer").expect("readers share");
     assert!(other.try_write_lock("a").await.expect("an answer").is_none());
-    let writes = tokio::spawn({
-        let other = other.clone();
-        async move { other.write_lock("a").await }
-    });
+    let writes = spawn_with(&other, |other| async move { other.write_lock("a").await });
     reader.release().await.expect("released");
     assert!(!writes.is_finished(), "a reader holds the lock");
     beside.release().await.expect("released");
@@ -118,10 +115,7 @@ async fn several_locks_and_barriers_work_at_etcd() {
     let (one, other) = (etcd.session().await, etcd.session().await);
     let a = within(one.lock("a")).await.expect("the lock");
     let all = within(other.lock_all(["c", "b"])).await.expect("the locks");
-    let plain = tokio::spawn({
-        let other = other.clone();
-        async move { other.lock("a").await }
-    });
+    let plain = spawn_with(&other, |other| async move { other.lock("a").await });
     let failed = within(one.lock_while_holding("b", &[&a])).await.map(|guard| guard.fence());
     let Err(ClientError::WouldDeadlock { cycle }) = failed else { panic!("no cycle: {failed:?}") };
     let steps: Vec<_> = cycle.iter().map(|step| (step.session, &*step.lock)).collect();
@@ -134,17 +128,12 @@ async fn several_locks_and_barriers_work_at_etcd() {
     let barrier = client.barrier("start");
     assert!(barrier.hold().await.expect("an answer"));
     assert!(!barrier.hold().await.expect("an answer"));
-    let waits = tokio::spawn({
-        let barrier = barrier.clone();
-        async move { barrier.wait().await }
-    });
+    let waits = spawn_with(&barrier, |barrier| async move { barrier.wait().await });
     barrier.release().await.expect("released");
     joined(waits).await.expect("it was released");
 
-    let entering = tokio::spawn({
-        let barrier = one.double_barrier("work", 2);
-        async move { barrier.enter().await }
-    });
+    let entering =
+        spawn_with(&one.double_barrier("work", 2), |barrier| async move { barrier.enter().await });
     let second = within(other.double_barrier("work", 2).enter()).await.expect("both are in");
     let first = joined(entering).await.expect("both are in");
     let leaving = tokio::spawn(first.leave());

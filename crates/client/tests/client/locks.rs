@@ -4,35 +4,30 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tenure_client::{Client, ClientError, Guard, LossReason, Session};
+use tenure_client::{ClientError, Guard, LossReason, Session};
 use tokio::time::timeout;
 
 use crate::relay::Relay;
-use crate::service::{STEP_TIMEOUT, Service};
+use crate::service::{Service, joined, spawn_with, within};
 
 #[tokio::test]
 async fn lock_is_granted_in_order_with_growing_fences() {
-    let service = Service::start().await;
-    let (one, other) = (service.session().await, service.session().await);
+    let (_service, [one, other]) = Service::with_sessions().await;
     let first = one.lock("a").await.expect("the lock");
     assert!(other.try_lock("a").await.expect("an answer").is_none());
     let late = other.lock_within("a", Duration::from_millis(50)).await.expect("an answer");
     assert!(late.is_none());
-    let waits = tokio::spawn({
-        let other = other.clone();
-        async move { other.lock("a").await }
-    });
+    let waits = spawn_with(&other, |other| async move { other.lock("a").await });
     // A session queues behind its own claims.
     let again = one.lock_within("a", Duration::from_millis(50)).await.expect("an answer");
     assert!(again.is_none() && !waits.is_finished());
     let fence = first.fence();
     first.release().await.expect("released");
-    let second =
-        timeout(STEP_TIMEOUT, waits).await.expect("in time").expect("no panic").expect("the lock");
+    let second = joined(waits).await.expect("the lock");
     assert!(second.fence() > fence);
     assert!(second.deadline().is_some());
     drop(second);
-    let third = timeout(STEP_TIMEOUT, one.lock("a")).await.expect("in time").expect("the lock");
+    let third = within(one.lock("a")).await.expect("the lock");
     third.release().await.expect("released");
     let free = other.try_lock("a").await.expect("an answer").expect("the lock is free");
     drop(free);
@@ -40,23 +35,16 @@ async fn lock_is_granted_in_order_with_growing_fences() {
 
 #[tokio::test]
 async fn watch_ends_after_acquisition() {
-    let service = Service::start().await;
-    let (one, other) = (service.session().await, service.session().await);
+    let (service, [one, other]) = Service::with_sessions().await;
     let mut held = one.lock("a").await.expect("the lock");
     for next in [&other, &one].into_iter().cycle().take(20) {
-        let waits = tokio::spawn({
-            let next = next.clone();
-            async move { next.lock("a").await }
-        });
-        timeout(STEP_TIMEOUT, async { while service.watchers().await == 0 {} })
-            .await
-            .expect("it watches");
+        let waits = spawn_with(next, |next| async move { next.lock("a").await });
+        service.wait_for_watchers(1).await;
         held.release().await.expect("released");
-        let next = timeout(STEP_TIMEOUT, waits).await.expect("in time").expect("no panic");
-        held = next.expect("the lock");
+        held = joined(waits).await.expect("the lock");
     }
-    let no_watchers = async { while service.watchers().await > 0 {} };
-    timeout(STEP_TIMEOUT, no_watchers).await.expect("a holder has no watch");
+    // A holder has no watch.
+    within(async { while service.watchers().await > 0 {} }).await;
 }
 
 /// The test writes the predecessor's key itself. A transaction that does not delete the key reports
@@ -67,44 +55,30 @@ async fn lock_passes_at_release_and_leadership_at_deletion() {
     service.post("/v3/kv/put", r#"{"key":"YS8x"}"#).await;
     let made = service.revision().await;
     let (one, other) = (service.session().await, service.session().await);
-    let locks = tokio::spawn({
-        let one = one.clone();
-        async move { one.lock("a").await }
-    });
-    timeout(STEP_TIMEOUT, async { while service.watchers().await == 0 {} })
-        .await
-        .expect("it watches");
-    let campaigns = tokio::spawn({
-        let other = other.clone();
-        async move { other.campaign("a", "me").await }
-    });
+    let locks = spawn_with(&one, |one| async move { one.lock("a").await });
+    service.wait_for_watchers(1).await;
+    let campaigns = spawn_with(&other, |other| async move { other.campaign("a", "me").await });
     // Each waiter watches its predecessor's key and its own.
-    timeout(STEP_TIMEOUT, async { while service.watchers().await < 4 {} })
-        .await
-        .expect("it watches");
+    service.wait_for_watchers(4).await;
     let never = r#"{"key":"YS8x","target":"VERSION","version":"9"}"#;
     let released = |key: &str, revision: u64| {
         let delete = format!(r#"{{"key":"{key}","released":"{revision}"}}"#);
         format!(r#"{{"compare":[{never}],"success":[{{"request_delete_range":{delete}}}]}}"#)
     };
     service.post("/v3/kv/txn", &released("YS8x", made)).await;
-    let lock =
-        timeout(STEP_TIMEOUT, locks).await.expect("in time").expect("no panic").expect("the lock");
+    let lock = joined(locks).await.expect("the lock");
     assert!(!campaigns.is_finished() && service.keys().await == 3, "no key is deleted yet");
     let key = String::from_utf8(lock.key().to_vec()).expect("a name");
     assert!(key.starts_with("a/"), "{key}");
     lock.release().await.expect("released");
     assert!(!campaigns.is_finished(), "the predecessor still exists");
     service.post("/v3/kv/deleterange", r#"{"key":"YS8x"}"#).await;
-    let leads = timeout(STEP_TIMEOUT, campaigns).await.expect("in time").expect("no panic");
-    leads.expect("the office").resign().await.expect("it resigns");
+    joined(campaigns).await.expect("the office").resign().await.expect("it resigns");
 }
 
 #[tokio::test]
 async fn cancelled_waiter_leaves_the_queue() {
-    let service = Service::start().await;
-    let (one, other, third) =
-        (service.session().await, service.session().await, service.session().await);
+    let (service, [one, other, third]) = Service::with_sessions().await;
     let held = one.lock("a").await.expect("the lock");
     // Cancelled immediately, while the request is sent, and a moment later.
     for moment in [0, 100] {
@@ -112,39 +86,29 @@ async fn cancelled_waiter_leaves_the_queue() {
         assert!(timeout(Duration::from_millis(moment), waits).await.is_err());
     }
     held.release().await.expect("released");
-    let next = timeout(STEP_TIMEOUT, third.lock("a"))
-        .await
-        .expect("the queue is empty")
-        .expect("the lock");
+    let next = within(third.lock("a")).await.expect("the lock");
     next.release().await.expect("released");
-    timeout(STEP_TIMEOUT, async { while service.keys().await > 0 {} })
-        .await
-        .expect("no key is left");
+    service.wait_for_keys(0).await;
 }
 
 #[tokio::test]
 async fn repeated_request_keeps_its_queue_entry() {
-    let service = Service::start().await;
-    let (relay, address) = Relay::start(&service.address).await;
-    let client = Client::connect([address]).await.expect("a connection");
-    let session = client.session(Duration::from_secs(10)).await.expect("a session");
+    let (service, relay, session) = Service::with_relay(60).await;
     let held = service.session().await.lock("a").await.expect("the lock");
     relay.drops_next_response.store(true, Ordering::Relaxed);
     let waits = tokio::spawn(async move { session.lock("a").await });
-    timeout(STEP_TIMEOUT, async {
+    within(async {
         while service.keys().await < 2 || relay.drops_next_response.load(Ordering::Relaxed) {
             tokio::task::yield_now().await;
         }
     })
-    .await
-    .expect("the claim is in the queue");
+    .await;
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert!(!waits.is_finished(), "there is a predecessor");
     assert_eq!(service.keys().await, 2, "there is one key");
     let fence = held.fence();
     drop(held);
-    let next =
-        timeout(STEP_TIMEOUT, waits).await.expect("in time").expect("no panic").expect("the lock");
+    let next = joined(waits).await.expect("the lock");
     assert!(next.fence() > fence);
 }
 
@@ -155,49 +119,34 @@ async fn repeated_request_keeps_its_place_before_later_waiters() {
 
 /// Repeats the request of a claim after `others` other claims have joined the queue.
 async fn repeats_request_before(others: usize) {
-    let service = Service::start().await;
-    let (relay, address) = Relay::start(&service.address).await;
-    let client = Client::connect([address]).await.expect("a connection");
-    let session = client.session(Duration::from_secs(60)).await.expect("a session");
+    let (service, relay, session) = Service::with_relay(60).await;
     let held = service.session().await.lock("a").await.expect("the lock");
     relay.delay.store(60_000, Ordering::Relaxed);
     let waits = tokio::spawn(async move { session.lock("a").await });
-    timeout(STEP_TIMEOUT, async { while service.keys().await < 2 {} })
-        .await
-        .expect("the claim is in the queue");
+    service.wait_for_keys(2).await;
     let mut behind = Vec::new();
     for place in 3..3 + others {
         let other = service.session().await;
         behind.push(tokio::spawn(async move { other.lock("a").await }));
-        timeout(STEP_TIMEOUT, async { while service.keys().await < place {} })
-            .await
-            .expect("the claim is in the queue");
+        service.wait_for_keys(place).await;
     }
     // The response is lost.
-    relay.is_down.store(true, Ordering::Relaxed);
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    within(relay.close_connections()).await;
     relay.delay.store(0, Ordering::Relaxed);
-    relay.is_down.store(false, Ordering::Relaxed);
     drop(held);
-    let mut last =
-        timeout(STEP_TIMEOUT, waits).await.expect("in time").expect("no panic").expect("it");
+    let mut last = joined(waits).await.expect("it");
     for next in behind {
         assert!(!next.is_finished(), "there is a predecessor");
         let fence = last.fence();
         drop(last);
-        last = timeout(STEP_TIMEOUT, next)
-            .await
-            .expect("in time")
-            .expect("no panic")
-            .expect("the lock");
+        last = joined(next).await.expect("the lock");
         assert!(last.fence() > fence);
     }
 }
 
 #[tokio::test]
 async fn release_and_next_lock_share_one_transaction() {
-    let service = Service::start().await;
-    let session = service.session().await;
+    let (service, [session]) = Service::with_sessions().await;
     let mut held = session.lock("a").await.expect("the lock");
     for name in ["a", "b", "a"] {
         let before = service.revision().await;
@@ -214,19 +163,11 @@ async fn release_and_next_lock_share_one_transaction() {
 
 #[tokio::test]
 async fn release_during_outage_completes_after_it() {
-    let service = Service::start().await;
-    let (relay, address) = Relay::start(&service.address).await;
-    let client = Client::connect([address]).await.expect("a connection");
-    let session = client.session(Duration::from_secs(60)).await.expect("a session");
+    let (service, relay, session) = Service::with_relay(60).await;
     let released = session.lock("released").await.expect("the lock");
     let dropped = session.lock("dropped").await.expect("the lock");
-    let waits = tokio::spawn({
-        let session = session.clone();
-        async move { session.lock("dropped").await }
-    });
-    timeout(STEP_TIMEOUT, async { while service.watchers().await == 0 {} })
-        .await
-        .expect("the session waits");
+    let waits = spawn_with(&session, |session| async move { session.lock("dropped").await });
+    service.wait_for_watchers(1).await;
     relay.is_down.store(true, Ordering::Relaxed);
     let release = timeout(Duration::from_millis(100), released.release()).await;
     assert!(release.is_err(), "there is no response");
@@ -236,20 +177,15 @@ async fn release_during_outage_completes_after_it() {
     tokio::time::sleep(Duration::from_secs(11)).await;
     assert_eq!(service.keys().await, 3);
     relay.is_down.store(false, Ordering::Relaxed);
-    timeout(STEP_TIMEOUT, async { while service.keys().await > 0 {} })
-        .await
-        .expect("no key is left");
+    service.wait_for_keys(0).await;
     assert!(session.deadline().is_some(), "the session is alive");
 }
 
 /// Returns a service, the relay to it, and a session whose first connection is held back by the
 /// relay. Another session holds the lock `a`.
 async fn with_held_connection() -> (Service, Arc<Relay>, Session, Session, Guard) {
-    let service = Service::start().await;
+    let (service, relay, session) = Service::with_relay(60).await;
     let other = service.session().await;
-    let (relay, address) = Relay::start(&service.address).await;
-    let client = Client::connect([address]).await.expect("a connection");
-    let session = client.session(Duration::from_secs(60)).await.expect("a session");
     let has = other.lock("a").await.expect("the lock");
     relay.held.store(1, Ordering::Relaxed);
     (service, relay, session, other, has)
@@ -265,11 +201,8 @@ async fn assert_late_request_is_undone(
     let before = service.revision().await;
     relay.held.store(0, Ordering::Relaxed);
     let late = async { while service.revision().await == before {} };
-    timeout(STEP_TIMEOUT, late).await.expect("the held request is applied");
-    let next = timeout(STEP_TIMEOUT, other.lock("a"))
-        .await
-        .expect("the queue is empty")
-        .expect("the lock");
+    within(late).await;
+    let next = within(other.lock("a")).await.expect("the lock");
     assert!(session.deadline().is_some(), "the session is alive");
     drop(next);
 }
@@ -285,16 +218,11 @@ async fn failed_try_lock_is_not_granted_later() {
 #[tokio::test]
 async fn deleted_queue_entry_does_not_reappear() {
     let (service, relay, session, other, has) = with_held_connection().await;
-    let waits = tokio::spawn({
-        let session = session.clone();
-        async move { session.lock("a").await.map(drop) }
-    });
-    timeout(STEP_TIMEOUT, async { while service.watchers().await == 0 {} })
-        .await
-        .expect("the session waits");
+    let waits = spawn_with(&session, |session| async move { session.lock("a").await.map(drop) });
+    service.wait_for_watchers(1).await;
     let all = r#"{"key":"YS8=","range_end":"YTA="}"#;
     service.post("/v3/kv/deleterange", all).await;
-    let result = timeout(STEP_TIMEOUT, waits).await.expect("in time").expect("no panic");
+    let result = joined(waits).await;
     assert_eq!(result, Err(ClientError::Lost(LossReason::KeyDeleted)));
     drop(has);
     assert_late_request_is_undone(&service, &relay, &session, &other).await;

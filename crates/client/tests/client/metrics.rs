@@ -9,11 +9,10 @@ use metrics::{
     Counter, CounterFn, Gauge, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder,
     SharedString, Unit,
 };
-use tenure_client::{CampaignOptions, Client, describe_metrics};
-use tokio::time::{sleep, timeout};
+use tenure_client::{CampaignOptions, describe_metrics};
+use tokio::time::sleep;
 
-use crate::relay::Relay;
-use crate::service::{STEP_TIMEOUT, Service};
+use crate::service::{RENEWED_TTL, Service, joined, spawn_with, within};
 
 /// Values by name, with labels: increments of counters and records of histograms.
 type Values = Arc<Mutex<BTreeMap<String, Vec<f64>>>>;
@@ -106,24 +105,17 @@ impl Recorder for KeepingRecorder {
 async fn waits_holds_and_sessions_are_measured() {
     let recorder = KeepingRecorder::default();
     let _installed = metrics::set_default_local_recorder(&recorder);
-    let service = Service::start().await;
-    let (one, other) = (service.session().await, service.session().await);
+    let (service, [one, other]) = Service::with_sessions_of(RENEWED_TTL).await;
     assert_eq!(recorder.values("sessions_started_total"), [1.0, 1.0]);
     let held = one.lock("a").await.expect("the lock");
-    let waits = tokio::spawn({
-        let other = other.clone();
-        async move { other.lock("a").await }
-    });
-    timeout(STEP_TIMEOUT, async { while service.watchers().await == 0 {} })
-        .await
-        .expect("it watches");
+    let waits = spawn_with(&other, |other| async move { other.lock("a").await });
+    service.wait_for_watchers(1).await;
     let pause = Duration::from_millis(40);
     sleep(pause).await;
     assert_eq!(recorder.values("lock_wait_seconds").len(), 1, "one client waits");
     assert_eq!(recorder.values("lock_hold_seconds"), [0.0; 0], "the lock is held");
     held.release().await.expect("released");
-    let next = timeout(STEP_TIMEOUT, waits).await.expect("in time").expect("no panic");
-    drop(next.expect("the lock"));
+    drop(joined(waits).await.expect("the lock"));
     let (waits, holds) =
         (recorder.values("lock_wait_seconds"), recorder.values("lock_hold_seconds"));
     assert_eq!((waits.len(), holds.len()), (2, 2));
@@ -132,9 +124,8 @@ async fn waits_holds_and_sessions_are_measured() {
 
     one.close().await.expect("revoked");
     assert_eq!(recorder.values("sessions_ended_total{reason=closed}"), [1.0]);
-    let id = other.id();
-    service.post("/v3/lease/revoke", &format!(r#"{{"ID":"{id}"}}"#)).await;
-    timeout(STEP_TIMEOUT, other.lost()).await.expect("in time");
+    service.revoke(&other).await;
+    within(other.lost()).await;
     assert_eq!(recorder.values("sessions_ended_total{reason=lease_ended}"), [1.0]);
     assert_eq!(recorder.values("renewals_total{result=lease_not_found}"), [1.0]);
     assert!(!recorder.values("renewal_seconds").is_empty());
@@ -144,15 +135,11 @@ async fn waits_holds_and_sessions_are_measured() {
 async fn reconnects_retries_and_yields_are_counted() {
     let recorder = KeepingRecorder::default();
     let _installed = metrics::set_default_local_recorder(&recorder);
-    let service = Service::start().await;
-    let (relay, address) = Relay::start(&service.address).await;
-    let client = Client::connect([address]).await.expect("a connection");
-    let session = client.session(Duration::from_secs(60)).await.expect("a session");
+    let (service, relay, session) = Service::with_relay(60).await;
     assert_eq!(recorder.values("connections_total"), [1.0]);
     assert_eq!(recorder.values("reconnects_total"), [0.0; 0]);
     relay.drops_next_response.store(true, Ordering::Relaxed);
-    let locks = timeout(STEP_TIMEOUT, session.lock("a")).await.expect("in time");
-    locks.expect("the lock").release().await.expect("released");
+    within(session.lock("a")).await.expect("the lock").release().await.expect("released");
     assert!(!recorder.values("reconnects_total").is_empty());
     assert!(!recorder.values("retries_total{action=failover}").is_empty());
 
@@ -161,16 +148,14 @@ async fn reconnects_retries_and_yields_are_counted() {
         let (session, keys) = (service.session().await, service.keys().await);
         let options = CampaignOptions::new(identity).priority(priority);
         tokio::spawn(async move { session.campaign_with("boss", options).await.map(drop) });
-        timeout(STEP_TIMEOUT, async { while service.keys().await == keys {} })
-            .await
-            .expect("it takes part");
+        within(async { while service.keys().await == keys {} }).await;
     }
     let yields = async {
         while recorder.values("candidate_yields_total").is_empty() {
             tokio::task::yield_now().await;
         }
     };
-    timeout(STEP_TIMEOUT, yields).await.expect("`low` yields");
+    within(yields).await;
     drop(leader);
 }
 

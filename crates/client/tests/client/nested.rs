@@ -1,13 +1,11 @@
 //! Nested names: `a` and `a/b` are independent locks, although their keys share a range.
 
 use tenure_client::{ElectionState, Session};
-use tokio::time::timeout;
 
-use crate::service::{STEP_TIMEOUT, Service};
+use crate::service::{Service, joined, spawn_with, within};
 
 async fn lock(session: &Session, name: &str) -> u64 {
-    let guard =
-        timeout(STEP_TIMEOUT, session.lock(name)).await.expect("in time").expect("the lock");
+    let guard = within(session.lock(name)).await.expect("the lock");
     let fence = guard.fence();
     guard.release().await.expect("released");
     fence
@@ -15,65 +13,53 @@ async fn lock(session: &Session, name: &str) -> u64 {
 
 #[tokio::test]
 async fn lock_ignores_claims_of_nested_names() {
-    let service = Service::start().await;
-    let (one, other) = (service.session().await, service.session().await);
+    let (service, [one, other]) = Service::with_sessions().await;
     let mut held = Vec::new();
     // More keys than one read returns.
     for number in 0..30 {
         held.push(one.lock(&format!("a/{number}/b")).await.expect("the lock"));
     }
     lock(&other, "a").await;
-    let free =
-        timeout(STEP_TIMEOUT, other.try_lock("a")).await.expect("in time").expect("an answer");
+    let free = within(other.try_lock("a")).await.expect("an answer");
     let guard = free.expect("it is free");
     for number in 30..60 {
         held.push(one.lock(&format!("a/{number}/b")).await.expect("the lock"));
     }
     assert!(one.try_lock("a").await.expect("an answer").is_none(), "another session holds it");
-    let waits = tokio::spawn({
-        let one = one.clone();
-        async move { one.lock("a").await }
-    });
+    let waits = spawn_with(&one, |one| async move { one.lock("a").await });
     // 30 nested claims, the holder, and the waiter.
-    timeout(STEP_TIMEOUT, async { while service.keys().await < 62 {} })
-        .await
-        .expect("the claim is in the queue");
+    service.wait_for_keys(62).await;
     held.truncate(10);
     lock(&other, "a/9").await;
     lock(&other, "a/9/b/c").await;
     assert!(!waits.is_finished(), "it waits for its own lock");
     let fence = guard.fence();
     guard.release().await.expect("released");
-    let next =
-        timeout(STEP_TIMEOUT, waits).await.expect("in time").expect("no panic").expect("the lock");
+    let next = joined(waits).await.expect("the lock");
     assert!(next.fence() > fence);
 }
 
 #[tokio::test]
 async fn lock_ignores_nested_keys_of_one_revision() {
-    let service = Service::start().await;
-    let session = service.session().await;
+    let (service, [session]) = Service::with_sessions().await;
     // All of one revision: "a/0/x" to "a/9/x".
     let keys = ["YS8wL3g=", "YS8xL3g=", "YS8yL3g=", "YS8zL3g=", "YS80L3g=", "YS81L3g="];
     let puts = keys.map(|key| format!(r#"{{"requestPut":{{"key":"{key}","value":"MQ=="}}}}"#));
     service.post("/v3/kv/txn", &format!(r#"{{"success":[{}]}}"#, puts.join(","))).await;
     lock(&session, "a").await;
-    let free =
-        timeout(STEP_TIMEOUT, session.try_lock("a")).await.expect("in time").expect("an answer");
+    let free = within(session.try_lock("a")).await.expect("an answer");
     assert!(free.is_some());
 }
 
 #[tokio::test]
 async fn observer_ignores_nested_elections() {
-    let service = Service::start().await;
-    let (one, other) = (service.session().await, service.session().await);
+    let (service, [one, other]) = Service::with_sessions().await;
     let mut held = Vec::new();
     for number in 0..20 {
         held.push(one.campaign(&format!("boss/{number}"), "below").await.expect("the office"));
     }
     let mut observer = service.client().await.observe("boss");
-    let mut see =
-        async || timeout(STEP_TIMEOUT, observer.next()).await.expect("in time").expect("news");
+    let mut see = async || within(observer.next()).await.expect("news");
     assert_eq!(see().await, ElectionState::NoLeader);
     held.push(one.campaign("boss/more", "below").await.expect("the office"));
     let leading = other.campaign("boss", "self").await.expect("the office");
@@ -86,19 +72,17 @@ async fn observer_ignores_nested_elections() {
 /// one queue.
 #[tokio::test]
 async fn server_side_lock_waits_for_nested_names() {
-    let service = Service::start().await;
-    let (one, other) = (service.session().await, service.session().await);
+    let (service, [one, other]) = Service::with_sessions().await;
     let below = one.lock("a/b").await.expect("the lock");
     let request = format!(r#"{{"name":"YQ==","lease":"{}"}}"#, other.id());
     let waits = async { service.post("/v3/lock/lock", &request).await };
     let watches = async {
-        while service.keys().await < 2 {}
+        service.wait_for_keys(2).await;
         // The claim is the first of its own name, and it waits.
         let queue = one.try_lock("a").await.expect("an answer");
         assert!(queue.is_none(), "the claim of the other client is ahead");
         below.release().await.expect("released");
     };
-    let (response, ()) =
-        timeout(STEP_TIMEOUT, async { tokio::join!(waits, watches) }).await.expect("in time");
+    let (response, ()) = within(async { tokio::join!(waits, watches) }).await;
     assert!(response.contains(" 200 "), "{response}");
 }

@@ -3,10 +3,11 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tenure_client::{Client, ClientError, LossReason};
+use tenure_client::{ClientError, LossReason};
 
-use crate::relay::Relay;
-use crate::service::{Service, is_revoked, joined, json_string, revoked, within};
+use crate::service::{
+    RENEWED_TTL, Service, is_revoked, joined, json_string, revoked, spawn_with, within,
+};
 
 /// Key `a/write/17000` in base64, as the recipe of etcd would create it.
 const FOREIGN_WRITER: &str = "YS93cml0ZS8xNzAwMA==";
@@ -18,18 +19,13 @@ const MOMENT: Duration = Duration::from_millis(50);
 
 #[tokio::test]
 async fn readers_share_and_writer_excludes() {
-    let service = Service::start().await;
-    let (one, other, third) =
-        (service.session().await, service.session().await, service.session().await);
+    let (service, [one, other, third]) = Service::with_sessions().await;
     let first = within(one.read_lock("a")).await.expect("the lock");
     let second = within(other.read_lock("a")).await.expect("the lock");
     assert!(third.try_write_lock("a").await.expect("an answer").is_none());
     assert!(third.write_lock_within("a", MOMENT).await.expect("an answer").is_none());
     service.wait_for_keys(2).await;
-    let writes = tokio::spawn({
-        let third = third.clone();
-        async move { third.write_lock("a").await }
-    });
+    let writes = spawn_with(&third, |third| async move { third.write_lock("a").await });
     service.wait_for_keys(3).await;
     let last_reader = second.fence();
     second.release().await.expect("released");
@@ -54,9 +50,7 @@ async fn readers_share_and_writer_excludes() {
 
 #[tokio::test]
 async fn waiting_writer_is_not_overtaken_by_later_readers() {
-    let service = Service::start().await;
-    let (one, other, third) =
-        (service.session().await, service.session().await, service.session().await);
+    let (service, [one, other, third]) = Service::with_sessions().await;
     let reader = within(one.read_lock("a")).await.expect("the lock");
     let writes = tokio::spawn(async move { other.write_lock("a").await });
     service.wait_for_keys(2).await;
@@ -73,16 +67,12 @@ async fn waiting_writer_is_not_overtaken_by_later_readers() {
 
 #[tokio::test]
 async fn keys_of_recipe_for_go_exclude() {
-    let service = Service::start().await;
-    let session = service.session().await;
+    let (service, [session]) = Service::with_sessions().await;
     service.put(FOREIGN_READER).await;
     let reader = session.try_read_lock("a").await.expect("an answer").expect("readers share");
     assert!(session.try_write_lock("a").await.expect("an answer").is_none());
     reader.release().await.expect("released");
-    let writes = tokio::spawn({
-        let session = session.clone();
-        async move { session.write_lock("a").await }
-    });
+    let writes = spawn_with(&session, |session| async move { session.write_lock("a").await });
     service.wait_for_keys(2).await;
     service.put(FOREIGN_WRITER).await;
     assert!(!writes.is_finished(), "the other reader holds the lock");
@@ -101,10 +91,7 @@ async fn keys_of_recipe_for_go_exclude() {
 /// The recipe for Go orders claims by their last change.
 #[tokio::test]
 async fn repeated_request_does_not_change_the_key() {
-    let service = Service::start().await;
-    let (relay, address) = Relay::start(&service.address).await;
-    let client = Client::connect([address]).await.expect("a connection");
-    let session = client.session(Duration::from_secs(60)).await.expect("a session");
+    let (service, relay, session) = Service::with_relay(60).await;
     relay.drops_next_response.store(true, Ordering::Relaxed);
     let guard = within(session.write_lock("a")).await.expect("the lock");
     assert!(!relay.drops_next_response.load(Ordering::Relaxed), "a response was lost");
@@ -116,8 +103,7 @@ async fn repeated_request_does_not_change_the_key() {
 
 #[tokio::test]
 async fn nested_names_do_not_exclude() {
-    let service = Service::start().await;
-    let (one, other) = (service.session().await, service.session().await);
+    let (_service, [one, other]) = Service::with_sessions().await;
     let _below = one.write_lock("a/write").await.expect("the lock");
     let _beside = one.read_lock("a/read").await.expect("the lock");
     let writer = other.try_write_lock("a").await.expect("an answer").expect("it is free");
@@ -132,13 +118,12 @@ async fn nested_names_do_not_exclude() {
 /// the only holder, so its release must not have this effect.
 #[tokio::test]
 async fn release_of_one_reader_grants_nothing_to_exclusive_waiter() {
-    let service = Service::start().await;
-    let (one, other) = (service.session().await, service.session().await);
+    let (service, [one, other]) = Service::with_sessions().await;
     let first = one.read_lock("a").await.expect("the lock");
     let second = one.read_lock("a").await.expect("the lock");
     // The queue of this exclusive lock is the queue of the readers.
     let waits = tokio::spawn(async move { other.lock("a/read").await });
-    within(async { while service.watchers().await == 0 {} }).await;
+    service.wait_for_watchers(1).await;
     second.release().await.expect("released");
     service.wait_for_keys(2).await;
     assert!(!waits.is_finished(), "a reader holds the lock");
@@ -148,8 +133,7 @@ async fn release_of_one_reader_grants_nothing_to_exclusive_waiter() {
 
 #[tokio::test]
 async fn cancelled_waiters_leave_no_keys() {
-    let service = Service::start().await;
-    let (one, other) = (service.session().await, service.session().await);
+    let (service, [one, other]) = Service::with_sessions().await;
     let held = one.write_lock("a").await.expect("the lock");
     // Cancelled immediately, while the request is sent, and a moment later.
     for moment in [0, 100] {
@@ -164,15 +148,11 @@ async fn cancelled_waiters_leave_no_keys() {
 
 #[tokio::test]
 async fn lost_session_ends_guards_and_waiters() {
-    let service = Service::start().await;
-    let (one, other) = (service.session().await, service.session().await);
+    let (service, [one, other]) = Service::with_sessions_of(RENEWED_TTL).await;
     let reader = one.read_lock("a").await.expect("the lock");
     let writer = one.write_lock("b").await.expect("the lock");
     let _held = other.write_lock("c").await.expect("the lock");
-    let waits = tokio::spawn({
-        let one = one.clone();
-        async move { one.read_lock("c").await }
-    });
+    let waits = spawn_with(&one, |one| async move { one.read_lock("c").await });
     service.wait_for_keys(4).await;
     service.revoke(&one).await;
     assert!(is_revoked(within(reader.lost()).await) && is_revoked(within(writer.lost()).await));

@@ -24,6 +24,8 @@ pub(crate) struct Relay {
     pub(crate) held: AtomicUsize,
     /// Number of connections that the relay has accepted so far.
     pub(crate) connections: AtomicUsize,
+    /// Number of connections that are open.
+    pub(crate) open: AtomicUsize,
     /// Number of parts of requests that the relay has forwarded.
     pub(crate) forwarded: AtomicUsize,
 }
@@ -45,6 +47,7 @@ impl Relay {
                 let (from_member, to_member) = member.into_split();
                 let number = relays.connections.fetch_add(1, Ordering::Relaxed);
                 let (there, back) = (relays.clone(), relays.clone());
+                relays.open.fetch_add(1, Ordering::Relaxed);
                 tokio::spawn(async move {
                     let asking = there.pass(from_client, to_member, Some(number));
                     let answering = back.pass(from_member, to_client, None);
@@ -52,10 +55,20 @@ impl Relay {
                         () = there.goes_down() => {}
                         _ = async { tokio::join!(asking, answering) } => {}
                     }
+                    there.open.fetch_sub(1, Ordering::Relaxed);
                 });
             }
         });
         (relay, address)
+    }
+
+    /// Closes all connections.
+    pub(crate) async fn close_connections(&self) {
+        self.is_down.store(true, Ordering::Relaxed);
+        while self.open.load(Ordering::Relaxed) > 0 {
+            sleep(Duration::from_millis(5)).await;
+        }
+        self.is_down.store(false, Ordering::Relaxed);
     }
 
     async fn goes_down(&self) {

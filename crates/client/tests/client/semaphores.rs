@@ -6,15 +6,14 @@ use std::time::Duration;
 
 use tenure_client::ClientError;
 
-use crate::service::{Service, is_revoked, joined, revoked, within};
+use crate::service::{RENEWED_TTL, Service, is_revoked, joined, revoked, spawn_with, within};
 
 /// Key `s/permits/x` in base64.
 const FOREIGN_CLAIM: &str = "cy9wZXJtaXRzL3g=";
 
 #[tokio::test]
 async fn permits_are_counted_by_weight() {
-    let service = Service::start().await;
-    let (one, other) = (service.session().await, service.session().await);
+    let (service, [one, other]) = Service::with_sessions().await;
     let (one, other) = (
         one.semaphore("s", 3).await.expect("a semaphore"),
         other.semaphore("s", 3).await.expect("a semaphore"),
@@ -71,16 +70,10 @@ async fn large_request_is_not_overtaken() {
     }
     let [one, other, third] = &semaphores[..] else { panic!("three") };
     let held = one.acquire_many(2).await.expect("permits");
-    let large = tokio::spawn({
-        let other = other.clone();
-        async move { other.acquire_many(3).await }
-    });
+    let large = spawn_with(other, |other| async move { other.acquire_many(3).await });
     service.wait_for_keys(3).await;
     assert!(third.try_acquire().await.expect("an answer").is_none(), "a client waits");
-    let small = tokio::spawn({
-        let third = third.clone();
-        async move { third.acquire().await }
-    });
+    let small = spawn_with(third, |third| async move { third.acquire().await });
     service.wait_for_keys(4).await;
     assert!(!small.is_finished(), "a client waits");
     held.release().await.expect("released");
@@ -92,8 +85,7 @@ async fn large_request_is_not_overtaken() {
 
 #[tokio::test]
 async fn different_number_of_permits_is_rejected() {
-    let service = Service::start().await;
-    let session = service.session().await;
+    let (service, [session]) = Service::with_sessions().await;
     let semaphore = session.semaphore("s", 3).await.expect("a semaphore");
     let wrong = session.semaphore("s", 5).await.expect_err("the numbers differ");
     assert_eq!(wrong.to_string(), "semaphore 's' has '3' permits, not '5'");
@@ -168,8 +160,7 @@ async fn cancelled_waiters_leave_no_keys() {
 
 #[tokio::test]
 async fn lost_session_returns_its_permits() {
-    let service = Service::start().await;
-    let session = service.session().await;
+    let (service, [session]) = Service::with_sessions_of(RENEWED_TTL).await;
     let one = session.semaphore("s", 2).await.expect("a semaphore");
     let other = service.session().await.semaphore("s", 2).await.expect("a semaphore");
     let guard = one.acquire().await.expect("a permit");

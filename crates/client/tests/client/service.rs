@@ -1,5 +1,7 @@
 //! A member for a test.
 
+use std::panic::Location;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -8,14 +10,30 @@ use tenure_server::{Config, Server};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
+
+use crate::relay::Relay;
 
 /// Time limit of a step that must succeed, long enough for a busy machine.
-pub(crate) const STEP_TIMEOUT: Duration = Duration::from_secs(20);
+pub(crate) const STEP_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Pause between two looks at the state of a member.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
+
+/// TTL of a session that a busy machine keeps alive.
+const LONG_TTL: Duration = Duration::from_secs(60);
+
+/// TTL of a session whose next renewal a test waits for.
+pub(crate) const RENEWED_TTL: Duration = Duration::from_secs(12);
 
 /// Waits for a step that must succeed.
-pub(crate) async fn within<T>(step: impl Future<Output = T>) -> T {
-    timeout(STEP_TIMEOUT, step).await.expect("in time")
+#[track_caller]
+pub(crate) fn within<T>(step: impl Future<Output = T>) -> impl Future<Output = T> {
+    let caller = Location::caller();
+    async move {
+        let result = timeout(STEP_TIMEOUT, step).await;
+        result.unwrap_or_else(|_| panic!("not in time: {caller}"))
+    }
 }
 
 /// Waits until a session ends because its lease was revoked.
@@ -30,8 +48,21 @@ pub(crate) const fn is_revoked(reason: LossReason) -> bool {
 }
 
 /// Waits for the result of a task that must succeed.
-pub(crate) async fn joined<T>(task: JoinHandle<T>) -> T {
-    within(task).await.expect("no panic")
+#[track_caller]
+pub(crate) fn joined<T>(task: JoinHandle<T>) -> impl Future<Output = T> {
+    let ended = within(task);
+    async { ended.await.expect("no panic") }
+}
+
+/// Starts a task with a clone of a session or of another handle.
+pub(crate) fn spawn_with<T: Clone, F>(
+    handle: &T,
+    work: impl FnOnce(T) -> F,
+) -> JoinHandle<F::Output>
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    tokio::spawn(work(handle.clone()))
 }
 
 /// A member in this process. It runs as long as the tokio runtime.
@@ -59,17 +90,47 @@ impl Service {
         Service { address, _folder: folder }
     }
 
+    /// Starts a member, and sessions of as many clients.
+    pub(crate) async fn with_sessions<const N: usize>() -> (Service, [Session; N]) {
+        Service::with_sessions_of(LONG_TTL).await
+    }
+
+    /// Starts a member, and sessions of as many clients with this TTL.
+    pub(crate) async fn with_sessions_of<const N: usize>(ttl: Duration) -> (Service, [Session; N]) {
+        let service = Service::start().await;
+        let mut sessions = Vec::new();
+        for _ in 0..N {
+            sessions.push(service.client().await.session(ttl).await.expect("a session"));
+        }
+        (service, sessions.try_into().expect("one for each"))
+    }
+
+    /// Starts a member, a relay to it, and a session through the relay with this TTL in seconds.
+    pub(crate) async fn with_relay(ttl: u64) -> (Service, Arc<Relay>, Session) {
+        let service = Service::start().await;
+        let (relay, address) = Relay::start(&service.address).await;
+        let client = connected(&address).await;
+        let session = client.session(Duration::from_secs(ttl)).await.expect("a session");
+        (service, relay, session)
+    }
+
     pub(crate) async fn client(&self) -> Client {
-        Client::connect([&self.address]).await.expect("a connection")
+        connected(&self.address).await
     }
 
     pub(crate) async fn session(&self) -> Session {
-        self.client().await.session(Duration::from_secs(10)).await.expect("a session")
+        self.client().await.session(LONG_TTL).await.expect("a session")
     }
 
     /// Posts JSON, and returns the HTTP response including its headers.
     pub(crate) async fn post(&self, path: &str, body: &str) -> String {
         self.post_as(path, body, "").await
+    }
+
+    /// Posts JSON, and checks that the request succeeds.
+    pub(crate) async fn post_ok(&self, path: &str, body: &str) {
+        let response = self.post(path, body).await;
+        assert!(response.contains(" 200 "), "{path}: {response}");
     }
 
     /// Posts JSON with a token, and returns the HTTP response.
@@ -84,9 +145,18 @@ impl Service {
     /// and a body.
     pub(crate) async fn post_access(&self, steps: &[(&str, &str)]) {
         for (path, body) in steps {
-            let response = self.post(&format!("/v3/auth/{path}"), body).await;
-            assert!(response.contains(" 200 "), "{path}: {response}");
+            self.post_ok(&format!("/v3/auth/{path}"), body).await;
         }
+    }
+
+    /// Waits until the member has at least this many watches.
+    #[track_caller]
+    pub(crate) fn wait_for_watchers(&self, least: usize) -> impl Future<Output = ()> {
+        within(async move {
+            while self.watchers().await < least {
+                sleep(POLL_INTERVAL).await;
+            }
+        })
     }
 
     /// Returns the number of watches at the member.
@@ -116,7 +186,9 @@ impl Service {
             while {
                 found = self.keys().await;
                 found != count
-            } {}
+            } {
+                sleep(POLL_INTERVAL).await;
+            }
         };
         let result = timeout(STEP_TIMEOUT, counted).await;
         assert!(result.is_ok(), "the store has {found} keys instead of {count}");
@@ -124,21 +196,17 @@ impl Service {
 
     /// Writes a key without a lease. The key is given in base64.
     pub(crate) async fn put(&self, key: &str) {
-        let response = self.post("/v3/kv/put", &format!(r#"{{"key":"{key}"}}"#)).await;
-        assert!(response.contains(" 200 "), "{response}");
+        self.post_ok("/v3/kv/put", &format!(r#"{{"key":"{key}"}}"#)).await;
     }
 
     /// Deletes a key, which is given in base64.
     pub(crate) async fn delete(&self, key: &str) {
-        let response = self.post("/v3/kv/deleterange", &format!(r#"{{"key":"{key}"}}"#)).await;
-        assert!(response.contains(" 200 "), "{response}");
+        self.post_ok("/v3/kv/deleterange", &format!(r#"{{"key":"{key}"}}"#)).await;
     }
 
     /// Revokes the lease of a session, as an operator can.
     pub(crate) async fn revoke(&self, session: &Session) {
-        let request = format!(r#"{{"ID":"{}"}}"#, session.id());
-        let response = self.post("/v3/lease/revoke", &request).await;
-        assert!(response.contains(" 200 "), "{response}");
+        self.post_ok("/v3/lease/revoke", &format!(r#"{{"ID":"{}"}}"#, session.id())).await;
     }
 
     /// Returns the revision of the store.
@@ -150,6 +218,19 @@ impl Service {
     pub(crate) async fn all_keys_json(&self) -> String {
         self.post("/v3/kv/range", r#"{"key":"AA==","range_end":"AA=="}"#).await
     }
+}
+
+/// Returns a client of the member at this address. A busy machine may need several attempts.
+async fn connected(address: &str) -> Client {
+    let connecting = async {
+        loop {
+            if let Ok(client) = Client::connect([address]).await {
+                return client;
+            }
+            sleep(POLL_INTERVAL).await;
+        }
+    };
+    within(connecting).await
 }
 
 /// Returns the first string field with this name in a JSON response.

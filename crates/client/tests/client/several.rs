@@ -7,7 +7,7 @@ use std::time::Duration;
 use tenure_client::{ClientError, DeadlockStep, Guard, LossReason, Session};
 use tokio::task::JoinHandle;
 
-use crate::service::{Service, is_revoked, joined, revoked, within};
+use crate::service::{RENEWED_TTL, Service, is_revoked, joined, revoked, spawn_with, within};
 
 #[tokio::test]
 async fn opposite_orders_never_deadlock() {
@@ -36,18 +36,14 @@ async fn opposite_orders_never_deadlock() {
 
 #[tokio::test]
 async fn locks_are_held_all_or_none() {
-    let service = Service::start().await;
-    let (one, other) = (service.session().await, service.session().await);
+    let (service, [one, other]) = Service::with_sessions().await;
     let held = other.lock("b").await.expect("the lock");
     let late = one.lock_all_within(["c", "b", "a"], Duration::from_millis(100)).await;
     assert!(late.expect("an answer").is_none());
     service.wait_for_keys(1).await;
     assert!(one.try_lock_all(["a", "b", "c"]).await.expect("an answer").is_none());
     service.wait_for_keys(1).await;
-    let waits = tokio::spawn({
-        let one = one.clone();
-        async move { one.lock_all(["b", "a"]).await }
-    });
+    let waits = spawn_with(&one, |one| async move { one.lock_all(["b", "a"]).await });
     service.wait_for_keys(3).await;
     held.release().await.expect("released");
     let guard = joined(waits).await.expect("the locks");
@@ -66,8 +62,7 @@ async fn locks_are_held_all_or_none() {
 
 #[tokio::test]
 async fn lost_session_or_key_ends_several_locks() {
-    let service = Service::start().await;
-    let session = service.session().await;
+    let (service, [session]) = Service::with_sessions_of(RENEWED_TTL).await;
     let guard = session.lock_all(["a", "b"]).await.expect("the locks");
     let (lost, ()) = tokio::join!(within(guard.lost()), async {
         // All keys of the range `a/`.
@@ -110,8 +105,7 @@ fn cycle(result: Result<Guard, ClientError>) -> Vec<(i64, String)> {
 
 #[tokio::test]
 async fn one_session_of_a_cycle_fails_with_its_name() {
-    let service = Service::start().await;
-    let (one, other) = (service.session().await, service.session().await);
+    let (service, [one, other]) = Service::with_sessions().await;
     let (a, b) = (one.lock("a").await.expect("the lock"), other.lock("b").await.expect("the lock"));
     let first = wait_holding(&one, a, "b");
     service.wait_for_keys(3).await;
@@ -135,8 +129,7 @@ async fn one_session_of_a_cycle_fails_with_its_name() {
 #[tokio::test]
 async fn cycle_with_plain_waiter_is_found_in_either_order() {
     for is_first in [true, false] {
-        let service = Service::start().await;
-        let (one, other) = (service.session().await, service.session().await);
+        let (service, [one, other]) = Service::with_sessions().await;
         let a = one.lock("a").await.expect("the lock");
         let b = other.lock("b").await.expect("the lock");
         let plain = |session: Session| tokio::spawn(async move { session.lock("a").await });
@@ -159,8 +152,7 @@ async fn cycle_with_plain_waiter_is_found_in_either_order() {
 
 #[tokio::test]
 async fn cycle_of_three_sessions_and_of_one_is_found() {
-    let service = Service::start().await;
-    let sessions = [service.session().await, service.session().await, service.session().await];
+    let (service, sessions) = Service::with_sessions::<3>().await;
     let mut held = Vec::new();
     for (session, name) in sessions.iter().zip(["a", "b", "c"]) {
         held.push(session.lock(name).await.expect("the lock"));
@@ -185,16 +177,11 @@ async fn cycle_of_three_sessions_and_of_one_is_found() {
 
 #[tokio::test]
 async fn cycle_through_read_write_lock_is_found() {
-    let service = Service::start().await;
-    let (one, other, third) =
-        (service.session().await, service.session().await, service.session().await);
+    let (service, [one, other, third]) = Service::with_sessions().await;
     let reader = one.read_lock("a").await.expect("the lock");
     let _beside = third.read_lock("a").await.expect("the lock");
     let b = other.lock("b").await.expect("the lock");
-    let writes = tokio::spawn({
-        let other = other.clone();
-        async move { other.write_lock("a").await }
-    });
+    let writes = spawn_with(&other, |other| async move { other.write_lock("a").await });
     service.wait_for_keys(4).await;
     let (reader, failed) = joined(wait_holding(&one, reader, "b")).await;
     assert_eq!(cycle(failed), [(one.id(), "b".into()), (other.id(), "a".into())]);
@@ -206,9 +193,7 @@ async fn cycle_through_read_write_lock_is_found() {
 /// cycle results.
 #[tokio::test]
 async fn chain_of_sessions_is_no_cycle() {
-    let service = Service::start().await;
-    let (one, other, third) =
-        (service.session().await, service.session().await, service.session().await);
+    let (service, [one, other, third]) = Service::with_sessions().await;
     let (a, b) = (one.lock("a").await.expect("the lock"), other.lock("b").await.expect("the lock"));
     let more = other.lock_all(["d", "e"]).await.expect("the locks");
     let c = third.lock("c").await.expect("the lock");

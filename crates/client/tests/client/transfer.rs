@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_client::{
-    CampaignOptions, Client, ClientError, ElectionState, Leadership, LossReason, Session,
+    Admin, CampaignOptions, Client, ClientError, ConnectOptions, ElectionState, Leadership,
+    LossReason, Session,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use crate::service::{Service, joined, within};
+use crate::service::{Service, joined, spawn_with, within};
 use crate::workplace::Workplace;
 
 /// Time that a leader takes to stop. A transfer that does not wait overlaps with it.
@@ -35,6 +36,12 @@ async fn waiting(
     campaign
 }
 
+/// Waits until a candidate leads.
+async fn lead(session: &Session, identity: &str) -> Leadership {
+    let options = CampaignOptions::new(identity);
+    session.campaign_with("boss", options).await.expect("elected")
+}
+
 async fn elected(campaign: JoinHandle<Result<Leadership, ClientError>>) -> Leadership {
     joined(campaign).await.expect("elected")
 }
@@ -47,11 +54,9 @@ async fn order(client: &Client) -> Vec<String> {
 
 #[tokio::test]
 async fn nominated_candidate_leads_after_resignation() {
-    let service = Service::start().await;
+    let (service, sessions) = Service::with_sessions::<3>().await;
     let client = service.client().await;
-    let sessions = [service.session().await, service.session().await, service.session().await];
-    let first = sessions[0].campaign_with("boss", CampaignOptions::new("one")).await;
-    let first = first.expect("elected");
+    let first = lead(&sessions[0], "one").await;
     let other = waiting(&client, &sessions[1], "two", 0).await;
     let third = waiting(&client, &sessions[2], "three", 0).await;
     assert_eq!(order(&client).await, ["one", "two", "three"]);
@@ -74,7 +79,7 @@ async fn nominated_candidate_leads_after_resignation() {
     let other = elected(other).await;
     assert!(other.fence() > fence);
     drop(other);
-    within(async { while service.keys().await > 0 {} }).await;
+    service.wait_for_keys(0).await;
 }
 
 #[tokio::test]
@@ -114,16 +119,12 @@ async fn priority_orders_waiting_candidates() {
 
 #[tokio::test]
 async fn preferred_candidate_behind_ordinary_one_waits_for_it() {
-    let service = Service::start().await;
+    let (service, sessions) = Service::with_sessions::<3>().await;
     let client = service.client().await;
-    let sessions = [service.session().await, service.session().await, service.session().await];
-    let first = sessions[0].campaign_with("boss", CampaignOptions::new("one")).await;
-    let first = first.expect("elected");
+    let first = lead(&sessions[0], "one").await;
     let keys = service.keys().await;
-    let ordinary = tokio::spawn({
-        let session = sessions[1].clone();
-        async move { session.campaign("boss", "ordinary").await }
-    });
+    let ordinary =
+        spawn_with(&sessions[1], |it| async move { it.campaign("boss", "ordinary").await });
     within(async { while service.keys().await == keys {} }).await;
     let high = waiting(&client, &sessions[2], "high", 9).await;
     within(first.transfer_to("high")).await.expect("an ordinary candidate is not awaited");
@@ -135,17 +136,16 @@ async fn preferred_candidate_behind_ordinary_one_waits_for_it() {
 
 #[tokio::test]
 async fn absent_claim_is_not_preferred() {
-    let service = Service::start().await;
+    let (service, sessions) = Service::with_sessions::<3>().await;
     let client = service.client().await;
-    let sessions = [service.session().await, service.session().await, service.session().await];
-    let first = sessions[0].campaign_with("boss", CampaignOptions::new("one")).await;
-    let first = first.expect("elected");
+    let first = lead(&sessions[0], "one").await;
     let high = waiting(&client, &sessions[1], "high", 9).await;
     assert_eq!(within(first.transfer_requested()).await.expect("it waits").identity, "high");
     // Another program deletes the claim, and not the record.
     let candidates = client.candidates("boss").await.expect("a response");
-    let key = base64(&candidates[1].key);
-    service.post("/v3/kv/deleterange", &format!(r#"{{"key":"{key}"}}"#)).await;
+    let admin = Admin::new([&service.address], ConnectOptions::default()).expect("an endpoint");
+    let deleted = admin.delete_claim(&candidates[1].key, candidates[1].fence).await;
+    assert_eq!(deleted, Ok(true));
     assert_eq!(order(&client).await, ["one"]);
     let unknown = client.request_transfer("boss", "high").await.map(drop);
     assert_eq!(unknown, Err(ClientError::UnknownCandidate { identity: "high".into() }));
@@ -156,34 +156,19 @@ async fn absent_claim_is_not_preferred() {
     elected(middle).await.resign().await.expect("resigned");
     let removed = joined(high).await.map(drop);
     assert_eq!(removed, Err(ClientError::Lost(LossReason::KeyDeleted)));
-    within(async { while service.keys().await > 0 {} }).await;
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for group in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for at in 0..4 {
-            let digit = char::from(DIGITS[(bits >> (18 - 6 * at) & 63) as usize]);
-            text.push(if at > group.len() { '=' } else { digit });
-        }
-    }
-    text
+    service.wait_for_keys(0).await;
 }
 
 #[tokio::test]
 async fn cancelled_candidacy_leaves_no_keys() {
-    let service = Service::start().await;
+    let (service, [one, other]) = Service::with_sessions().await;
     let client = service.client().await;
-    let (one, other) = (service.session().await, service.session().await);
-    let first = one.campaign_with("boss", CampaignOptions::new("one")).await.expect("elected");
+    let first = lead(&one, "one").await;
     let keys = service.keys().await;
     for wait in [0, 1, 30] {
         let campaign = other.campaign_with("boss", CampaignOptions::new("two"));
         assert!(timeout(Duration::from_millis(wait), campaign).await.is_err());
-        within(async { while service.keys().await > keys {} }).await;
+        service.wait_for_keys(keys).await;
     }
     // Cancelled while it yields.
     let third = service.session().await;
@@ -192,10 +177,10 @@ async fn cancelled_candidacy_leaves_no_keys() {
         let high = waiting(&client, &third, "high", 1).await;
         low.abort();
         high.abort();
-        within(async { while service.keys().await > keys {} }).await;
+        service.wait_for_keys(keys).await;
     }
     drop(first);
-    within(async { while service.keys().await > 0 {} }).await;
+    service.wait_for_keys(0).await;
 }
 
 /// Runs a candidate: it leads, works until another one is preferred, takes some time to stop, and
@@ -207,8 +192,7 @@ async fn run_candidate(
     overlaps: mpsc::UnboundedSender<String>,
 ) {
     loop {
-        let options = CampaignOptions::new(&identity);
-        let leadership = session.campaign_with("boss", options).await.expect("elected");
+        let leadership = lead(&session, &identity).await;
         let fence = leadership.fence();
         let ended = leadership.lead(async |mut stop| {
             let work = place.start(&identity, fence);
@@ -265,10 +249,9 @@ async fn fifty_random_transfers_never_overlap() {
 
 /// Hands a leadership over, and returns the start of the next leader's work.
 async fn hand_over(place: &Workplace, stops_before: bool) -> std::io::Result<()> {
-    let service = Service::start().await;
+    let (service, [one, other]) = Service::with_sessions().await;
     let client = service.client().await;
-    let (one, other) = (service.session().await, service.session().await);
-    let first = one.campaign_with("boss", CampaignOptions::new("one")).await.expect("elected");
+    let first = lead(&one, "one").await;
     let next = waiting(&client, &other, "two", 1).await;
     let work = place.start("one", first.fence()).expect("no other leader works");
     within(first.transfer_requested()).await.expect("`two` is preferred");
@@ -302,8 +285,7 @@ async fn overlap_is_detected_if_leader_resigns_before_it_stops() {
 async fn work_is_dropped_when_leadership_is_lost() {
     let service = Service::start().await;
     let (session, place) = (service.session().await, Workplace::new());
-    let leadership = session.campaign_with("boss", CampaignOptions::new("one")).await;
-    let leadership = leadership.expect("elected");
+    let leadership = lead(&session, "one").await;
     let (fence, started) = (leadership.fence(), tokio::sync::Notify::new());
     let led = leadership.lead(async |_| {
         let _work = place.start("one", fence).expect("no other leader works");

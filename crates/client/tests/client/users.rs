@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use tenure_client::{Client, ClientError, Code, LossReason, Session, User};
 use tenure_server::Config;
-use tokio::time::timeout;
 
-use crate::service::{STEP_TIMEOUT, Service, json_string};
+use crate::service::{Service, joined, json_string, within};
 
 /// Starts a service that requires authentication. `bob` may read and write below `jobs/`, and
 /// tokens expire after a second.
@@ -38,7 +37,8 @@ async fn as_root(service: &Service, path: &str, body: &str) {
 }
 
 async fn session(service: &Service, user: User) -> Result<Session, ClientError> {
-    session_for(Duration::from_secs(2), service, user).await
+    // A busy machine renews it in time.
+    session_for(Duration::from_secs(60), service, user).await
 }
 
 async fn session_for(ttl: Duration, service: &Service, user: User) -> Result<Session, ClientError> {
@@ -49,11 +49,14 @@ async fn session_for(ttl: Duration, service: &Service, user: User) -> Result<Ses
 #[tokio::test(flavor = "multi_thread")]
 async fn lock_outlives_its_token() {
     let service = closed().await;
-    let session = session(&service, User::new("bob", "one")).await.expect("a session");
-    let guard = session.lock("jobs/nightly").await.expect("the lock");
-    // Longer than the lease, so the session was renewed after the first token expired.
-    let lost = timeout(Duration::from_millis(2500), guard.lost()).await;
-    assert!(lost.is_err(), "{lost:?}");
+    // The first renewal comes after three seconds, when the first token has expired.
+    let session = session_for(Duration::from_secs(9), &service, User::new("bob", "one")).await;
+    let guard = session.expect("a session").lock("jobs/nightly").await.expect("the lock");
+    let mut deadlines = guard.deadlines();
+    let first = deadlines.next().await.expect("the current deadline");
+    let second = within(deadlines.next()).await.expect("a renewal");
+    assert!(second > first);
+    assert!(guard.deadline().is_some(), "the session is alive");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -85,19 +88,17 @@ const NO_JOBS: &str = r#"{"name":"bob","role":"jobs"}"#;
 async fn waiter_without_read_permission_fails() {
     let service = closed().await;
     let root = session(&service, User::new("root", "secret")).await.expect("a session");
-    let bob = session(&service, User::new("bob", "one")).await.expect("a session");
+    let bob = session_for(Duration::from_secs(6), &service, User::new("bob", "one")).await;
+    let bob = bob.expect("a session");
     let held = root.lock("jobs/nightly").await.expect("the lock");
     let waits = tokio::spawn(async move { bob.lock("jobs/nightly").await.map(drop) });
-    timeout(STEP_TIMEOUT, async { while service.watchers().await == 0 {} })
-        .await
-        .expect("the session waits");
+    service.wait_for_watchers(1).await;
     as_root(&service, "/v3/auth/user/revoke", NO_JOBS).await;
     held.release().await.expect("released");
-    let response = timeout(STEP_TIMEOUT, waits).await.expect("in time").expect("no panic");
+    let response = joined(waits).await;
     assert!(matches!(response, Err(ClientError::Rejected { code: Code::PermissionDenied, .. })));
     // The queue entry of bob ends with his lease.
-    let next = timeout(STEP_TIMEOUT, root.lock("jobs/nightly")).await.expect("in time");
-    next.expect("the lock").release().await.expect("released");
+    within(root.lock("jobs/nightly")).await.expect("the lock").release().await.expect("released");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -106,24 +107,17 @@ async fn guard_without_read_permission_is_lost() {
     let bob = session(&service, User::new("bob", "one")).await.expect("a session");
     let guard = bob.lock("jobs/nightly").await.expect("the lock");
     let response = tokio::spawn(async move { guard.lost().await });
-    timeout(STEP_TIMEOUT, async { while service.watchers().await == 0 {} })
-        .await
-        .expect("the guard watches");
+    service.wait_for_watchers(1).await;
     as_root(&service, "/v3/auth/user/revoke", NO_JOBS).await;
     as_root(&service, "/v3/kv/deleterange", JOBS).await;
-    assert_eq!(
-        timeout(STEP_TIMEOUT, response).await.expect("in time").expect("no panic"),
-        LossReason::AccessDenied
-    );
+    assert_eq!(joined(response).await, LossReason::AccessDenied);
     assert!(bob.deadline().is_some(), "the session is alive");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rejected_release_does_not_block_other_locks() {
     let service = closed().await;
-    // A busy machine renews it in time.
-    let bob = session_for(Duration::from_secs(20), &service, User::new("bob", "one")).await;
-    let bob = bob.expect("a session");
+    let bob = session(&service, User::new("bob", "one")).await.expect("a session");
     let guard = bob.lock("jobs/nightly").await.expect("the lock");
     let permission = r#"{"name":"other","perm":
         {"permType":"READWRITE","key":"b3RoZXIv","range_end":"b3RoZXIw"}}"#;
@@ -134,8 +128,7 @@ async fn rejected_release_does_not_block_other_locks() {
     // A lease with a key that the user may not write cannot be attached to other keys.
     as_root(&service, "/v3/kv/deleterange", JOBS).await;
     drop(guard);
-    let other = timeout(STEP_TIMEOUT, bob.lock("other/daily")).await.expect("in time");
-    other.expect("the lock").release().await.expect("released");
+    within(bob.lock("other/daily")).await.expect("the lock").release().await.expect("released");
 }
 
 #[tokio::test(flavor = "multi_thread")]

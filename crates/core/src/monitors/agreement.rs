@@ -1,7 +1,7 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::monitor::{ElectionObservation, Monitor, Observation, Violation};
+use crate::monitor::{ElectionObservation, Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::{Term, election};
@@ -39,17 +39,16 @@ impl Agreement {
             .map(|(process, belief)| (*process, belief.leader.map(|(_, leader)| leader)))
     }
 
-    fn elected(&mut self, at: ProcessId, leader: ProcessId, term: Term) -> Result<(), Violation> {
+    fn elected(&mut self, at: ProcessId, leader: ProcessId, term: Term) -> MonitorResult {
         let belief = self.beliefs.entry(at).or_default();
-        let violated = |message| Err(Violation { at, message });
         if term.number > 0 && term.leader != leader {
-            return violated(format!("{at} learned of leader {leader} in term {term}"));
+            return violated(at, format!("{at} learned of leader {leader} in term {term}"));
         }
         if term.number > 0
             && let Some(highest) = belief.highest
             && term < highest
         {
-            return violated(format!("{at} went back from term {highest} to term {term}"));
+            return violated(at, format!("{at} went back from term {highest} to term {term}"));
         }
         belief.leader = Some((term, leader));
         belief.highest = belief.highest.max(Some(term));
@@ -62,7 +61,7 @@ impl Monitor<election::Command, election::Event> for Agreement {
         Property::Agreement
     }
 
-    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> MonitorResult {
         match seen {
             Observation::Event(election::Event::Elected { leader, term }) => {
                 return self.elected(at, *leader, *term);
@@ -81,7 +80,7 @@ impl Monitor<election::Command, election::Event> for Agreement {
         Ok(())
     }
 
-    fn at_end(&self) -> Result<(), Violation> {
+    fn at_end(&self) -> MonitorResult {
         let mut believers = self.beliefs.iter().filter_map(|(process, belief)| {
             belief.leader.map(|(term, leader)| (*process, term, leader))
         });
@@ -92,12 +91,12 @@ impl Monitor<election::Command, election::Event> for Agreement {
                     "in the end {first} believes in {first_leader} (term {first_term}) \
                      and {at} in {leader} (term {term})"
                 );
-                return Err(Violation { at, message });
+                return violated(at, message);
             }
         }
         if self.beliefs.get(&first_leader).is_some_and(|belief| belief.crashed) {
             let message = format!("in the end all believe in {first_leader}, which has crashed");
-            return Err(Violation { at: first, message });
+            return violated(first, message);
         }
         Ok(())
     }

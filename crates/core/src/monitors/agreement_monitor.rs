@@ -21,7 +21,7 @@ use super::shares::{ShareExclusion, ShareFencing};
 use super::waves::{AllReached, WaveTree};
 use crate::card::Service;
 use crate::graph::Graph;
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::agreement::{Command, Event};
@@ -61,7 +61,7 @@ macro_rules! monitors {
                 &mut self,
                 at: ProcessId,
                 seen: Observation<'_, Command, Event>,
-            ) -> Result<(), Violation> {
+            ) -> MonitorResult {
                 match self {
                     $(AgreementMonitor::$Name(monitor) => monitor.observe(at, match seen {
                         Observation::Command { command: Command::$Service(command), clock } => {
@@ -75,7 +75,7 @@ macro_rules! monitors {
                 }
             }
 
-            fn at_end(&self) -> Result<(), Violation> {
+            fn at_end(&self) -> MonitorResult {
                 match self {
                     $(AgreementMonitor::$Name(monitor) => monitor.at_end()),+
                 }
@@ -101,8 +101,8 @@ monitors! { size, down:
     SmallNames of Renaming: SmallNames = SmallNames::new(size);
     ElectionSafety of Log: ElectionSafety = ElectionSafety::default();
     LogMatching of Log: LogMatching = LogMatching::default();
-    LeaderCompleteness of Log: LeaderCompleteness = LeaderCompleteness::new();
-    NothingLost of Log: LeaderCompleteness = LeaderCompleteness::new().for_acknowledged();
+    LeaderCompleteness of Log: LeaderCompleteness = LeaderCompleteness::default();
+    NothingLost of Log: LeaderCompleteness = LeaderCompleteness::default().for_acknowledged();
     StateMachineSafety of Log: StateMachineSafety = StateMachineSafety::default();
     LinearizableReads of Log: LinearizableReads = LinearizableReads::default();
     AnsweredOnce of Log: AnsweredOnce = AnsweredOnce::default();
@@ -110,7 +110,7 @@ monitors! { size, down:
     CommittedOnce of Log: CommittedOnce = CommittedOnce::default();
     WaveTree of Wave: WaveTree = WaveTree::default();
     AllReached of Wave: AllReached = AllReached::new(size);
-    MinimumTree of SpanningTree: MinimumTree = MinimumTree::new();
+    MinimumTree of SpanningTree: MinimumTree = MinimumTree::default();
     BottleExclusion of Drinking: BottleExclusion = BottleExclusion::default();
     ForumExclusion of Forum: ForumExclusion = ForumExclusion::default();
     OneHolder of Resources: OneHolder = OneHolder::default();

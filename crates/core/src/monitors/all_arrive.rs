@@ -1,7 +1,7 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::barrier::{Command, Event};
@@ -27,12 +27,7 @@ impl Monitor<Command, Event> for AllArrive {
         Property::AllArrive
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
-        let violated = |message| Err(Violation { at, message });
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         match seen {
             Observation::Command { command: Command::Arrive, .. } => {
                 self.rounds.entry(at).or_default().0 += 1;
@@ -40,7 +35,7 @@ impl Monitor<Command, Event> for AllArrive {
             Observation::Event(Event::Left { round }) => {
                 let (_, left) = self.rounds.entry(at).or_default();
                 if *round != *left + 1 {
-                    return violated(format!("{at} leaves round {round} after round {left}"));
+                    return violated(at, format!("{at} leaves round {round} after round {left}"));
                 }
                 *left = *round;
                 let has_arrived = |at: &ProcessId| {
@@ -48,9 +43,9 @@ impl Monitor<Command, Event> for AllArrive {
                 };
                 let missing = (0..self.size).map(ProcessId).find(|at| !has_arrived(at));
                 if let Some(missing) = missing {
-                    return violated(format!(
-                        "{at} leaves round {round}, in which {missing} has not arrived"
-                    ));
+                    let message =
+                        format!("{at} leaves round {round}, in which {missing} has not arrived");
+                    return violated(at, message);
                 }
             }
             Observation::Crashed | Observation::Recovered | Observation::Sent { .. } => {}

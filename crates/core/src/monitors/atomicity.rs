@@ -1,7 +1,7 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::commit::{Command, Event, Transaction};
@@ -25,11 +25,7 @@ impl Monitor<Command, Event> for Atomicity {
         Property::Atomicity
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         let (transaction, commits) = match seen {
             Observation::Event(Event::Committed { transaction }) => (*transaction, true),
             Observation::Event(Event::Aborted { transaction }) => (*transaction, false),
@@ -40,8 +36,7 @@ impl Monitor<Command, Event> for Atomicity {
             return Ok(());
         }
         let (one, another) = if commits { (at, other) } else { (other, at) };
-        let message = format!("{one} commits {transaction}, which {another} aborts");
-        Err(Violation { at, message })
+        violated(at, format!("{one} commits {transaction}, which {another} aborts"))
     }
 }
 

@@ -1,7 +1,7 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::monitor::{Monitor, MutexObservation, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, MutexObservation, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::mutex;
@@ -32,15 +32,14 @@ impl Bypass {
         self.max_bypass
     }
 
-    fn entered(&mut self, at: ProcessId) -> Result<(), Violation> {
+    fn entered(&mut self, at: ProcessId) -> MonitorResult {
         self.waiting.remove(&at);
         for (waiter, passed) in &mut self.waiting {
             let times = passed.entry(at).or_insert(0);
             *times += 1;
             self.max_bypass = self.max_bypass.max(*times);
             if *times > self.bound {
-                let message = format!("{at} entered {times} times while {waiter} waited");
-                return Err(Violation { at, message });
+                return violated(at, format!("{at} entered {times} times while {waiter} waited"));
             }
         }
         Ok(())
@@ -52,7 +51,7 @@ impl Monitor<mutex::Command, mutex::Event> for Bypass {
         Property::Bypass(Some(self.bound))
     }
 
-    fn observe(&mut self, at: ProcessId, seen: MutexObservation<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: MutexObservation<'_>) -> MonitorResult {
         match seen {
             Observation::Command { command: mutex::Command::Enter, .. } => {
                 self.waiting.insert(at, BTreeMap::new());

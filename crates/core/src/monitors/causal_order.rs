@@ -1,7 +1,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::broadcast::{Command, Event, Item};
@@ -22,11 +22,7 @@ impl Monitor<Command, Event> for CausalOrder {
         Property::CausalOrder
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         match seen {
             Observation::Command { command: Command::Broadcast { number }, .. } => {
                 let item = Item { from: at, number: *number };
@@ -39,7 +35,7 @@ impl Monitor<Command, Event> for CausalOrder {
                 let mut missing = before.filter(|it| !self.delivered.contains(&(at, **it)));
                 if let Some(missing) = missing.next() {
                     let message = format!("{at} delivers {item} before {missing}, its cause");
-                    return Err(Violation { at, message });
+                    return violated(at, message);
                 }
                 self.delivered.insert((at, *item));
                 let past = self.past.entry(at).or_default();

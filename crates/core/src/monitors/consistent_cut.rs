@@ -2,7 +2,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::snapshot::{Command, Event, Snapshot, TOKENS};
@@ -106,11 +106,7 @@ impl Monitor<Command, Event> for ConsistentCut {
         Property::ConsistentCut
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         let judged = match seen {
             Observation::Event(event) => self.on_event(at, event),
             _ => Ok(()),
@@ -124,6 +120,7 @@ mod tests {
     use alloc::vec;
 
     use super::*;
+    use crate::monitors::testing::holds;
 
     const SNAPSHOT: Snapshot = Snapshot { by: ProcessId(0), number: 1 };
 
@@ -142,7 +139,7 @@ mod tests {
         let taken = Event::Taken { from: one, tokens: 1 };
         let all = |held| Event::Collected { snapshot: SNAPSHOT, held, under_way: 1 };
         let (before, after) = (TOKENS, TOKENS - 1);
-        for (events, holds) in [
+        for (events, is_right) in [
             (vec![(0, given.clone()), (0, recorded(after)), (1, recorded(before))], true),
             (vec![(0, given.clone()), (0, recorded(before))], false),
             (vec![(0, recorded(before)), (0, recorded(before))], false),
@@ -178,11 +175,7 @@ mod tests {
             (vec![(1, recorded(before)), (1, closed(0, 0))], false),
             (vec![(0, recorded(before)), (0, all(before))], false),
         ] {
-            let mut monitor = ConsistentCut::default();
-            let mut judged = events
-                .iter()
-                .map(|(at, event)| monitor.observe(ProcessId(*at), Observation::Event(event)));
-            assert_eq!(judged.all(|it| it.is_ok()), holds, "{events:?}");
+            assert_eq!(holds(ConsistentCut::default(), &events), is_right, "{events:?}");
         }
     }
 }

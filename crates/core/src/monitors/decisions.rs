@@ -3,7 +3,7 @@
 use alloc::collections::BTreeSet;
 use alloc::format;
 
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::consensus::{Command, Event};
@@ -20,20 +20,13 @@ impl Monitor<Command, Event> for OneDecision {
         Property::Agreement
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         let Observation::Event(Event::Decided { value }) = seen else { return Ok(()) };
         let (other, decided) = *self.first.get_or_insert((at, *value));
         if decided == *value {
             return Ok(());
         }
-        Err(Violation {
-            at,
-            message: format!("{at} decides {value}, and {other} decided {decided}"),
-        })
+        violated(at, format!("{at} decides {value}, and {other} decided {decided}"))
     }
 }
 
@@ -46,18 +39,13 @@ impl Monitor<Command, Event> for DecidedWasProposed {
         Property::Validity
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         match seen {
             Observation::Command { command: Command::Propose { value }, .. } => {
                 self.0.insert(*value);
             }
             Observation::Event(Event::Decided { value }) if !self.0.contains(value) => {
-                let message = format!("{at} decides {value}, which no process proposed");
-                return Err(Violation { at, message });
+                return violated(at, format!("{at} decides {value}, which no process proposed"));
             }
             _ => {}
         }
@@ -74,14 +62,10 @@ impl Monitor<Command, Event> for DecidedOnce {
         Property::Integrity
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         match seen {
             Observation::Event(_) if !self.0.insert(at) => {
-                Err(Violation { at, message: format!("{at} decides a second time") })
+                violated(at, format!("{at} decides a second time"))
             }
             Observation::Crashed => {
                 self.0.remove(&at);

@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::vec::Vec;
 
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::broadcast::{Command, Event, Item};
@@ -18,14 +18,10 @@ impl Monitor<Command, Event> for DeliveredOnce {
         Property::Integrity
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         match seen {
             Observation::Event(Event::Delivered { item }) if !self.0.insert((at, *item)) => {
-                Err(Violation { at, message: format!("{at} delivers {item} a second time") })
+                violated(at, format!("{at} delivers {item} a second time"))
             }
             _ => Ok(()),
         }
@@ -41,18 +37,13 @@ impl Monitor<Command, Event> for NoCreation {
         Property::NoCreation
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         match seen {
             Observation::Command { command: Command::Broadcast { number }, .. } => {
                 self.0.insert(Item { from: at, number: *number });
             }
             Observation::Event(Event::Delivered { item }) if !self.0.contains(item) => {
-                let message = format!("{at} delivers {item}, which was never broadcast");
-                return Err(Violation { at, message });
+                return violated(at, format!("{at} delivers {item}, which was never broadcast"));
             }
             _ => {}
         }
@@ -90,11 +81,7 @@ impl Monitor<Command, Event> for AllDeliver {
         if self.uniform { Property::UniformAgreement } else { Property::Agreement }
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         match seen {
             Observation::Event(Event::Delivered { item }) => {
                 self.delivered.entry(*item).or_default().insert(at);
@@ -107,13 +94,12 @@ impl Monitor<Command, Event> for AllDeliver {
         Ok(())
     }
 
-    fn at_end(&self) -> Result<(), Violation> {
+    fn at_end(&self) -> MonitorResult {
         for (item, by) in &self.delivered {
             let counts = |one: &&ProcessId| self.uniform || self.correct.contains(one);
             let Some(one) = by.iter().find(counts) else { continue };
             if let Some(at) = self.correct.difference(by).next() {
-                let message = format!("{one} delivered {item}, and {at} never does");
-                return Err(Violation { at: *at, message });
+                return violated(*at, format!("{one} delivered {item}, and {at} never does"));
             }
         }
         Ok(())
@@ -129,11 +115,7 @@ impl Monitor<Command, Event> for TotalOrder {
         Property::TotalOrder
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         let Observation::Event(Event::Delivered { item }) = seen else { return Ok(()) };
         let before = self.0.get(&at).map_or(&[][..], Vec::as_slice);
         for (other, delivered) in self.0.iter().filter(|(other, _)| **other != at) {
@@ -141,7 +123,7 @@ impl Monitor<Command, Event> for TotalOrder {
             let late = before.iter().find(|earlier| delivered[place..].contains(earlier));
             if let Some(late) = late {
                 let message = format!("{at} delivers {late} before {item}, and {other} after it");
-                return Err(Violation { at, message });
+                return violated(at, message);
             }
         }
         self.0.entry(at).or_default().push(*item);
@@ -164,7 +146,7 @@ mod tests {
         monitor: &mut M,
         at: ProcessId,
         number: u64,
-    ) -> Result<(), Violation> {
+    ) -> MonitorResult {
         monitor.observe(at, Observation::Event(&Event::Delivered { item: item(number) }))
     }
 

@@ -3,7 +3,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::Term;
@@ -72,11 +72,7 @@ impl Monitor<Command, Event> for Durability {
         Property::Durability
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         let judged = match seen {
             Observation::Event(Event::Acknowledged { term, place, value }) => {
                 self.on_acknowledged(*term, *place, *value)
@@ -93,22 +89,23 @@ mod tests {
     use alloc::vec;
 
     use super::*;
+    use crate::monitors::testing::holds;
 
     fn term(number: u64) -> Term {
         Term { number, leader: ProcessId(0) }
     }
 
-    fn acknowledged(number: u64, place: u64, value: u64) -> Event {
-        Event::Acknowledged { term: term(number), place, value }
+    fn acknowledged(number: u64, place: u64, value: u64) -> (u32, Event) {
+        (0, Event::Acknowledged { term: term(number), place, value })
     }
 
-    fn serving(number: u64, writes: &[u64]) -> Event {
-        Event::Serving { term: term(number), writes: writes.to_vec() }
+    fn serving(number: u64, writes: &[u64]) -> (u32, Event) {
+        (0, Event::Serving { term: term(number), writes: writes.to_vec() })
     }
 
     #[test]
     fn detects_write_lost_by_later_primary() {
-        for (events, holds) in [
+        for (events, is_right) in [
             (vec![acknowledged(1, 1, 7), serving(2, &[7]), acknowledged(2, 2, 8)], true),
             // An older primary that reports late need not have the write.
             (vec![acknowledged(2, 1, 7), serving(1, &[])], true),
@@ -117,10 +114,7 @@ mod tests {
             (vec![acknowledged(1, 2, 7), serving(2, &[7, 8])], false),
             (vec![acknowledged(1, 1, 7), acknowledged(2, 1, 8)], false),
         ] {
-            let mut monitor = Durability::new();
-            let mut judged =
-                events.iter().map(|event| monitor.observe(ProcessId(0), Observation::Event(event)));
-            assert_eq!(judged.all(|it| it.is_ok()), holds, "{events:?}");
+            assert_eq!(holds(Durability::new(), &events), is_right, "{events:?}");
         }
     }
 }

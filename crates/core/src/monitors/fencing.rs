@@ -1,6 +1,6 @@
 use alloc::format;
 
-use crate::monitor::{Monitor, MutexObservation, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, MutexObservation, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::{Fence, mutex};
@@ -23,13 +23,12 @@ impl Monitor<mutex::Command, mutex::Event> for Fencing {
         Property::Fencing
     }
 
-    fn observe(&mut self, at: ProcessId, seen: MutexObservation<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: MutexObservation<'_>) -> MonitorResult {
         let Observation::Event(mutex::Event::Entered { fence }) = seen else { return Ok(()) };
         if let Some(highest) = self.highest
             && *fence <= highest
         {
-            let message = format!("{at} entered with fence {fence}, after fence {highest}");
-            return Err(Violation { at, message });
+            return violated(at, format!("{at} entered with fence {fence}, after fence {highest}"));
         }
         self.highest = Some(*fence);
         Ok(())

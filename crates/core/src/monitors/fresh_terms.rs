@@ -1,7 +1,7 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::monitor::{ElectionObservation, Monitor, Observation, Violation};
+use crate::monitor::{ElectionObservation, Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::election;
@@ -32,7 +32,7 @@ impl Monitor<election::Command, election::Event> for FreshTerms {
         Property::FreshTerms
     }
 
-    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> MonitorResult {
         match seen {
             Observation::Event(election::Event::Elected { leader, term }) if *leader == at => {
                 let number = term.number;
@@ -40,7 +40,7 @@ impl Monitor<election::Command, election::Event> for FreshTerms {
                 let again = leads && number == highest;
                 if number > 0 && number <= highest && !again {
                     let message = format!("{at} leads again under {number}, after {highest}");
-                    return Err(Violation { at, message });
+                    return violated(at, message);
                 }
                 if number > 0 {
                     self.led.insert(at, (number, true));
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
     use crate::Term;
 
-    fn elected(monitor: &mut FreshTerms, at: u32, number: u64) -> Result<(), Violation> {
+    fn elected(monitor: &mut FreshTerms, at: u32, number: u64) -> MonitorResult {
         let leader = ProcessId(at);
         let event = election::Event::Elected { leader, term: Term { number, leader } };
         monitor.observe(leader, Observation::Event(&event))

@@ -2,7 +2,7 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::monitor::{ElectionObservation, Monitor, Observation, Violation};
+use crate::monitor::{ElectionObservation, Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::election;
@@ -43,7 +43,7 @@ impl Irrevocability {
         }
     }
 
-    fn believes(&mut self, at: ProcessId, leader: ProcessId) -> Result<(), Violation> {
+    fn believes(&mut self, at: ProcessId, leader: ProcessId) -> MonitorResult {
         let Some(belief) = self.beliefs.get_mut(at.index()) else { return Ok(()) };
         let now = Belief { epoch: self.epoch, leader: leader.0 };
         let before = core::mem::replace(belief, now);
@@ -52,8 +52,7 @@ impl Irrevocability {
             return Ok(());
         }
         let old = ProcessId(before.leader);
-        let message = format!("{at} believed in {old} and then in {leader} in one election");
-        Err(Violation { at, message })
+        violated(at, format!("{at} believed in {old} and then in {leader} in one election"))
     }
 }
 
@@ -62,7 +61,7 @@ impl Monitor<election::Command, election::Event> for Irrevocability {
         Property::Irrevocability
     }
 
-    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> MonitorResult {
         match seen {
             Observation::Event(election::Event::Elected { leader, term }) if term.number == 0 => {
                 return self.believes(at, *leader);

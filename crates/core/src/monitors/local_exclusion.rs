@@ -1,28 +1,27 @@
-use core::hash::{Hash, Hasher};
-
 use alloc::format;
 use alloc::sync::Arc;
 
 use crate::card::Card;
 use crate::graph::Graph;
-use crate::monitor::{Monitor, MutexObservation, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, MutexObservation, Observation, violated};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::service::mutex;
+use crate::shared_config::SharedConfig;
 
 /// No two neighbours in the conflict graph are inside at the same time. A crash ends an entry.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LocalMutualExclusion {
-    conflicts: Arc<Graph>,
+    conflicts: SharedConfig<Graph>,
     inside: ProcessSet,
 }
 
 impl LocalMutualExclusion {
     /// Creates the monitor for these conflicts: each edge joins two processes that must not be
     /// inside at the same time.
-    pub const fn of(conflicts: Arc<Graph>) -> Self {
-        LocalMutualExclusion { conflicts, inside: ProcessSet::new() }
+    pub fn of(conflicts: Arc<Graph>) -> Self {
+        LocalMutualExclusion { conflicts: conflicts.into(), inside: ProcessSet::new() }
     }
 
     /// Creates the monitor for the graph on the card of a lock. Without a graph, any two processes
@@ -33,26 +32,19 @@ impl LocalMutualExclusion {
     }
 }
 
-/// Hashes the processes inside, and omits the graph to save time. It stays the same during a run.
-impl Hash for LocalMutualExclusion {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.inside.hash(state);
-    }
-}
-
 impl Monitor<mutex::Command, mutex::Event> for LocalMutualExclusion {
     fn property(&self) -> Property {
         Property::LocalMutualExclusion
     }
 
-    fn observe(&mut self, at: ProcessId, seen: MutexObservation<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: MutexObservation<'_>) -> MonitorResult {
         match seen {
             Observation::Event(mutex::Event::Entered { .. }) => {
                 let neighbour = self.inside.iter().find(|it| self.conflicts.has_edge(at, *it));
                 self.inside.insert(at);
                 if let Some(neighbour) = neighbour {
                     let message = format!("{at} entered while its neighbour {neighbour} is inside");
-                    return Err(Violation { at, message });
+                    return violated(at, message);
                 }
             }
             Observation::Event(mutex::Event::Exited)

@@ -1,7 +1,9 @@
 use alloc::format;
 
 use crate::cost::{Cost, Per};
-use crate::monitor::{ElectionObservation, Monitor, MutexObservation, Observation, Violation};
+use crate::monitor::{
+    ElectionObservation, Monitor, MonitorResult, MutexObservation, Observation, Violation, violated,
+};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 use crate::property::Property;
@@ -41,7 +43,7 @@ impl MessageBudget {
         MessageBudget { per, most, exact: false, credit, marked: ProcessSet::new(), over: false }
     }
 
-    fn spend(&mut self, at: ProcessId) -> Result<(), Violation> {
+    fn spend(&mut self, at: ProcessId) -> MonitorResult {
         let each = match self.per {
             Per::Election => "an election",
             _ => "an entry",
@@ -63,7 +65,7 @@ impl Monitor<mutex::Command, mutex::Event> for MessageBudget {
         Property::Cost
     }
 
-    fn observe(&mut self, at: ProcessId, seen: MutexObservation<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: MutexObservation<'_>) -> MonitorResult {
         match seen {
             Observation::Command { command: mutex::Command::Enter, .. } => {
                 self.credit += self.most;
@@ -78,13 +80,13 @@ impl Monitor<mutex::Command, mutex::Event> for MessageBudget {
         Ok(())
     }
 
-    fn at_end(&self) -> Result<(), Violation> {
+    fn at_end(&self) -> MonitorResult {
         if !self.exact || self.credit == 0 || !self.marked.is_empty() {
             return Ok(());
         }
         let (credit, most) = (self.credit, self.most);
         let message = format!("{credit} messages are missing: an entry takes {most}, no fewer");
-        Err(Violation { at: ProcessId(0), message })
+        violated(ProcessId(0), message)
     }
 }
 
@@ -93,7 +95,7 @@ impl Monitor<election::Command, election::Event> for MessageBudget {
         Property::Cost
     }
 
-    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> MonitorResult {
         match seen {
             Observation::Command { command: election::Command::Elect, .. }
                 if self.marked.contains(at) =>

@@ -6,7 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::graph::Graph;
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 use crate::property::Property;
@@ -26,20 +26,16 @@ pub struct MinimumTree {
 }
 
 impl MinimumTree {
-    /// Creates the monitor before the first event, for an unknown graph.
-    pub fn new() -> Self {
-        MinimumTree { tree: SharedConfig::new(Vec::new()), named: Vec::new() }
-    }
-
     /// Creates the monitor before the first event, for a connected graph.
     pub fn of(graph: &Graph) -> Self {
-        MinimumTree { tree: SharedConfig::new(minimum_tree(graph)), ..MinimumTree::new() }
+        MinimumTree { tree: SharedConfig::new(minimum_tree(graph)), ..MinimumTree::default() }
     }
 }
 
+/// The monitor before the first event, for an unknown graph.
 impl Default for MinimumTree {
     fn default() -> Self {
-        MinimumTree::new()
+        MinimumTree { tree: SharedConfig::new(Vec::new()), named: Vec::new() }
     }
 }
 
@@ -70,11 +66,7 @@ impl Monitor<Command, Event> for MinimumTree {
         Property::MinimumSpanningTree
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         let Observation::Event(Event::Built { neighbours }) = seen else { return Ok(()) };
         if let Some(expected) = self.tree.get(at.index()) {
             let named: ProcessSet = neighbours.iter().copied().collect();
@@ -83,7 +75,7 @@ impl Monitor<Command, Event> for MinimumTree {
                 let message = format!(
                     "{at} names edges to {named}, and the minimum spanning tree has {expected}"
                 );
-                return Err(Violation { at, message });
+                return violated(at, message);
             }
         }
         let differs = |(peer, theirs): &&(ProcessId, Vec<ProcessId>)| {
@@ -91,7 +83,7 @@ impl Monitor<Command, Event> for MinimumTree {
         };
         if let Some((peer, _)) = self.named.iter().find(differs) {
             let message = format!("only one of {at} and {peer} names the edge between them");
-            return Err(Violation { at, message });
+            return violated(at, message);
         }
         let place = self.named.partition_point(|(known, _)| *known < at);
         self.named.insert(place, (at, neighbours.clone()));
@@ -138,7 +130,7 @@ mod tests {
 
     #[test]
     fn both_ends_name_an_edge_of_an_unknown_graph() {
-        assert!(judged(MinimumTree::new(), &[(0, &[1]), (1, &[0])]));
-        assert!(!judged(MinimumTree::new(), &[(0, &[1]), (1, &[])]));
+        assert!(judged(MinimumTree::default(), &[(0, &[1]), (1, &[0])]));
+        assert!(!judged(MinimumTree::default(), &[(0, &[1]), (1, &[])]));
     }
 }

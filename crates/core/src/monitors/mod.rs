@@ -34,6 +34,8 @@ mod session_exclusion;
 mod shares;
 mod steady_leader;
 mod suspicions;
+#[cfg(test)]
+mod testing;
 mod uniqueness;
 mod validity;
 mod waves;

@@ -1,6 +1,6 @@
 use alloc::format;
 
-use crate::monitor::{Monitor, MutexObservation, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, MutexObservation, Observation, violated};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 use crate::property::Property;
@@ -40,7 +40,7 @@ impl MutualExclusion {
         &self.inside
     }
 
-    fn entered(&mut self, at: ProcessId) -> Result<(), Violation> {
+    fn entered(&mut self, at: ProcessId) -> MonitorResult {
         let most = match self.property {
             Property::AtMost(most) => most,
             _ => 1,
@@ -49,8 +49,7 @@ impl MutualExclusion {
         if self.inside.len() <= most {
             return Ok(());
         }
-        let message = format!("{at} entered, and now {:?} are inside", self.inside);
-        Err(Violation { at, message })
+        violated(at, format!("{at} entered, and now {:?} are inside", self.inside))
     }
 }
 
@@ -65,7 +64,7 @@ impl Monitor<mutex::Command, mutex::Event> for MutualExclusion {
         self.property
     }
 
-    fn observe(&mut self, at: ProcessId, seen: MutexObservation<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: MutexObservation<'_>) -> MonitorResult {
         match seen {
             Observation::Event(mutex::Event::Entered { .. }) => self.entered(at),
             Observation::Event(mutex::Event::Exited) | Observation::Recovered => {

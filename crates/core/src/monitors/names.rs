@@ -1,7 +1,7 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::renaming::{Command, Event, largest_name};
@@ -18,22 +18,13 @@ impl Monitor<Command, Event> for UniqueNames {
         Property::UniqueNames
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         let Observation::Event(Event::Named { name }) = seen else { return Ok(()) };
         if let Some((other, _)) = self.given.iter().find(|(_, has)| **has == at) {
-            return Err(Violation {
-                at,
-                message: format!("{at} is named {other}, and then {name}"),
-            });
+            return violated(at, format!("{at} is named {other}, and then {name}"));
         }
         match self.given.insert(*name, at) {
-            Some(other) => {
-                Err(Violation { at, message: format!("{at} is named {name}, as {other} is") })
-            }
+            Some(other) => violated(at, format!("{at} is named {name}, as {other} is")),
             None => Ok(()),
         }
     }
@@ -58,43 +49,35 @@ impl Monitor<Command, Event> for SmallNames {
         Property::SmallNames
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         let Observation::Event(Event::Named { name }) = seen else { return Ok(()) };
         if (1..=self.largest).contains(name) {
             return Ok(());
         }
-        let message = format!("{at} is named {name}, and the largest name is {}", self.largest);
-        Err(Violation { at, message })
+        violated(at, format!("{at} is named {name}, and the largest name is {}", self.largest))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::monitors::testing::holds;
 
     #[test]
     fn detects_shared_and_second_names() {
-        let cases: [(&[(u32, u32)], bool); 3] =
-            [(&[(0, 1), (1, 3)], true), (&[(0, 1), (1, 1)], false), (&[(0, 1), (0, 2)], false)];
-        for (given, holds) in cases {
-            let mut monitor = UniqueNames::default();
-            let mut judged = given.iter().map(|(at, name)| {
-                monitor.observe(ProcessId(*at), Observation::Event(&Event::Named { name: *name }))
-            });
-            assert_eq!(judged.all(|it| it.is_ok()), holds, "{given:?}");
+        for (given, is_right) in
+            [([(0, 1), (1, 3)], true), ([(0, 1), (1, 1)], false), ([(0, 1), (0, 2)], false)]
+        {
+            let events = given.map(|(at, name)| (at, Event::Named { name }));
+            assert_eq!(holds(UniqueNames::default(), &events), is_right, "{given:?}");
         }
     }
 
     #[test]
     fn detects_name_above_bound() {
-        for (size, name, holds) in [(3, 4, true), (3, 5, false), (3, 0, false), (5, 7, true)] {
-            let event = Event::Named { name };
-            let judged = SmallNames::new(size).observe(ProcessId(0), Observation::Event(&event));
-            assert_eq!(judged.is_ok(), holds, "{name} of {size}");
+        for (size, name, is_right) in [(3, 4, true), (3, 5, false), (3, 0, false), (5, 7, true)] {
+            let events = [(0, Event::Named { name })];
+            assert_eq!(holds(SmallNames::new(size), &events), is_right, "{name} of {size}");
         }
     }
 }

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 
 use crate::card::{Card, Topology};
 use crate::graph::Graph;
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 
@@ -65,7 +65,7 @@ impl<C, E> Monitor<C, E> for NeighboursOnly {
         Property::Topology
     }
 
-    fn observe(&mut self, at: ProcessId, seen: Observation<'_, C, E>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, C, E>) -> MonitorResult {
         match seen {
             Observation::Sent { to } if !self.joins(at, to) => {
                 let place = match self.topology {
@@ -73,7 +73,7 @@ impl<C, E> Monitor<C, E> for NeighboursOnly {
                     Topology::UnidirectionalRing => "its successor on the ring",
                     _ => "its neighbour on the ring",
                 };
-                Err(Violation { at, message: format!("{at} sends to {to}, which is not {place}") })
+                violated(at, format!("{at} sends to {to}, which is not {place}"))
             }
             _ => Ok(()),
         }

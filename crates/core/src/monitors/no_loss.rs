@@ -1,7 +1,7 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::stream;
@@ -23,7 +23,7 @@ impl Monitor<stream::Command, stream::Event> for NoLoss {
         &mut self,
         at: ProcessId,
         seen: Observation<'_, stream::Command, stream::Event>,
-    ) -> Result<(), Violation> {
+    ) -> MonitorResult {
         match seen {
             Observation::Command { command: stream::Command::Send { to, item }, .. } => {
                 self.links.entry((at, *to)).or_default().0 = *item;
@@ -32,7 +32,7 @@ impl Monitor<stream::Command, stream::Event> for NoLoss {
                 let (_, received) = self.links.entry((*from, at)).or_default();
                 if *item != *received + 1 {
                     let message = format!("{at} got item {item} of {from} after item {received}");
-                    return Err(Violation { at, message });
+                    return violated(at, message);
                 }
                 *received = *item;
             }
@@ -44,10 +44,9 @@ impl Monitor<stream::Command, stream::Event> for NoLoss {
         Ok(())
     }
 
-    fn at_end(&self) -> Result<(), Violation> {
+    fn at_end(&self) -> MonitorResult {
         let missing = self.links.iter().find(|(_, (sent, received))| sent != received);
         let Some(((from, to), (sent, received))) = missing else { return Ok(()) };
-        let message = format!("{from} sent {sent} items to {to}, which got {received}");
-        Err(Violation { at: *to, message })
+        violated(*to, format!("{from} sent {sent} items to {to}, which got {received}"))
     }
 }

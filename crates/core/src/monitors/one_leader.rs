@@ -1,7 +1,7 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::monitor::{ElectionObservation, Monitor, Observation, Violation};
+use crate::monitor::{ElectionObservation, Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::{Term, election};
@@ -37,7 +37,7 @@ impl Monitor<election::Command, election::Event> for OneLeader {
         }
     }
 
-    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> MonitorResult {
         match seen {
             Observation::Event(election::Event::Elected { leader, term }) if *leader == at => {
                 self.leaders.insert(at, *term);
@@ -53,7 +53,6 @@ impl Monitor<election::Command, election::Event> for OneLeader {
             **process != at && (self.scope == Scope::Overall || term.number == mine.number)
         });
         let Some((other, term)) = rival else { return Ok(()) };
-        let message = format!("{at} (term {mine}) and {other} (term {term}) both lead");
-        Err(Violation { at, message })
+        violated(at, format!("{at} (term {mine}) and {other} (term {term}) both lead"))
     }
 }

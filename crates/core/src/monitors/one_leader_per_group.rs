@@ -1,7 +1,7 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::monitor::{ElectionObservation, Monitor, Observation, Violation};
+use crate::monitor::{ElectionObservation, Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::{Term, election};
@@ -32,7 +32,7 @@ impl Monitor<election::Command, election::Event> for OneLeaderPerGroup {
         Property::OneLeaderPerGroup
     }
 
-    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> MonitorResult {
         match seen {
             Observation::Event(election::Event::Elected { leader, term }) => {
                 self.beliefs.insert(at, *term);
@@ -42,7 +42,7 @@ impl Monitor<election::Command, election::Event> for OneLeaderPerGroup {
                 }
                 if self.led.get(leader).is_none_or(|led| *led < term.number) {
                     let message = format!("{at} follows {leader}, which does not lead {term} yet");
-                    return Err(Violation { at, message });
+                    return violated(at, message);
                 }
             }
             Observation::Event(election::Event::Deposed { .. }) | Observation::Crashed => {
@@ -53,12 +53,11 @@ impl Monitor<election::Command, election::Event> for OneLeaderPerGroup {
         Ok(())
     }
 
-    fn at_end(&self) -> Result<(), Violation> {
+    fn at_end(&self) -> MonitorResult {
         let left = |(_, term): &(&ProcessId, &Term)| self.beliefs.get(&term.leader) != Some(*term);
         let Some((at, term)) = self.beliefs.iter().find(left) else { return Ok(()) };
         let (at, leader) = (*at, term.leader);
-        let message = format!("in the end {at} follows {leader}, which does not lead {term}");
-        Err(Violation { at, message })
+        violated(at, format!("in the end {at} follows {leader}, which does not lead {term}"))
     }
 }
 

@@ -1,7 +1,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::tree::{Command, Event, Wave};
@@ -28,37 +28,30 @@ impl Monitor<Command, Event> for OneTree {
         Property::OneTree
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
-        let violated = |message| Err(Violation { at, message });
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         match seen {
             Observation::Event(Event::Joined { wave, parent }) => {
                 let joined = self.joined.entry(*wave).or_default();
                 match parent {
                     Some(parent) if !joined.contains(parent) => {
-                        return violated(format!(
-                            "{at} joins through {parent}, which has not joined"
-                        ));
+                        let message = format!("{at} joins through {parent}, which has not joined");
+                        return violated(at, message);
                     }
                     None if !joined.is_empty() => {
-                        return violated(format!("{at} is a second root"));
+                        return violated(at, format!("{at} is a second root"));
                     }
                     _ => {}
                 }
                 if !joined.insert(at) {
-                    return violated(format!("{at} joins twice"));
+                    return violated(at, format!("{at} joins twice"));
                 }
             }
             Observation::Event(Event::Completed { wave, size }) => {
                 let joined = self.joined.get(wave).map_or(0, BTreeSet::len);
                 let size = *size as usize;
                 if size > joined || size < joined && !self.crashed {
-                    return violated(format!(
-                        "{at} counts {size} in the tree, and there are {joined}"
-                    ));
+                    let message = format!("{at} counts {size} in the tree, and there are {joined}");
+                    return violated(at, message);
                 }
             }
             Observation::Crashed => self.crashed = true,
@@ -73,6 +66,7 @@ mod tests {
     use alloc::vec;
 
     use super::*;
+    use crate::monitors::testing::holds;
     use crate::service::Term;
 
     #[test]
@@ -80,7 +74,7 @@ mod tests {
         let wave = Wave { term: Term { number: 1, leader: ProcessId(0) }, number: 1 };
         let joined = |parent: Option<u32>| Event::Joined { wave, parent: parent.map(ProcessId) };
         let completed = |size| Event::Completed { wave, size };
-        for (events, holds) in [
+        for (events, is_right) in [
             (vec![(0, joined(None)), (1, joined(Some(0))), (0, completed(2))], true),
             (vec![(0, joined(None)), (1, joined(None))], false),
             (vec![(0, joined(None)), (1, joined(Some(0))), (1, joined(Some(0)))], false),
@@ -88,11 +82,7 @@ mod tests {
             (vec![(0, joined(None)), (0, completed(2))], false),
             (vec![(0, joined(None)), (1, joined(Some(0))), (0, completed(1))], false),
         ] {
-            let mut monitor = OneTree::new();
-            let mut judged = events
-                .iter()
-                .map(|(at, event)| monitor.observe(ProcessId(*at), Observation::Event(event)));
-            assert_eq!(judged.all(|it| it.is_ok()), holds, "{events:?}");
+            assert_eq!(holds(OneTree::new(), &events), is_right, "{events:?}");
         }
     }
 }

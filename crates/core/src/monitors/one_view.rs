@@ -2,7 +2,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, Violation};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 use crate::property::Property;
@@ -43,11 +43,7 @@ impl Monitor<Command, Event> for OneView {
         Property::OneView
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         let judged = match seen {
             Observation::Event(Event::Installed { view }) => self.on_told(at, view, true),
             Observation::Event(Event::Removed { view }) => self.on_told(at, view, false),
@@ -66,6 +62,7 @@ mod tests {
     use alloc::vec;
 
     use super::*;
+    use crate::monitors::testing::holds;
 
     fn view(number: u64, members: &[u32]) -> View {
         View { number, members: members.iter().copied().map(ProcessId).collect() }
@@ -75,7 +72,7 @@ mod tests {
     fn detects_inconsistent_views() {
         let installed = |number, members| Event::Installed { view: view(number, members) };
         let removed = |number, members| Event::Removed { view: view(number, members) };
-        for (events, holds) in [
+        for (events, is_right) in [
             (vec![(0, installed(1, &[0, 1])), (1, installed(1, &[0, 1]))], true),
             (vec![(0, installed(2, &[0])), (1, removed(2, &[0]))], true),
             (vec![(0, installed(2, &[0])), (1, installed(2, &[1]))], false),
@@ -84,11 +81,7 @@ mod tests {
             (vec![(1, removed(2, &[0, 1]))], false),
             (vec![(0, installed(2, &[0])), (0, installed(1, &[0, 1]))], false),
         ] {
-            let mut monitor = OneView::default();
-            let mut judged = events
-                .iter()
-                .map(|(at, event)| monitor.observe(ProcessId(*at), Observation::Event(event)));
-            assert_eq!(judged.all(|it| it.is_ok()), holds, "{events:?}");
+            assert_eq!(holds(OneView::default(), &events), is_right, "{events:?}");
         }
     }
 }

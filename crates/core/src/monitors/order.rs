@@ -2,7 +2,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use crate::clock::{Causality, VectorClock};
-use crate::monitor::{Monitor, MutexObservation, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, MutexObservation, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::mutex;
@@ -30,7 +30,7 @@ impl Order {
         Order { with_messages: true, ..Order::new() }
     }
 
-    fn entered(&mut self, at: ProcessId) -> Result<(), Violation> {
+    fn entered(&mut self, at: ProcessId) -> MonitorResult {
         let Some(place) = self.waiting.iter().position(|(process, _)| *process == at) else {
             return Ok(());
         };
@@ -40,8 +40,7 @@ impl Order {
             clock.of(*process) <= mine.of(*process) && clock.causality(&mine) == Causality::Before
         });
         let Some((first, _)) = earlier else { return Ok(()) };
-        let message = format!("{at} entered before {first}, whose request happened before its own");
-        Err(Violation { at, message })
+        violated(at, format!("{at} entered before {first}, whose request happened before its own"))
     }
 }
 
@@ -50,7 +49,7 @@ impl Monitor<mutex::Command, mutex::Event> for Order {
         if self.with_messages { Property::OrderWithMessages } else { Property::Order }
     }
 
-    fn observe(&mut self, at: ProcessId, seen: MutexObservation<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: MutexObservation<'_>) -> MonitorResult {
         match seen {
             Observation::Command { command: mutex::Command::Enter, clock: Some(clock) } => {
                 self.waiting.push((at, clock.clone()));

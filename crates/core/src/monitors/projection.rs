@@ -1,4 +1,4 @@
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::{election, led, mutex, office};
@@ -31,7 +31,7 @@ macro_rules! on_half {
                 &mut self,
                 at: ProcessId,
                 seen: Observation<'_, $whole_command, $whole_event>,
-            ) -> Result<(), Violation> {
+            ) -> MonitorResult {
                 let seen = match seen {
                     Observation::Command { command: $whole::Command::$half(command), clock } => {
                         Observation::Command { command, clock }
@@ -45,7 +45,7 @@ macro_rules! on_half {
                 self.0.observe(at, seen)
             }
 
-            fn at_end(&self) -> Result<(), Violation> {
+            fn at_end(&self) -> MonitorResult {
                 self.0.at_end()
             }
 

@@ -1,7 +1,7 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::termination::{Command, Event};
@@ -19,11 +19,7 @@ impl Monitor<Command, Event> for Quiescence {
         Property::Quiescence
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         match seen {
             Observation::Command { command: Command::Compute { .. }, .. } => {
                 *self.open.entry(at).or_default() += 1;
@@ -40,7 +36,7 @@ impl Monitor<Command, Event> for Quiescence {
                         "{at} reports that its computation has ended, but {open} {pieces} of work \
                          are left"
                     );
-                    return Err(Violation { at, message });
+                    return violated(at, message);
                 }
             }
             Observation::Event(Event::Tasked { .. })

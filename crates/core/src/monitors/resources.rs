@@ -3,7 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::resources::{Command, Event, Resource};
@@ -88,16 +88,11 @@ impl Monitor<Command, Event> for OneHolder {
         Property::OneHolder
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         if let Observation::Event(Event::Acquired { resource }) = seen
             && let Some(holder) = self.0.held.get(resource).and_then(|by| by.first())
         {
-            let message = format!("{at} acquires {resource}, which {holder} holds");
-            return Err(Violation { at, message });
+            return violated(at, format!("{at} acquires {resource}, which {holder} holds"));
         }
         self.0.observe(at, &seen);
         Ok(())
@@ -109,11 +104,7 @@ impl Monitor<Command, Event> for NoPhantom {
         Property::NoPhantom
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         if seen == Observation::Event(&Event::Aborted) && !self.0.is_deadlocked(at) {
             let message = match (self.0.awaited.get(&at), self.0.blocker(at)) {
                 (None, _) => format!("{at} is aborted, but waits for nothing"),
@@ -126,7 +117,7 @@ impl Monitor<Command, Event> for NoPhantom {
                     )
                 }
             };
-            return Err(Violation { at, message });
+            return violated(at, message);
         }
         self.0.observe(at, &seen);
         Ok(())

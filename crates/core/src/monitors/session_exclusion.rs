@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 use crate::property::Property;
@@ -25,7 +25,7 @@ impl Monitor<drinking::Command, drinking::Event> for BottleExclusion {
         &mut self,
         at: ProcessId,
         seen: Observation<'_, drinking::Command, drinking::Event>,
-    ) -> Result<(), Violation> {
+    ) -> MonitorResult {
         match seen {
             Observation::Event(drinking::Event::Drinking { bottles }) => {
                 let mut sessions = self.sessions.iter();
@@ -33,7 +33,7 @@ impl Monitor<drinking::Command, drinking::Event> for BottleExclusion {
                     sessions.find(|(peer, theirs)| bottles.contains(**peer) && theirs.contains(at));
                 if let Some((peer, _)) = other {
                     let message = format!("{at} drinks from the bottle from which {peer} drinks");
-                    return Err(Violation { at, message });
+                    return violated(at, message);
                 }
                 self.sessions.insert(at, bottles.clone());
             }
@@ -71,14 +71,14 @@ impl Monitor<forum::Command, forum::Event> for ForumExclusion {
         &mut self,
         at: ProcessId,
         seen: Observation<'_, forum::Command, forum::Event>,
-    ) -> Result<(), Violation> {
+    ) -> MonitorResult {
         match seen {
             Observation::Event(forum::Event::Attending { forum }) => {
                 let other = self.sessions.iter().find(|(_, theirs)| *theirs != forum);
                 if let Some((peer, theirs)) = other {
                     let message =
                         format!("{at} attends forum {forum} while {peer} attends forum {theirs}");
-                    return Err(Violation { at, message });
+                    return violated(at, message);
                 }
                 self.sessions.insert(at, *forum);
             }

@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::Fence;
@@ -32,18 +32,13 @@ impl Monitor<Command, Event> for ShareExclusion {
         Property::SessionExclusion
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         match seen {
             Observation::Event(Event::Locked { share, limit, .. }) => {
                 let excludes = |other: Share| [*share, other].contains(&Share::Whole);
                 let mut others = self.holders.iter();
                 if let Some((peer, (theirs, _))) = others.find(|(_, it)| excludes(it.0)) {
-                    let message = format!("{at} holds {share} while {peer} holds {theirs}");
-                    return Err(Violation { at, message });
+                    return violated(at, format!("{at} holds {share} while {peer} holds {theirs}"));
                 }
                 self.holders.insert(at, (*share, *limit));
                 let limits = self.holders.values().filter_map(|(_, limit)| *limit);
@@ -52,7 +47,7 @@ impl Monitor<Command, Event> for ShareExclusion {
                 {
                     let held = self.holders.len();
                     let message = format!("{at} holds a part: {held} are held, at most {limit}");
-                    return Err(Violation { at, message });
+                    return violated(at, message);
                 }
             }
             Observation::Event(Event::Unlocked) | Observation::Crashed | Observation::Recovered => {
@@ -69,11 +64,7 @@ impl Monitor<Command, Event> for ShareFencing {
         Property::Fencing
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         let Observation::Event(Event::Locked { share, fence, .. }) = seen else { return Ok(()) };
         let (highest, own) = match share {
             Share::Part => (self.whole, &mut self.part),
@@ -83,7 +74,7 @@ impl Monitor<Command, Event> for ShareFencing {
             && *fence <= highest
         {
             let message = format!("{at} holds {share} with fence {fence}, after fence {highest}");
-            return Err(Violation { at, message });
+            return violated(at, message);
         }
         *own = (*own).max(Some(*fence));
         Ok(())
@@ -98,11 +89,7 @@ mod tests {
         Event::Locked { share, limit, fence: Fence(0, fence) }
     }
 
-    fn judge(
-        monitor: &mut impl Monitor<Command, Event>,
-        at: u32,
-        event: &Event,
-    ) -> Result<(), Violation> {
+    fn judge(monitor: &mut impl Monitor<Command, Event>, at: u32, event: &Event) -> MonitorResult {
         monitor.observe(ProcessId(at), Observation::Event(event))
     }
 

@@ -1,7 +1,7 @@
 use alloc::vec::Vec;
 use alloc::{format, vec};
 
-use crate::monitor::{ElectionObservation, Monitor, Observation, Violation};
+use crate::monitor::{ElectionObservation, Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::election;
@@ -29,7 +29,7 @@ impl SteadyLeader {
         }
     }
 
-    fn deposed(&mut self, at: ProcessId) -> Result<(), Violation> {
+    fn deposed(&mut self, at: ProcessId) -> MonitorResult {
         let leads = self.beliefs.get(at.index()) == Some(&Some(at));
         let believers = self.beliefs.iter().filter(|leader| **leader == Some(at)).count();
         self.believes(at, None);
@@ -37,8 +37,7 @@ impl SteadyLeader {
             return Ok(());
         }
         let others = believers - 1;
-        let message = format!("{at} is deposed while {others} others believe in it");
-        Err(Violation { at, message })
+        violated(at, format!("{at} is deposed while {others} others believe in it"))
     }
 }
 
@@ -47,7 +46,7 @@ impl Monitor<election::Command, election::Event> for SteadyLeader {
         Property::SteadyLeader
     }
 
-    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> MonitorResult {
         match seen {
             Observation::Event(election::Event::Elected { leader, .. }) => {
                 self.believes(at, Some(*leader));

@@ -2,7 +2,7 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 use crate::property::Property;
@@ -30,19 +30,12 @@ impl Monitor<Command, Event> for StrongAccuracy {
         Property::Custom("accuracy")
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         match seen {
             Observation::Event(Event { peer, verdict: Verdict::Suspect })
                 if !self.down.contains(*peer) =>
             {
-                return Err(Violation {
-                    at,
-                    message: format!("{at} suspects {peer}, which is up"),
-                });
+                return violated(at, format!("{at} suspects {peer}, which is up"));
             }
             Observation::Crashed => drop(self.down.insert(at)),
             Observation::Recovered => drop(self.down.remove(at)),
@@ -78,11 +71,7 @@ impl Monitor<Command, Event> for StrongCompleteness {
         Property::Custom("completeness")
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         let suspected = &mut self.suspected[at.index()];
         match seen {
             Observation::Event(Event { peer, verdict }) => match verdict {
@@ -99,11 +88,11 @@ impl Monitor<Command, Event> for StrongCompleteness {
         Ok(())
     }
 
-    fn at_end(&self) -> Result<(), Violation> {
+    fn at_end(&self) -> MonitorResult {
         for (place, suspected) in self.suspected.iter().enumerate() {
             let at = ProcessId::at(place);
             if !self.down.contains(at) && !self.down.is_subset(suspected) {
-                return Err(Violation { at, message: format!("{at} trusts a crashed process") });
+                return violated(at, format!("{at} trusts a crashed process"));
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 use alloc::format;
 use alloc::string::ToString;
 
-use crate::monitor::{ElectionObservation, Monitor, Observation, Violation};
+use crate::monitor::{ElectionObservation, Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 use crate::property::Property;
@@ -19,7 +19,7 @@ impl Monitor<election::Command, election::Event> for Uniqueness {
         Property::Uniqueness
     }
 
-    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> MonitorResult {
         match seen {
             Observation::Event(election::Event::Elected { leader, .. }) => {
                 self.believers.insert(at);
@@ -38,17 +38,16 @@ impl Monitor<election::Command, election::Event> for Uniqueness {
         Ok(())
     }
 
-    fn at_end(&self) -> Result<(), Violation> {
+    fn at_end(&self) -> MonitorResult {
         let mut leaders = self.leaders.iter();
         match (leaders.next(), leaders.next()) {
             (Some(first), Some(second)) => {
-                let message = format!("in the end {first} and {second} both lead");
-                Err(Violation { at: second, message })
+                violated(second, format!("in the end {first} and {second} both lead"))
             }
             (None, _) if !self.believers.is_empty() => {
                 let message =
                     "in the end some believe in a leader, but no process leads".to_string();
-                Err(Violation { at: ProcessId(0), message })
+                violated(ProcessId(0), message)
             }
             _ => Ok(()),
         }

@@ -3,7 +3,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::monitor::{ElectionObservation, Monitor, Observation, Violation};
+use crate::monitor::{ElectionObservation, Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 use crate::property::Property;
@@ -74,7 +74,7 @@ impl Monitor<election::Command, election::Event> for Validity {
         if self.smallest { Property::SmallestLeads } else { Property::Validity }
     }
 
-    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> MonitorResult {
         let Some(belief) = self.beliefs.get_mut(at.index()) else { return Ok(()) };
         match seen {
             Observation::Event(election::Event::Elected { leader, .. }) => *belief = Some(*leader),
@@ -91,7 +91,7 @@ impl Monitor<election::Command, election::Event> for Validity {
         Ok(())
     }
 
-    fn at_end(&self) -> Result<(), Violation> {
+    fn at_end(&self) -> MonitorResult {
         let Some(rightful) = self.rightful() else { return Ok(()) };
         for (place, belief) in self.beliefs.iter().enumerate() {
             // If two processes share that rank, either may be the leader.
@@ -102,7 +102,7 @@ impl Monitor<election::Command, election::Event> for Validity {
                 let at = ProcessId::at(place);
                 let message =
                     format!("in the end {at} believes in {leader}, and not in {rightful}");
-                return Err(Violation { at, message });
+                return violated(at, message);
             }
         }
         Ok(())

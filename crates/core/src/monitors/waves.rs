@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 use crate::property::Property;
@@ -22,28 +22,25 @@ impl Monitor<Command, Event> for WaveTree {
         Property::OneTree
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
-        let violated = |message| Err(Violation { at, message });
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         match seen {
             Observation::Event(Event::Reached { initiator, parent }) => {
                 let reached = self.reached.entry(*initiator).or_default();
                 match parent {
                     Some(parent) if !reached.contains(*parent) => {
-                        return violated(format!(
+                        let message = format!(
                             "{at} joins {initiator}'s wave through {parent}, which has not joined"
-                        ));
+                        );
+                        return violated(at, message);
                     }
                     None if at != *initiator => {
-                        return violated(format!("{at} is a second root of {initiator}'s wave"));
+                        let message = format!("{at} is a second root of {initiator}'s wave");
+                        return violated(at, message);
                     }
                     _ => {}
                 }
                 if !reached.insert(at) {
-                    return violated(format!("{at} joins {initiator}'s wave twice"));
+                    return violated(at, format!("{at} joins {initiator}'s wave twice"));
                 }
             }
             Observation::Event(Event::Returned { .. }) => {
@@ -79,11 +76,7 @@ impl Monitor<Command, Event> for AllReached {
         Property::AllReached
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         match seen {
             Observation::Event(Event::Reached { initiator, .. }) => {
                 self.reached.entry(*initiator).or_default().insert(at);
@@ -94,11 +87,11 @@ impl Monitor<Command, Event> for AllReached {
                     let all = self.size;
                     let message =
                         format!("{at}'s wave returns, but {reached} of {all} have taken part");
-                    return Err(Violation { at, message });
+                    return violated(at, message);
                 }
                 if *size != reached {
                     let message = format!("{at} counts {size} processes, and there are {reached}");
-                    return Err(Violation { at, message });
+                    return violated(at, message);
                 }
             }
             Observation::Command { .. }
@@ -113,6 +106,7 @@ impl Monitor<Command, Event> for AllReached {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::monitors::testing::holds;
 
     const ROOT: ProcessId = ProcessId(0);
 
@@ -122,13 +116,6 @@ mod tests {
 
     fn returned(size: u32) -> (u32, Event) {
         (0, Event::Returned { size })
-    }
-
-    fn holds(mut monitor: impl Monitor<Command, Event>, events: &[(u32, Event)]) -> bool {
-        let mut judged = events
-            .iter()
-            .map(|(at, event)| monitor.observe(ProcessId(*at), Observation::Event(event)));
-        judged.all(|it| it.is_ok())
     }
 
     #[test]

@@ -286,18 +286,15 @@ impl EventViews for office::Event {
     }
 }
 
-macro_rules! without_facts {
-    ($($event:ty $(, of $inner:ident)?);+ $(;)?) => {
-        $(impl$(<K, $inner>)? EventViews for $event {})+
-    };
-}
-
 // Events of other services.
-without_facts!(
-    (); detector::Event; stream::Event;
-    clock::Event; commit::Event; replication::Event; tree::Event;
-    Tagged<K, E>, of E;
-);
+impl EventViews for () {}
+impl EventViews for detector::Event {}
+impl EventViews for stream::Event {}
+impl EventViews for clock::Event {}
+impl EventViews for commit::Event {}
+impl EventViews for replication::Event {}
+impl EventViews for tree::Event {}
+impl<K, E> EventViews for Tagged<K, E> {}
 
 /// A protocol that offers mutual exclusion.
 pub trait Mutex: Protocol<Command = mutex::Command, Event = mutex::Event> {}

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::application::two_phase_commit::{self, Switch};
+use tenure_algorithms::application::two_phase_commit::Switch;
 use tenure_algorithms::application::{
     Application, ThreePhaseCommit, TwoPhaseCommit, three_phase_commit,
 };
@@ -92,13 +92,8 @@ pub struct CommitOutcome {
 /// ```
 pub fn run_transaction(scenario: &CommitScenario) -> Result<CommitOutcome, RunError> {
     match scenario.phases {
-        Phases::Two(variants) => {
-            run_transaction_with::<TwoPhaseCommit>(two_phase_commit::Config { variants }, scenario)
-        }
-        Phases::Three(variants) => run_transaction_with::<ThreePhaseCommit>(
-            three_phase_commit::Config { variants },
-            scenario,
-        ),
+        Phases::Two(variants) => run_transaction_with::<TwoPhaseCommit>(variants, scenario),
+        Phases::Three(variants) => run_transaction_with::<ThreePhaseCommit>(variants, scenario),
     }
 }
 

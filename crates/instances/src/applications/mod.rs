@@ -10,8 +10,6 @@ pub mod replication;
 pub mod tree;
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
 
 use serde::de::DeserializeOwned;
 use tenure_algorithms::application::Application;
@@ -20,7 +18,7 @@ use tenure_algorithms::election::{Bully, bully};
 use tenure_core::service::{election, led as service};
 use tenure_core::{Layer, ProcessId, Rank, TICKS_PER_UNIT, Term};
 use tenure_sim::{Controls, Distribution, Report, RunError, Settings, Simulation};
-use tenure_trace::{EventData, Kind, Reader, ServiceCommand, ServiceEvent, Subject};
+use tenure_trace::{EventData, Kind, ServiceCommand, ServiceEvent, Subject, Trace, TraceBuffer};
 
 /// Time of the election, in ticks. Users issue their initial commands before it.
 const ELECTION_START: u64 = TICKS_PER_UNIT;
@@ -106,13 +104,12 @@ where
     A: Application<Command: ServiceCommand, Event: ServiceEvent + DeserializeOwned>,
 {
     let (report, processes) = simulation.run_and_inspect()?;
-    let trace = SharedBuffer::default();
-    simulation.run_traced(trace.clone(), Controls::new())?;
-    let text = trace.0.lock().expect("the lock is not poisoned").clone();
-    let reader = Reader::new(text.as_slice(), "run").expect("a trace has a header");
+    let buffer = TraceBuffer::default();
+    simulation.run_traced(buffer.clone(), Controls::new())?;
+    let trace =
+        Trace::parse(&buffer.take(), "run").expect("a trace that was just written is valid");
     let mut seen = Vec::new();
-    for record in reader {
-        let record = record.expect("a record that was just written is valid");
+    for record in trace.records {
         let (Subject::Process(process), Kind::Event(data)) = (record.process, record.kind) else {
             continue;
         };
@@ -124,18 +121,4 @@ where
 fn decode_event<E: DeserializeOwned>(data: EventData) -> service::Event<E> {
     let event = serde_json::to_value(data).and_then(serde_json::from_value);
     event.expect("an event survives the round trip through JSON")
-}
-
-/// Trace writer that keeps its bytes in memory.
-#[derive(Clone, Debug, Default)]
-struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
-
-impl Write for SharedBuffer {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("the lock is not poisoned").write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::application::PrimaryBackup;
-use tenure_algorithms::application::primary_backup::{self, Switch};
+use tenure_algorithms::application::primary_backup::Switch;
 use tenure_core::service::led;
 use tenure_core::service::replication::{Command, Event};
 use tenure_core::{Order, ProcessId, TICKS_PER_UNIT, Term};
@@ -90,9 +90,8 @@ pub fn write(scenario: &ReplicationScenario) -> Result<ReplicationOutcome, RunEr
     let end =
         begin + u64::from(scenario.writes) * scenario.write_interval + 40 * delay * u64::from(size);
     let settings = settings(scenario, end);
-    let config = primary_backup::Config { variants: scenario.variants };
-    let mut simulation =
-        simulation::<PrimaryBackup>(config, first_process_wins(size, delay), settings);
+    let election = first_process_wins(size, delay);
+    let mut simulation = simulation::<PrimaryBackup>(scenario.variants, election, settings);
     for attempt in 0..scenario.writes {
         for process in (0..size).map(ProcessId) {
             let value = u64::from(process.number()) * 1000 + u64::from(attempt) + 1;

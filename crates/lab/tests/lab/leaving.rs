@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::support::send;
 use serde_json::{Value, json};
@@ -17,6 +17,9 @@ use tenure_lab::{
 use tenure_sim::{Settings, Simulation};
 use tenure_trace::Trace;
 use tenure_web::Server;
+
+/// Upper limit for any wait.
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// Source of one run whose steps never end. It records their cancellation.
 struct EndlessSource {
@@ -42,9 +45,12 @@ impl Engine for EndlessEngine {
             return self.run.go(path, advance, reached, deadline);
         }
         self.started.store(true, Ordering::Release);
+        let started = Instant::now();
         loop {
-            if let Err(description) = deadline.check() {
-                // Ignores the time limit.
+            // The loop ignores the time limit, which may pass before the client has disconnected.
+            if let Err(description) = deadline.check()
+                && (description.contains("disconnected") || started.elapsed() > LIMIT)
+            {
                 self.is_cancelled.store(description.contains("disconnected"), Ordering::Release);
                 return Err(description);
             }
@@ -81,7 +87,9 @@ impl RunSource for EndlessSource {
 }
 
 async fn eventually(flag: &AtomicBool) {
+    let started = Instant::now();
     while !flag.load(Ordering::Acquire) {
+        assert!(started.elapsed() < LIMIT, "it does not happen");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }

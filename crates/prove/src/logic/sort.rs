@@ -29,9 +29,4 @@ impl Sort {
             Sort::Quorum => "Quorum",
         }
     }
-
-    /// Returns true if the elements of the sort have no structure.
-    pub fn is_uninterpreted(self) -> bool {
-        Sort::UNINTERPRETED.contains(&self)
-    }
 }

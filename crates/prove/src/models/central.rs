@@ -16,14 +16,11 @@ use crate::logic::term::{Operations, Term, exists, for_all};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Conjunct, Model};
+use crate::models::lock::{self, INSIDE, WAITING, is_active};
 use crate::models::{ModelEntry, ModelVariant};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
-/// A process waits for a grant.
-const WAITING: Symbol = Symbol::relation("waiting", &[Process]);
-/// A process is in the critical section.
-const INSIDE: Symbol = Symbol::relation("inside", &[Process]);
 /// Number of requests that a process has made, which is the number of its last one.
 const NUMBER: Symbol = Symbol::function("number", &[Process], Int);
 /// The coordinator has granted a request that was not released: process, number.
@@ -78,11 +75,6 @@ fn model(variant: Option<&str>) -> Model {
         actions,
         invariant: invariant(),
     }
-}
-
-/// A process has a request: it waits or is inside.
-fn is_active(process: Variable) -> Term {
-    WAITING.at(process) | INSIDE.at(process)
 }
 
 fn of_processes(variant: Option<&str>) -> Vec<Action> {
@@ -153,16 +145,8 @@ fn of_coordinator() -> Vec<Action> {
 fn invariant() -> Vec<Conjunct> {
     let is_past = N.at_most(NUMBER.at(P));
     vec![
-        Conjunct::new(
-            "mutual-exclusion",
-            "at most one process is inside",
-            for_all([P, Q], (INSIDE.at(P) & INSIDE.at(Q)).implies(P.equals(Q))),
-        ),
-        Conjunct::new(
-            "phases",
-            "no process waits and is inside at once",
-            for_all([P], !(WAITING.at(P) & INSIDE.at(P))),
-        ),
+        lock::mutual_exclusion(),
+        lock::phases(),
         Conjunct::new(
             "inside-granted",
             "the coordinator has granted the request of a process inside",

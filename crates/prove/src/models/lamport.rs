@@ -14,15 +14,12 @@ use crate::logic::symbol::Symbol;
 use crate::logic::term::{Operations, Term, choose, for_all};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
-use crate::model::{Axiom, Conjunct, Model};
+use crate::model::{Conjunct, Model};
+use crate::models::lock::{self, INSIDE, NAME, WAITING, is_active};
 use crate::models::{ModelEntry, ModelVariant};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
-/// A process waits.
-const WAITING: Symbol = Symbol::relation("waiting", &[Process]);
-/// A process is in the critical section.
-const INSIDE: Symbol = Symbol::relation("inside", &[Process]);
 /// Clock reading of the present request. 0 without a request.
 const STAMP: Symbol = Symbol::function("stamp", &[Process], Int);
 /// Logical clock of a process.
@@ -37,8 +34,6 @@ const REQUEST: Symbol = Symbol::relation("request", &[Process, Process, Int]);
 const REPLY: Symbol = Symbol::relation("reply", &[Process, Process, Int]);
 /// A release is in flight: sender, receiver, clock reading, and that of the released request.
 const RELEASE: Symbol = Symbol::relation("release", &[Process, Process, Int, Int]);
-/// Position of a process's name in the total order of names.
-const NAME: Symbol = Symbol::function("name", &[Process], Int);
 
 const P: Variable = Variable::process("p");
 const Q: Variable = Variable::process("q");
@@ -67,11 +62,6 @@ pub(crate) const ENTRY: ModelEntry = ModelEntry {
     ],
 };
 
-/// A process has a request: it waits or is inside.
-fn is_active(process: Variable) -> Term {
-    WAITING.at(process) | INSIDE.at(process)
-}
-
 /// A request with clock reading `stamp` of one process precedes another one.
 fn precedes(
     stamp: impl Into<Term>,
@@ -90,10 +80,7 @@ fn model(variant: Option<&str>) -> Model {
         state: vec![WAITING, INSIDE, STAMP, CLOCK, AWAITED, QUEUED, REQUEST, REPLY, RELEASE],
         messages: Vec::new(),
         rigid: vec![NAME],
-        axioms: vec![Axiom::new(
-            "names are totally ordered",
-            for_all([P, Q], NAME.at(P).equals(NAME.at(Q)).implies(P.equals(Q))),
-        )],
+        axioms: vec![lock::distinct_names()],
         initial: vec![
             for_all([P], !WAITING.at(P) & !INSIDE.at(P)),
             for_all([P], CLOCK.at(P).equals(0) & STAMP.at(P).equals(0)),
@@ -182,16 +169,8 @@ fn invariant() -> Vec<Conjunct> {
 /// Conjuncts about the states of processes.
 fn processes() -> Vec<Conjunct> {
     vec![
-        Conjunct::new(
-            "mutual-exclusion",
-            "at most one process is inside",
-            for_all([P, Q], (INSIDE.at(P) & INSIDE.at(Q)).implies(P.equals(Q))),
-        ),
-        Conjunct::new(
-            "phases",
-            "no process waits and is inside at once",
-            for_all([P], !(WAITING.at(P) & INSIDE.at(P))),
-        ),
+        lock::mutual_exclusion(),
+        lock::phases(),
         Conjunct::new(
             "request-known",
             "a request is in flight to each other process, or in its queue",

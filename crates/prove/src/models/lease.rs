@@ -22,12 +22,9 @@ use crate::logic::term::{Operations, Term, for_all};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Axiom, Conjunct, Model};
+use crate::models::lock::{INSIDE, WAITING, is_active};
 use crate::models::{ModelEntry, ModelVariant};
 
-/// A process waits for a grant.
-const WAITING: Symbol = Symbol::relation("waiting", &[Process]);
-/// A process is in the critical section.
-const INSIDE: Symbol = Symbol::relation("inside", &[Process]);
 /// Ticket of the present or last entry of a process.
 const TICKET: Symbol = Symbol::function("ticket", &[Process], Int);
 /// Number of the last request of a process.
@@ -176,11 +173,6 @@ fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     let times =
         LEASE.equals(duration(lease)) & EXPIRY.equals(duration(10)) & RENEWAL.equals(duration(3));
     vec![drift(50_000), Axiom::new("a lease has the durations of the code", times)]
-}
-
-/// A process has requested entry: it waits or is inside.
-fn is_active(process: Variable) -> Term {
-    WAITING.at(process) | INSIDE.at(process)
 }
 
 /// A process is inside, and its deadline has not come.

@@ -14,10 +14,11 @@ use crate::logic::term::{Operations, Term, for_all};
 use crate::model::action::Action;
 use crate::model::{Conjunct, Model};
 use crate::models::ModelEntry;
+use crate::models::lock::is_active;
 use crate::models::votes::mapping;
 use crate::models::votes::{
     self, COMMON, LOCKED, MEMBER, NUMBER, P, QUORUM, RELEASE, RELINQUISH, REQUEST, STAMP, V, X,
-    awaits_or_has, has_given, is_active,
+    awaits_or_has, has_given,
 };
 use crate::structure::table::Structure;
 use crate::structure::value::Value;

@@ -22,11 +22,12 @@ use crate::logic::term::{Operations, Term, for_all};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Conjunct, Model};
+use crate::models::lock::{INSIDE, WAITING, is_active};
 use crate::models::votes::mapping;
 use crate::models::votes::{
-    self, CANDIDATE, CLOCK, COMMON, HAS_VOTED, INSIDE, LOCKED, MEMBER, N, NEXT_NUMBER, NEXT_STAMP,
-    NUMBER, P, Q, QUEUED, QUORUM, RELEASE, RELINQUISH, REQUEST, STAMP, T, V, VOTED_NUMBER,
-    VOTED_STAMP, W, WAITING, X, Y, asks, awaits_or_has, has_given, is_active, is_over,
+    self, CANDIDATE, CLOCK, COMMON, HAS_VOTED, LOCKED, MEMBER, N, NEXT_NUMBER, NEXT_STAMP, NUMBER,
+    P, Q, QUEUED, QUORUM, RELEASE, RELINQUISH, REQUEST, STAMP, T, V, VOTED_NUMBER, VOTED_STAMP, W,
+    X, Y, asks, awaits_or_has, has_given, is_over,
 };
 use crate::models::{ModelEntry, ModelVariant};
 use crate::structure::table::Structure;
@@ -243,7 +244,7 @@ fn abstraction(state: &GlobalState) -> Structure {
 }
 
 /// Returns the smallest majorities of a group.
-fn majorities(size: u32) -> Vec<BTreeSet<Value>> {
+pub(super) fn majorities(size: u32) -> Vec<BTreeSet<Value>> {
     let all = (1u32..1 << size).filter(|set| set.count_ones() == size / 2 + 1);
     let members = |set: u32| (0..size).filter(move |member| set >> member & 1 == 1);
     all.map(|set| members(set).map(Value::process).collect()).collect()

@@ -5,6 +5,7 @@ mod chang_roberts;
 mod clocks;
 mod lamport;
 pub(crate) mod lease;
+mod lock;
 mod maekawa;
 mod majority;
 mod raft;
@@ -71,6 +72,34 @@ pub const CATALOGUE: [ModelEntry; 11] = [
     token_ring::ENTRY,
     majority::ENTRY,
 ];
+
+/// Property that is proved of an algorithm, without the model that proves it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Name of the algorithm, as in `tenure list`.
+    pub name: &'static str,
+    /// Property that is proved, in words.
+    pub property: &'static str,
+    /// Variants of the code that the model describes.
+    pub variants: &'static [ModelVariant],
+}
+
+/// Claims of the catalogue, in its order. A program that only lists them contains no model.
+static CLAIMS: [Claim; CATALOGUE.len()] = {
+    let mut claims = [Claim { name: "", property: "", variants: &[] }; CATALOGUE.len()];
+    let mut place = 0;
+    while place < claims.len() {
+        let ModelEntry { name, property, variants, .. } = CATALOGUE[place];
+        claims[place] = Claim { name, property, variants };
+        place += 1;
+    }
+    claims
+};
+
+/// Returns the claims about an algorithm, one for each proved property.
+pub fn claims(name: &str) -> impl Iterator<Item = &'static Claim> {
+    CLAIMS.iter().filter(move |claim| claim.name == name)
+}
 
 /// Returns the entries of an algorithm, one for each proved property.
 pub fn entries(name: &str) -> impl Iterator<Item = &'static ModelEntry> {

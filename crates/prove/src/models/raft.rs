@@ -10,42 +10,25 @@
 //! The code has too many states for `tenure prove` to compare all, because timers fire at any time.
 //! A test compares two processes in the first term.
 
-use crate::logic::sort::Sort::{Int, Process, Quorum};
+use crate::logic::sort::Sort::Int;
 use crate::logic::symbol::Symbol;
 use crate::logic::term::{Operations, Term, choose, exists, for_all};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
-use crate::model::{Axiom, Conjunct, Model};
+use crate::model::{Conjunct, Model};
+use crate::models::raft_lease::terms::{
+    self, CANDIDATE, COMMON, HAS_VOTED, LEADER, MEMBER, REQUEST_VOTE, TERM, VOTE, VOTED_FOR, VOTES,
+    stands,
+};
 use crate::models::{ModelEntry, ModelVariant};
 
-/// `currentTerm`: latest term that a process has seen.
-const TERM: Symbol = Symbol::function("term", &[Process], Int);
-/// A process has voted in its term.
-const HAS_VOTED: Symbol = Symbol::relation("has-voted", &[Process]);
-/// `votedFor`: candidate that a process has voted for in its term. The process itself without one.
-const VOTED_FOR: Symbol = Symbol::function("voted-for", &[Process], Process);
-/// A process is a candidate.
-const CANDIDATE: Symbol = Symbol::relation("candidate", &[Process]);
-/// A process leads.
-const LEADER: Symbol = Symbol::relation("leader", &[Process]);
-/// A candidate has the vote of a process.
-const VOTES: Symbol = Symbol::relation("votes", &[Process, Process]);
-/// A request for votes is in flight: candidate, term.
-const REQUEST_VOTE: Symbol = Symbol::relation("request-vote", &[Process, Int]);
-/// A vote is in flight: voter, candidate, term.
-const VOTE: Symbol = Symbol::relation("vote", &[Process, Process, Int]);
 /// A message in flight contains a term.
 const MENTIONED: Symbol = Symbol::relation("mentioned", &[Int]);
-/// A process is a member of a quorum.
-const MEMBER: Symbol = Symbol::relation("member", &[Process, Quorum]);
-/// Some member of both quorums.
-const COMMON: Symbol = Symbol::function("common", &[Quorum, Quorum], Process);
 
 const P: Variable = Variable::process("p");
 const Q: Variable = Variable::process("q");
 const V: Variable = Variable::process("v");
 const A: Variable = Variable::quorum("a");
-const B: Variable = Variable::quorum("b");
 const T: Variable = Variable::int("t");
 /// Process that steps.
 const X: Variable = Variable::process("x");
@@ -67,7 +50,6 @@ pub(crate) const ENTRY: ModelEntry = ModelEntry {
 };
 
 fn model(variant: Option<&str>) -> Model {
-    let common = |quorum| MEMBER.at((COMMON.at((A, B)), quorum));
     Model {
         name: ENTRY.name,
         state: vec![
@@ -83,10 +65,7 @@ fn model(variant: Option<&str>) -> Model {
         ],
         messages: vec![REQUEST_VOTE, VOTE, MENTIONED],
         rigid: vec![MEMBER, COMMON],
-        axioms: vec![Axiom::new(
-            "any two quorums have a common member",
-            for_all([A, B], common(A) & common(B)),
-        )],
+        axioms: vec![terms::quorums()],
         initial: vec![
             for_all([P], TERM.at(P).equals(0) & !CANDIDATE.at(P) & !LEADER.at(P)),
             for_all([P], !HAS_VOTED.at(P) & VOTED_FOR.at(P).equals(P)),
@@ -97,11 +76,6 @@ fn model(variant: Option<&str>) -> Model {
         actions: actions(variant),
         invariant: invariant(),
     }
-}
-
-/// A process is a candidate or leads.
-fn stands(process: Variable) -> Term {
-    CANDIDATE.at(process) | LEADER.at(process)
 }
 
 /// Forgets the votes that a process has.
@@ -172,7 +146,6 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
 }
 
 fn invariant() -> Vec<Conjunct> {
-    let same_term = TERM.at(P).equals(TERM.at(Q));
     // v has not voted for the rival in the term of p, and will not.
     let supports_no_rival = |rival: Variable| {
         let has_vote = TERM.at(rival).equals(TERM.at(P)) & VOTES.at((rival, V));
@@ -185,17 +158,7 @@ fn invariant() -> Vec<Conjunct> {
     // True by the axiom. It names the quorum, as `has_one_role` names the rival, which lets the
     // solver instantiate the formula.
     let is_quorum = MEMBER.at((COMMON.at((A, A)), A));
-    let mut conjuncts = vec![
-        Conjunct::new(
-            "one-leader-per-term",
-            "at most one leader is elected in a term",
-            for_all([P, Q], (LEADER.at(P) & LEADER.at(Q) & same_term).implies(P.equals(Q))),
-        ),
-        Conjunct::new(
-            "roles",
-            "no process is a candidate and leads at once",
-            for_all([P], has_one_role(P)),
-        ),
+    let of_leaders = [
         Conjunct::new(
             "candidate-votes",
             "a process has votes only while it is a candidate",
@@ -211,51 +174,8 @@ fn invariant() -> Vec<Conjunct> {
             ),
         ),
     ];
-    conjuncts.extend(votes());
-    conjuncts
-}
-
-/// Conjuncts about votes, counted or in flight.
-fn votes() -> Vec<Conjunct> {
-    let same_term = TERM.at(P).equals(TERM.at(Q));
-    // The vote of v in a term is recorded at v as long as v has seen no higher term.
-    let recorded = |term: Term, candidate: Variable| {
-        let is_current = TERM.at(V).equals(&term);
-        term.at_most(TERM.at(V)) & is_current.implies(has_voted_for(V, candidate))
-    };
-    vec![
-        Conjunct::new(
-            "one-vote-counted",
-            "two candidates of a term do not have the vote of one process",
-            for_all(
-                [P, Q, V],
-                (VOTES.at((P, V)) & VOTES.at((Q, V)) & same_term).implies(P.equals(Q)),
-            ),
-        ),
-        Conjunct::new(
-            "one-vote-in-flight",
-            "a vote in flight and a counted vote of a process in a term are for one candidate",
-            for_all(
-                [P, Q, V],
-                (VOTES.at((P, V)) & VOTE.at((V, Q, TERM.at(P)))).implies(P.equals(Q)),
-            ),
-        ),
-        Conjunct::new(
-            "one-vote-sent",
-            "a process sends votes for one candidate in a term",
-            for_all([P, Q, V, T], (VOTE.at((V, P, T)) & VOTE.at((V, Q, T))).implies(P.equals(Q))),
-        ),
-        Conjunct::new(
-            "counted-recorded",
-            "a counted vote is recorded at its voter until a higher term",
-            for_all([P, V], VOTES.at((P, V)).implies(recorded(TERM.at(P), P))),
-        ),
-        Conjunct::new(
-            "sent-recorded",
-            "a vote in flight is recorded at its voter until a higher term",
-            for_all([Q, V, T], VOTE.at((V, Q, T)).implies(recorded(T.into(), Q))),
-        ),
-    ]
+    let votes = terms::votes(|process| VOTES.at((process, V)));
+    terms::leaders().into_iter().chain(of_leaders).chain(votes).collect()
 }
 
 #[cfg(test)]
@@ -267,6 +187,8 @@ mod tests {
     use super::*;
     use crate::conformance::comparison::{Comparer, Comparison, Mismatch};
     use crate::conformance::tree::{Tree, named_processes};
+    use crate::models::majority::majorities;
+    use crate::models::votes::mapping;
     use crate::structure::table::Structure;
     use crate::structure::value::Value;
 
@@ -300,7 +222,7 @@ mod tests {
     fn abstraction(state: &GlobalState) -> Structure {
         let size = state.processes.len() as u32;
         let mut structure = Structure::new(size);
-        add_majorities(&mut structure, size);
+        mapping::add_quorums(&mut structure, &majorities(size));
         for (me, process) in named_processes(state) {
             let process = Tree(process);
             structure.set(TERM, [me], process.field("term").int());
@@ -336,22 +258,5 @@ mod tests {
             }
         }
         structure
-    }
-
-    /// Adds the smallest majorities, of which any two have a common member.
-    fn add_majorities(structure: &mut Structure, size: u32) {
-        let all: Vec<u32> =
-            (1..1 << size).filter(|set: &u32| set.count_ones() == size / 2 + 1).collect();
-        structure.set_size(Quorum, all.len() as u32);
-        let quorum = |index: usize| Value::Element(Quorum, index as u32);
-        for (index, set) in all.iter().enumerate() {
-            for member in (0..size).filter(|member| set >> member & 1 == 1) {
-                structure.add(MEMBER, [Value::process(member), quorum(index)]);
-            }
-            for (other_index, other) in all.iter().enumerate() {
-                let common = Value::process((set & other).trailing_zeros());
-                structure.set(COMMON, [quorum(index), quorum(other_index)], common);
-            }
-        }
     }
 }

@@ -19,7 +19,7 @@
 
 mod hand_over;
 mod invariant;
-mod terms;
+pub(super) mod terms;
 
 use self::terms::{
     CANDIDATE, COMMON, ELECTED_BY, HAS_VOTED, LEADER, MEMBER, REQUEST_VOTE, TERM, VOTE, VOTED_FOR,

@@ -11,29 +11,24 @@ use crate::logic::symbol::Symbol;
 use crate::logic::term::{Operations, Term, choose, for_all};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
-use crate::model::{Axiom, Conjunct, Model};
+use crate::model::{Conjunct, Model};
+use crate::models::lock::{self, INSIDE, NAME, WAITING, is_active};
 use crate::models::{ModelEntry, ModelVariant};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
-/// A process waits for replies to its request.
-pub(crate) const WAITING: Symbol = Symbol::relation("waiting", &[Process]);
-/// A process is in the critical section.
-pub(crate) const INSIDE: Symbol = Symbol::relation("inside", &[Process]);
 /// Number of the present request: `Our_Sequence_Number`. 0 without a request.
-pub(crate) const STAMP: Symbol = Symbol::function("stamp", &[Process], Int);
+const STAMP: Symbol = Symbol::function("stamp", &[Process], Int);
 /// Highest number sent or received: `Highest_Sequence_Number`.
-pub(crate) const CLOCK: Symbol = Symbol::function("clock", &[Process], Int);
+const CLOCK: Symbol = Symbol::function("clock", &[Process], Int);
 /// A request is in flight: sender, receiver, number.
-pub(crate) const REQUEST: Symbol = Symbol::relation("request", &[Process, Process, Int]);
+const REQUEST: Symbol = Symbol::relation("request", &[Process, Process, Int]);
 /// A reply is in flight: sender, receiver, number of the request that it answers.
-pub(crate) const REPLY: Symbol = Symbol::relation("reply", &[Process, Process, Int]);
+const REPLY: Symbol = Symbol::relation("reply", &[Process, Process, Int]);
 /// A process defers its reply to a request: `Reply_Deferred`, with the number of the request.
-pub(crate) const DEFERRED: Symbol = Symbol::relation("deferred", &[Process, Process, Int]);
+const DEFERRED: Symbol = Symbol::relation("deferred", &[Process, Process, Int]);
 /// A process has the reply of another one to its present request.
-pub(crate) const GRANTED: Symbol = Symbol::relation("granted", &[Process, Process]);
-/// Position of a process's name in the total order of names.
-pub(crate) const NAME: Symbol = Symbol::function("name", &[Process], Int);
+const GRANTED: Symbol = Symbol::relation("granted", &[Process, Process]);
 
 const P: Variable = Variable::process("p");
 const Q: Variable = Variable::process("q");
@@ -65,10 +60,7 @@ fn model(variant: Option<&str>) -> Model {
         state: vec![WAITING, INSIDE, STAMP, CLOCK, REQUEST, REPLY, DEFERRED, GRANTED],
         messages: vec![REQUEST, REPLY],
         rigid: vec![NAME],
-        axioms: vec![Axiom::new(
-            "names are totally ordered",
-            for_all([P, Q], NAME.at(P).equals(NAME.at(Q)).implies(P.equals(Q))),
-        )],
+        axioms: vec![lock::distinct_names()],
         initial: vec![
             for_all([P], !WAITING.at(P) & !INSIDE.at(P)),
             for_all([P], STAMP.at(P).equals(0) & CLOCK.at(P).equals(0)),
@@ -88,11 +80,6 @@ fn model(variant: Option<&str>) -> Model {
         ],
         invariant: invariant(),
     }
-}
-
-/// A process has a request: it waits or is inside.
-fn is_active(process: Variable) -> Term {
-    WAITING.at(process) | INSIDE.at(process)
 }
 
 /// The request of one process precedes that of another one.
@@ -179,16 +166,8 @@ fn invariant() -> Vec<Conjunct> {
 /// Conjuncts about the states of processes.
 fn processes() -> Vec<Conjunct> {
     vec![
-        Conjunct::new(
-            "mutual-exclusion",
-            "at most one process is inside",
-            for_all([P, Q], (INSIDE.at(P) & INSIDE.at(Q)).implies(P.equals(Q))),
-        ),
-        Conjunct::new(
-            "phases",
-            "no process waits and is inside at once",
-            for_all([P], !(WAITING.at(P) & INSIDE.at(P))),
-        ),
+        lock::mutual_exclusion(),
+        lock::phases(),
         Conjunct::new(
             "inside-granted",
             "a process inside has the replies of all others",

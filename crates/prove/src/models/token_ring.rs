@@ -16,15 +16,12 @@ use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Conjunct, Model};
 use crate::models::ModelEntry;
+use crate::models::lock::{self, INSIDE, WAITING};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
-/// A process waits for the token.
-const WAITING: Symbol = Symbol::relation("waiting", &[Process]);
 /// A process holds the token and does not use it.
 const HOLDING: Symbol = Symbol::relation("holding", &[Process]);
-/// A process is in the critical section.
-const INSIDE: Symbol = Symbol::relation("inside", &[Process]);
 /// The token is in flight to a process.
 const TOKEN: Symbol = Symbol::relation("token", &[Process]);
 /// Next process on the ring.
@@ -86,11 +83,7 @@ fn model(_: Option<&str>) -> Model {
 fn invariant() -> Vec<Conjunct> {
     let has_token = |process| HOLDING.at(process) | INSIDE.at(process) | TOKEN.at(process);
     vec![
-        Conjunct::new(
-            "mutual-exclusion",
-            "at most one process is inside",
-            for_all([P, Q], (INSIDE.at(P) & INSIDE.at(Q)).implies(P.equals(Q))),
-        ),
+        lock::mutual_exclusion(),
         Conjunct::new(
             "one-token",
             "there is at most one token",

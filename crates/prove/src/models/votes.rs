@@ -12,11 +12,8 @@ use crate::logic::term::{Operations, Term, choose, for_all};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Axiom, Conjunct};
+use crate::models::lock::{self, INSIDE, WAITING, is_active};
 
-/// A process waits for votes.
-pub(super) const WAITING: Symbol = Symbol::relation("waiting", &[Process]);
-/// A process is in the critical section.
-pub(super) const INSIDE: Symbol = Symbol::relation("inside", &[Process]);
 /// Time stamp of the present request. 0 without a request.
 pub(super) const STAMP: Symbol = Symbol::function("stamp", &[Process], Int);
 /// Logical clock of a process.
@@ -105,11 +102,6 @@ pub(super) fn initial() -> Vec<Term> {
         for_all([P, V, T, N], !QUEUED.at((V, P, T, N)) & !LOCKED.at((V, P, T, N))),
         for_all([P, V, T, N], !RELINQUISH.at((P, V, T, N)) & !RELEASE.at((P, V, T, N))),
     ]
-}
-
-/// A process has a request: it waits or is inside.
-pub(super) fn is_active(process: Variable) -> Term {
-    WAITING.at(process) | INSIDE.at(process)
 }
 
 /// A voter belongs to the quorum of a process.
@@ -276,16 +268,8 @@ fn is_known(process: &Term, stamp: &Term, number: Term, is_down: &dyn Fn(&Term) 
 /// Conjuncts about processes and their votes, without the uniqueness of votes.
 pub(super) fn of_votes(is_down: &dyn Fn(&Term) -> Term) -> Vec<Conjunct> {
     vec![
-        Conjunct::new(
-            "mutual-exclusion",
-            "at most one process is inside",
-            for_all([P, Q], (INSIDE.at(P) & INSIDE.at(Q)).implies(P.equals(Q))),
-        ),
-        Conjunct::new(
-            "phases",
-            "no process waits and is inside at once",
-            for_all([P], !(WAITING.at(P) & INSIDE.at(P))),
-        ),
+        lock::mutual_exclusion(),
+        lock::phases(),
         Conjunct::new(
             "inside-voted",
             "a process inside has the votes of its quorum",

@@ -5,10 +5,11 @@ use crate::logic::term::{Operations, Term, all, any, for_all};
 use crate::model::Model;
 use crate::model::action::{Action, places};
 use crate::mutation::mutant::Mutant;
-use crate::obligations::counterexample::{self, Counterexample, Induction};
+use crate::obligations::counterexample::{Counterexample, Induction};
 use crate::obligations::parallel::for_each_index;
 use crate::obligations::proof::{Extent, decide};
 use crate::obligations::report::{Obligation, Outcome};
+use crate::obligations::search::search_quickly;
 use crate::solver::Solver;
 use crate::solver::process::{Goal, Satisfiability};
 
@@ -71,9 +72,6 @@ impl MutantVerdict {
     }
 }
 
-/// Largest group of the first search for a counterexample.
-const SMALL_GROUP: u32 = 2;
-
 /// Judges mutants of a model that is proved. Several solver processes run in parallel.
 ///
 /// # Errors
@@ -91,7 +89,7 @@ fn judge_one(model: &Model, mutant: &Mutant, solver: &Solver) -> Result<MutantVe
     let changed = mutant.applied_to(model);
     let action = mutant.action_index().map(|index| &changed.actions[index]);
     let original = mutant.action_index().map(|index| &model.actions[index]);
-    if let Some(found) = violation_in_small_group(&changed, action, solver)? {
+    if let Some(found) = search_quickly(&changed, action, solver)? {
         return Ok(refused_by(action, found));
     }
     let sameness = match (original, action) {
@@ -116,18 +114,6 @@ fn judge_one(model: &Model, mutant: &Mutant, solver: &Solver) -> Result<MutantVe
     })
 }
 
-fn violation_in_small_group(
-    model: &Model,
-    action: Option<&Action>,
-    solver: &Solver,
-) -> Result<Option<Counterexample>, ProveError> {
-    let induction = match action {
-        Some(action) => Induction::of(model, action),
-        None => Induction::initial(model),
-    };
-    counterexample::search(model, &induction.against_all(model), solver, SMALL_GROUP)
-}
-
 fn refused_by(action: Option<&Action>, found: Counterexample) -> MutantVerdict {
     let conjunct = found.conjunct.to_owned();
     let obligation = match action {
@@ -145,12 +131,12 @@ fn compared(
     changed: &Action,
     solver: &Solver,
 ) -> Result<Option<MutantVerdict>, ProveError> {
-    let mut process = Induction::of(model, changed).begin(model, solver, Goal::Proof)?;
+    let mut process = Induction::of(model, Some(changed)).begin(model, solver, Goal::Proof)?;
     let is_step = original.guard.clone() & is_same_result(original, changed);
     if process.check_with(&!is_step) != Satisfiability::Unsatisfiable {
         return Ok(None);
     }
-    let mut process = Induction::of(model, original).begin(model, solver, Goal::Proof)?;
+    let mut process = Induction::of(model, Some(original)).begin(model, solver, Goal::Proof)?;
     let is_equivalent =
         process.check_with(&!changed.guard.clone()) == Satisfiability::Unsatisfiable;
     Ok(Some(match is_equivalent {
@@ -176,7 +162,7 @@ fn compared_initially(
     changed: &Model,
     solver: &Solver,
 ) -> Result<Option<MutantVerdict>, ProveError> {
-    let mut process = Induction::initial(changed).begin(changed, solver, Goal::Proof)?;
+    let mut process = Induction::of(changed, None).begin(changed, solver, Goal::Proof)?;
     let differs = any(model.initial.iter().map(|condition| !condition.clone()));
     let result = process.check_with(&differs);
     Ok((result == Satisfiability::Unsatisfiable).then_some(MutantVerdict::Equivalent))

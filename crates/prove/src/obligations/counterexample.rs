@@ -13,23 +13,18 @@ use crate::logic::smt::{constant, declaration};
 use crate::logic::sort::Sort;
 use crate::logic::substitution::Updates;
 use crate::logic::symbol::Symbol;
-use crate::logic::term::{Node, Operations, Term, any, for_all};
+use crate::logic::term::{Node, Term, any};
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Conjunct, Model};
+use crate::obligations::search::element;
 use crate::solver::Solver;
-use crate::solver::process::{Goal, Satisfiability, SolverProcess};
+use crate::solver::process::{Goal, SolverProcess};
 use crate::solver::solver_model::{ModelValue, SolverModel};
 use crate::structure::evaluation::{Assignment, Evaluation};
 use crate::structure::table::Structure;
 use crate::structure::transition::{try_apply, tuples};
 use crate::structure::value::Value;
-
-/// Greatest number of processes of a counterexample.
-pub(crate) const MAX_PROCESSES: u32 = 4;
-
-/// Greatest number of quorums of a counterexample.
-const MAX_QUORUMS: u32 = 2;
 
 /// Query for a step that violates a conjunct, or for a state in which a step is possible.
 #[derive(Clone)]
@@ -40,16 +35,15 @@ pub(crate) struct Induction<'m> {
 }
 
 impl<'m> Induction<'m> {
-    /// Begins in an initial state.
-    pub(crate) fn initial(model: &'m Model) -> Self {
-        Induction { assumed: model.initial.iter().collect(), action: None, conjuncts: Vec::new() }
-    }
-
-    /// Begins in a state that satisfies the invariant, and takes an action.
-    pub(crate) fn of(model: &'m Model, action: &'m Action) -> Self {
-        let assumed = model.invariant.iter().map(|conjunct| &conjunct.formula);
-        let assumed = assumed.chain([&action.guard]).collect();
-        Induction { assumed, action: Some(action), conjuncts: Vec::new() }
+    /// Begins in a state that satisfies the invariant, and takes an action. Begins and ends in an
+    /// initial state without an action.
+    pub(crate) fn of(model: &'m Model, action: Option<&'m Action>) -> Self {
+        let invariant = model.invariant.iter().map(|conjunct| &conjunct.formula);
+        let assumed = match action {
+            Some(action) => invariant.chain([&action.guard]).collect(),
+            None => model.initial.iter().collect(),
+        };
+        Induction { assumed, action, conjuncts: Vec::new() }
     }
 
     /// Demands that a conjunct is violated at the end.
@@ -133,63 +127,9 @@ pub struct Counterexample {
     symbols: Vec<Symbol>,
 }
 
-/// Searches groups of one to `largest` processes for a counterexample, or for a state in which an
-/// action is possible.
-pub(crate) fn search(
-    model: &Model,
-    induction: &Induction<'_>,
-    solver: &Solver,
-    largest: u32,
-) -> Result<Option<Counterexample>, ProveError> {
-    let has_quorums = model.sorts().contains(&Sort::Quorum);
-    for processes in 1..=largest {
-        for quorums in if has_quorums { 1..=MAX_QUORUMS } else { 0..=0 } {
-            let sizes = [(Sort::Process, processes), (Sort::Quorum, quorums)];
-            if let Some(found) = search_group(model, induction, solver, sizes)? {
-                return Ok(Some(found));
-            }
-        }
-    }
-    Ok(None)
-}
-
-/// Searches groups of one size.
-fn search_group(
-    model: &Model,
-    induction: &Induction<'_>,
-    solver: &Solver,
-    sizes: [(Sort, u32); 2],
-) -> Result<Option<Counterexample>, ProveError> {
-    let mut process = induction.begin(model, solver, Goal::Example)?;
-    let sorts = model.sorts();
-    for (sort, size) in sizes.into_iter().filter(|(sort, _)| sorts.contains(sort)) {
-        let elements: Vec<Variable> = (0..size).map(|index| element(sort, index)).collect();
-        elements.iter().for_each(|element| process.send(&constant(*element)));
-        for (index, one) in elements.iter().enumerate() {
-            for other in &elements[..index] {
-                process.assert(&one.differs(*other));
-            }
-        }
-        let one = Variable::new("any", sort);
-        let is_known = any(elements.iter().map(|element| one.equals(*element)));
-        process.assert(&for_all([one], is_known));
-    }
-    process.assert(&induction.violation());
-    if process.check() != Satisfiability::Satisfiable {
-        return Ok(None);
-    }
-    let text = process.model().unwrap_or_default();
-    Ok(SolverModel::parse(&text).and_then(|found| decode(model, induction, sizes, &found)))
-}
-
-/// Returns the constant that names an element of a sort.
-fn element(sort: Sort, index: u32) -> Variable {
-    Variable::new(if sort == Sort::Quorum { "quorum" } else { "process" }, sort).renamed(index + 1)
-}
-
 /// Translates the model of a solver into structures. Returns `None` if numbers are too large for
 /// their types.
-fn decode(
+pub(super) fn decode(
     model: &Model,
     induction: &Induction<'_>,
     sizes: [(Sort, u32); 2],

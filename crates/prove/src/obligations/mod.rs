@@ -5,3 +5,4 @@ pub(crate) mod parallel;
 pub(crate) mod proof;
 pub(crate) mod redundancy;
 pub(crate) mod report;
+pub(crate) mod search;

@@ -5,9 +5,10 @@ use std::time::Instant;
 use crate::error::ProveError;
 use crate::model::Model;
 use crate::model::action::Action;
-use crate::obligations::counterexample::{self, Induction, MAX_PROCESSES};
+use crate::obligations::counterexample::Induction;
 use crate::obligations::parallel::for_each_index;
 use crate::obligations::report::{Decision, Obligation, Outcome, ProofReport};
+use crate::obligations::search::{MAX_PROCESSES, search};
 use crate::solver::Solver;
 use crate::solver::process::{Goal, Satisfiability, SolverProcess};
 
@@ -53,10 +54,7 @@ pub(crate) fn decide(
     solver: &Solver,
     extent: Extent,
 ) -> Result<Vec<Decision>, ProveError> {
-    let induction = match action {
-        Some(action) => Induction::of(model, action),
-        None => Induction::initial(model),
-    };
+    let induction = Induction::of(model, action);
     let mut process = induction.begin(model, solver, Goal::Proof)?;
     let obligation = match action {
         Some(action) => Obligation::Possible(action.title()),
@@ -76,11 +74,10 @@ pub(crate) fn decide(
         };
         let induction = induction.clone().against(conjunct);
         // An action that does not concern a conjunct preserves it.
-        let result = match induction.is_unaffected() {
-            true => Satisfiability::Unsatisfiable,
-            false => process.check_with(&induction.violation()),
+        let outcome = match induction.is_unaffected() {
+            true => Outcome::Proved,
+            false => induction_outcome(&mut process, model, &induction, solver)?,
         };
-        let outcome = induction_outcome(result, model, &induction, solver)?;
         decisions.push(Decision { obligation, outcome });
     }
     Ok(decisions)
@@ -93,7 +90,7 @@ fn existence_outcome(
     induction: &Induction<'_>,
     solver: &Solver,
 ) -> Result<Outcome, ProveError> {
-    if counterexample::search(model, induction, solver, MAX_PROCESSES)?.is_some() {
+    if search(model, induction, solver, MAX_PROCESSES)?.is_some() {
         return Ok(Outcome::Proved);
     }
     Ok(match process.check() {
@@ -103,21 +100,28 @@ fn existence_outcome(
     })
 }
 
-/// Returns the outcome of an obligation whose negation is satisfiable or not. If the solver gives
-/// up, or finds a large counterexample, small groups are searched for a counterexample.
+/// Returns the outcome of an obligation of an action or of the initial states.
+///
+/// A solver seldom finds a counterexample of any size, but often soon one of a given size. So it
+/// has little time at first, and then small groups are searched. Only an obligation that is still
+/// open is decided with the whole time limit.
 fn induction_outcome(
-    result: Satisfiability,
+    process: &mut SolverProcess,
     model: &Model,
     induction: &Induction<'_>,
     solver: &Solver,
 ) -> Result<Outcome, ProveError> {
-    if result == Satisfiability::Unsatisfiable {
-        return Ok(Outcome::Proved);
+    for limit in solver.query_timeouts() {
+        process.limit(limit);
+        let result = process.check_with(&induction.violation());
+        if result == Satisfiability::Unsatisfiable {
+            return Ok(Outcome::Proved);
+        }
+        let solver = solver.clone().with_query_timeout(limit);
+        let found = search(model, induction, &solver, MAX_PROCESSES)?;
+        if found.is_some() || result == Satisfiability::Satisfiable {
+            return Ok(Outcome::Refuted(found.map(Box::new)));
+        }
     }
-    let found = counterexample::search(model, induction, solver, MAX_PROCESSES)?;
-    Ok(match (result, found) {
-        (_, Some(found)) => Outcome::Refuted(Some(Box::new(found))),
-        (Satisfiability::Satisfiable, None) => Outcome::Refuted(None),
-        (Satisfiability::Unknown | Satisfiability::Unsatisfiable, None) => Outcome::Undecided,
-    })
+    Ok(Outcome::Undecided)
 }

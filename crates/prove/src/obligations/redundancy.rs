@@ -2,10 +2,11 @@
 
 use crate::error::ProveError;
 use crate::model::{Conjunct, Model};
-use crate::obligations::counterexample::{self, Counterexample, Induction};
+use crate::obligations::counterexample::Counterexample;
 use crate::obligations::parallel::for_each_index;
 use crate::obligations::proof::{Extent, decide};
 use crate::obligations::report::Outcome;
+use crate::obligations::search::search_quickly;
 use crate::solver::Solver;
 
 /// Result of the proof without one conjunct.
@@ -51,9 +52,6 @@ impl Model {
     }
 }
 
-/// Largest group of the first search for a counterexample.
-const SMALL_GROUP: u32 = 2;
-
 /// Decides for each conjunct but the property whether the proof of a proved model needs it.
 ///
 /// # Errors
@@ -72,8 +70,7 @@ pub fn needs(model: &Model, solver: &Solver) -> Result<Vec<(&'static str, Need)>
 fn need(rest: &Model, solver: &Solver) -> Result<Need, ProveError> {
     let actions = rest.all_actions();
     for action in &actions {
-        let induction = Induction::of(rest, action).against_all(rest);
-        if let Some(found) = counterexample::search(rest, &induction, solver, SMALL_GROUP)? {
+        if let Some(found) = search_quickly(rest, Some(action), solver)? {
             return Ok(Need::Needed(Some(Box::new(found))));
         }
     }

@@ -36,6 +36,9 @@ pub struct Solver {
 /// Time limit of a query by default.
 pub const QUERY_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Time limit of the first attempt at a query. Another query may make the second one unnecessary.
+pub(crate) const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
+
 impl Solver {
     /// Finds a solver: `z3`, or else `cvc5`, on the search path.
     ///
@@ -78,6 +81,13 @@ impl Solver {
     pub fn with_query_timeout(mut self, limit: Duration) -> Self {
         self.query_timeout = limit;
         self
+    }
+
+    /// Returns the time limits of the attempts at a query: a short one and the whole one.
+    pub(crate) fn query_timeouts(&self) -> impl Iterator<Item = Duration> + use<> {
+        let first = FIRST_TIMEOUT.min(self.query_timeout);
+        let second = (first < self.query_timeout).then_some(self.query_timeout);
+        std::iter::once(first).chain(second)
     }
 
     /// Returns the name and version of the solver, for example `z3 4.8.12`.

@@ -32,6 +32,7 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// A solver process. It is killed when the value is dropped.
 pub(crate) struct SolverProcess {
+    kind: SolverKind,
     child: Child,
     input: ChildStdin,
     lines: Receiver<io::Result<String>>,
@@ -43,7 +44,6 @@ pub(crate) struct SolverProcess {
 impl SolverProcess {
     /// Starts a solver for queries of one kind.
     pub(crate) fn start(solver: &Solver, goal: Goal) -> io::Result<Self> {
-        let milliseconds = solver.query_timeout.as_millis();
         let mut command = Command::new(&solver.program);
         match solver.kind {
             SolverKind::Z3 => command.args(["-in", "-smt2"]),
@@ -53,7 +53,7 @@ impl SolverProcess {
                     Goal::Proof => "--full-saturate-quant",
                     Goal::Example => "--finite-model-find",
                 })
-                .arg(format!("--tlimit-per={milliseconds}"))
+                .arg(format!("--tlimit-per={}", solver.query_timeout.as_millis()))
                 .arg("-"),
         };
         let mut child =
@@ -68,16 +68,23 @@ impl SolverProcess {
                 }
             }
         });
+        let kind = solver.kind;
         let timeout = solver.query_timeout + GRACE;
-        let mut process = SolverProcess { child, input, lines, timeout, is_dead: false };
-        if solver.kind == SolverKind::Z3 {
-            process.send(&format!("(set-option :timeout {milliseconds})"));
-        }
+        let mut process = SolverProcess { kind, child, input, lines, timeout, is_dead: false };
+        process.limit(solver.query_timeout);
         process.send("(set-option :print-success false)");
         if solver.kind == SolverKind::Cvc5 {
             process.send("(set-logic ALL)");
         }
         Ok(process)
+    }
+
+    /// Limits the time of each later query. The limit of cvc5 is fixed at its start.
+    pub(crate) fn limit(&mut self, query_timeout: Duration) {
+        if self.kind == SolverKind::Z3 {
+            self.send(&format!("(set-option :timeout {})", query_timeout.as_millis()));
+            self.timeout = query_timeout + GRACE;
+        }
     }
 
     /// Sends a command that has no response.

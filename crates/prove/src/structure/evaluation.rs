@@ -65,7 +65,7 @@ impl<'s> Evaluation<'s> {
     ///
     /// Panics if a free variable has no value.
     pub fn holds(&self, formula: &Term, assignment: &Assignment) -> bool {
-        self.value(formula, &mut assignment.clone()).is_true()
+        self.is_true(formula, &mut assignment.clone())
     }
 
     /// Returns the value of a term under an assignment of its free variables.
@@ -88,16 +88,12 @@ impl<'s> Evaluation<'s> {
             Node::Real(numerator, denominator) => {
                 Value::Real(Ratio::new(i128::from(*numerator), i128::from(*denominator)))
             }
-            Node::Not(inner) => Value::Bool(!self.value(inner, assignment).is_true()),
-            Node::And(parts) => {
-                Value::Bool(parts.iter().all(|part| self.value(part, assignment).is_true()))
+            Node::Not(inner) => Value::Bool(!self.is_true(inner, assignment)),
+            Node::And(parts) => Value::Bool(parts.iter().all(|it| self.is_true(it, assignment))),
+            Node::Or(parts) => Value::Bool(parts.iter().any(|it| self.is_true(it, assignment))),
+            Node::Implies(a, b) => {
+                Value::Bool(!self.is_true(a, assignment) || self.is_true(b, assignment))
             }
-            Node::Or(parts) => {
-                Value::Bool(parts.iter().any(|part| self.value(part, assignment).is_true()))
-            }
-            Node::Implies(a, b) => Value::Bool(
-                !self.value(a, assignment).is_true() || self.value(b, assignment).is_true(),
-            ),
             Node::Equals(a, b) => {
                 Value::Bool(self.value(a, assignment) == self.value(b, assignment))
             }
@@ -105,17 +101,11 @@ impl<'s> Evaluation<'s> {
             Node::AtMost(a, b) => {
                 Value::Bool(self.value(a, assignment) <= self.value(b, assignment))
             }
-            Node::Plus(a, b) => {
-                self.arithmetic(self.value(a, assignment), self.value(b, assignment), '+')
-            }
-            Node::Minus(a, b) => {
-                self.arithmetic(self.value(a, assignment), self.value(b, assignment), '-')
-            }
-            Node::Times(a, b) => {
-                self.arithmetic(self.value(a, assignment), self.value(b, assignment), '*')
-            }
+            Node::Plus(a, b) => self.arithmetic([a, b], '+', assignment),
+            Node::Minus(a, b) => self.arithmetic([a, b], '-', assignment),
+            Node::Times(a, b) => self.arithmetic([a, b], '*', assignment),
             Node::If(condition, then, otherwise) => {
-                let holds = self.value(condition, assignment).is_true();
+                let holds = self.is_true(condition, assignment);
                 self.value(if holds { then } else { otherwise }, assignment)
             }
             Node::ForAll(variables, body) => {
@@ -127,7 +117,17 @@ impl<'s> Evaluation<'s> {
         }
     }
 
-    fn arithmetic(&self, left: Value, right: Value, operator: char) -> Value {
+    fn is_true(&self, formula: &Term, assignment: &mut Assignment) -> bool {
+        self.value(formula, assignment).is_true()
+    }
+
+    fn arithmetic(
+        &self,
+        operands: [&Term; 2],
+        operator: char,
+        assignment: &mut Assignment,
+    ) -> Value {
+        let [left, right] = operands.map(|operand| self.value(operand, assignment));
         let result = match (left, right) {
             (Value::Int(a), Value::Int(b)) => whole(a, b, operator).map(Value::Int),
             (Value::Real(a), Value::Real(b)) => rational(a, b, operator).map(Value::Real),
@@ -167,7 +167,7 @@ impl<'s> Evaluation<'s> {
         on_found: &mut dyn FnMut(&Assignment) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let Some((first, rest)) = variables.split_first() else {
-            return match self.value(formula, assignment).is_true() == wanted {
+            return match self.is_true(formula, assignment) == wanted {
                 true => on_found(assignment),
                 false => ControlFlow::Continue(()),
             };

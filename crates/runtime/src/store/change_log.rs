@@ -81,10 +81,7 @@ impl ChangeLog {
         };
         let read = match segment::read(&file, is_last) {
             Ok(read) => read,
-            Err(damage @ Damage::NewerVersion { .. }) => {
-                return Err(OpenError::NewerVersion { path, damage });
-            }
-            Err(damage) => return Err(OpenError::Damaged { path, damage }),
+            Err(damage) => return Err(OpenError::of_file(path, damage)),
         };
         let SegmentHeader { owner: found, segment, first } = read.header;
         if found != self.owner {
@@ -102,14 +99,9 @@ impl ChangeLog {
         Ok(read.changes)
     }
 
-    /// Returns the number of the next segment.
-    pub(super) fn next_segment(&self) -> u64 {
-        self.next
-    }
-
-    /// Returns the number of changes ever written to this log.
-    pub(super) fn records(&self) -> u64 {
-        self.records
+    /// Returns the number of the next segment, and the number of changes ever written to this log.
+    pub(super) fn position(&self) -> (u64, u64) {
+        (self.next, self.records)
     }
 
     /// Returns true if the changes are longer than a state of `state_bytes` bytes, so that it is
@@ -184,7 +176,7 @@ impl ChangeLog {
     pub(super) fn start_new_segment(&mut self) -> (u64, u64) {
         self.open = None;
         self.bytes = 0;
-        (self.next, self.records)
+        self.position()
     }
 
     /// Returns the existing segments, which a new state file is about to make obsolete.

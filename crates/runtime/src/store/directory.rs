@@ -23,9 +23,6 @@ use crate::transport::SESSION_LIMIT;
 /// Name of the state file.
 const STATE_FILE: &str = "state";
 
-/// Name of a new state file until it replaces the old one.
-const TEMPORARY_STATE_FILE: &str = "state.next";
-
 /// Name of the file whose lock protects the directory. It stays empty.
 const LOCK_FILE: &str = "lock";
 
@@ -361,7 +358,7 @@ impl Store {
             drop(reserved_file);
             let (state, changes) = (Some(state()), Vec::new());
             let state_file = StateFile { owner, schema, session, state, changes, segment, records };
-            let written = replace_state_file(&directory, &state_file);
+            let written = replace_file(&directory, STATE_FILE, &state_file.encode());
             let is_written = written.is_ok();
             if is_written {
                 obsolete.remove();
@@ -405,9 +402,10 @@ impl Store {
     }
 
     fn write_state(&mut self) -> Result<(), SaveError> {
-        (self.state_file.segment, self.state_file.records) =
-            (self.change_log.next_segment(), self.change_log.records());
-        self.save_with(true, |store| replace_state_file(&store.directory, &store.state_file))?;
+        (self.state_file.segment, self.state_file.records) = self.change_log.position();
+        self.save_with(true, |store| {
+            replace_file(&store.directory, STATE_FILE, &store.state_file.encode())
+        })?;
         self.change_log.restart();
         Ok(())
     }
@@ -449,19 +447,19 @@ impl Drop for Store {
     }
 }
 
-/// Replaces the state file.
-fn replace_state_file(directory: &Path, state_file: &StateFile) -> Result<(), SaveError> {
-    let next = directory.join(TEMPORARY_STATE_FILE);
+/// Replaces the file `name` in a directory. The new file has the suffix `.next` until then.
+pub(super) fn replace_file(directory: &Path, name: &str, bytes: &[u8]) -> Result<(), SaveError> {
+    let next = directory.join(format!("{name}.next"));
     let write = || {
         let mut file = private_file::create(&next)?;
-        for (index, piece) in state_file.encode().chunks(FLUSH_BYTES).enumerate() {
+        for (index, piece) in bytes.chunks(FLUSH_BYTES).enumerate() {
             if index > 0 {
                 file.sync_data()?;
             }
             file.write_all(piece)?;
         }
         file.sync_all()?;
-        fs::rename(&next, directory.join(STATE_FILE))
+        fs::rename(&next, directory.join(name))
     };
     if let Err(source) = write() {
         // The file is useless and takes space on a full disk. The next attempt would overwrite it.
@@ -519,10 +517,17 @@ fn read_state_file(path: &Path) -> Result<Option<StateFile>, OpenError> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(OpenError::Io { path, source }),
     };
-    match StateFile::decode(&bytes) {
-        Ok(state_file) => Ok(Some(state_file)),
-        Err(damage @ Damage::NewerVersion { .. }) => Err(OpenError::NewerVersion { path, damage }),
-        Err(damage) => Err(OpenError::Damaged { path, damage }),
+    let decoded = StateFile::decode(&bytes).map_err(|damage| OpenError::of_file(path, damage))?;
+    Ok(Some(decoded))
+}
+
+impl OpenError {
+    /// Creates the error for a file that cannot be decoded.
+    pub(super) fn of_file(path: PathBuf, damage: Damage) -> Self {
+        match damage {
+            Damage::NewerVersion { .. } => OpenError::NewerVersion { path, damage },
+            _ => OpenError::Damaged { path, damage },
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 //! sessions of their peers. A session is saved before the first message of that boot is accepted.
 
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,16 +14,12 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tenure_core::{ProcessId, ProcessSet};
 
-use super::directory::{OpenError, SaveError, sync_directory};
-use super::private_file;
+use super::directory::{OpenError, SaveError, replace_file};
 use super::state_file::Damage;
 use crate::transport::frame::Boot;
 
 /// Name of the file that contains the registry.
 const REGISTRY_FILE: &str = "peers";
-
-/// Name of a new file until it replaces the old one.
-const TEMPORARY_REGISTRY_FILE: &str = "peers.next";
 
 /// Bytes at the start of the file, in every version.
 const MAGIC: [u8; 8] = *b"TENPEERS";
@@ -81,10 +77,7 @@ impl Registry {
     ) -> Result<Registry, OpenError> {
         let path = directory.join(REGISTRY_FILE);
         let saved = match fs::read(&path) {
-            Ok(bytes) => read(&bytes).map_err(|damage| match damage {
-                Damage::NewerVersion { .. } => OpenError::NewerVersion { path, damage },
-                _ => OpenError::Damaged { path, damage },
-            })?,
+            Ok(bytes) => read(&bytes).map_err(|damage| OpenError::of_file(path, damage))?,
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let peers =
                     vec![PeerRecord { is_member: true, newest: Boot::default() }; size as usize];
@@ -234,16 +227,7 @@ fn write(directory: &Path, saved: &Saved) -> Result<(), SaveError> {
     let mut bytes = postcard::to_extend(saved, bytes).expect("a registry is serializable");
     let checksum = Sha256::digest(&bytes);
     bytes.extend_from_slice(&checksum);
-    let next = directory.join(TEMPORARY_REGISTRY_FILE);
-    let write = || {
-        let mut file = private_file::create(&next)?;
-        file.write_all(&bytes)?;
-        file.sync_all()?;
-        fs::rename(&next, directory.join(REGISTRY_FILE))
-    };
-    write().map_err(|source| SaveError::from_io(next.clone(), source))?;
-    let undurable = |source| SaveError::NotDurable { path: directory.to_owned(), source };
-    sync_directory(directory).map_err(undurable)
+    replace_file(directory, REGISTRY_FILE, &bytes)
 }
 
 #[cfg(test)]

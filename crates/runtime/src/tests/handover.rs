@@ -2,7 +2,6 @@
 //! time limit for the response must start only after that.
 
 use std::net::TcpListener;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -15,13 +14,12 @@ use tokio::time::{sleep, timeout};
 use crate::application::Application;
 use crate::driver::{RunningNode, start};
 use crate::parts::Parts;
-use crate::store::{Owner, Store};
-use crate::transport::{Limits, Listen, Settings};
-
-const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
+use crate::store::Store;
+use crate::tests::{EVENT_TIMEOUT, listeners, open, settings};
+use crate::transport::{Limits, Settings};
 
 /// Round-trip time between the nodes, as configured.
-const ROUND_TRIP: Duration = Duration::from_millis(25);
+const ROUND_TRIP: Duration = Duration::from_millis(250);
 
 /// Protocol whose process becomes leader on each request, saves that, and hands over to the next
 /// process.
@@ -129,11 +127,6 @@ impl Application<SimpleLeader> for User {
 type CommandSender = mpsc::UnboundedSender<Command>;
 type ObservationReceiver = mpsc::UnboundedReceiver<Observation>;
 
-fn open(directory: &Path, me: ProcessId) -> Store {
-    let owner = Owner { cluster: "test".into(), process: me, group_size: 2 };
-    Store::open(directory.join(me.to_string()), &owner, "simple leader 1").expect("a store")
-}
-
 fn boot(
     store: Store,
     me: ProcessId,
@@ -146,13 +139,7 @@ fn boot(
         (),
         Settings {
             limits: Limits { round_trip: ROUND_TRIP, ..Limits::default() },
-            ..Settings::on_loopback(
-                "test",
-                me,
-                store.session(),
-                addresses.to_vec(),
-                Listen::Listener(listener),
-            )
+            ..settings(me, &store, listener, addresses)
         },
         store,
         User { leader: None, observations },
@@ -169,11 +156,8 @@ async fn next(observed: &mut ObservationReceiver) -> Option<Observation> {
 async fn slow_disk_does_not_shorten_handover_time() {
     let directory = tempfile::tempdir().expect("a folder");
     let both = [ProcessId(0), ProcessId(1)];
-    let listeners = both.map(|_| TcpListener::bind("127.0.0.1:0").expect("a port"));
-    let address = |it: &TcpListener| it.local_addr().expect("an address").to_string();
-    let addresses = listeners.each_ref().map(address);
-    let [first, second] = listeners;
-    let [store, other] = both.map(|me| open(directory.path(), me));
+    let ([first, second], addresses) = listeners();
+    let [store, other] = both.map(|me| open(directory.path(), me, 2));
     let is_stuck = store.is_stuck.clone();
     let (commands, mut observed, mut running) = boot(store, both[0], first, &addresses);
     let (_commands, _, _running) = boot(other, both[1], second, &addresses);
@@ -186,7 +170,7 @@ async fn slow_disk_does_not_shorten_handover_time() {
     commands.send(Command::Elect).expect("a running node");
     drop(commands);
     assert_eq!(next(&mut observed).await, Some(Observation::ShutdownRequested));
-    sleep(6 * ROUND_TRIP).await;
+    sleep(5 * ROUND_TRIP).await;
     is_stuck.store(false, Ordering::SeqCst);
     running.task.await.expect("no panic").expect("a clean shutdown");
     assert_eq!(

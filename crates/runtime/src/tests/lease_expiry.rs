@@ -1,8 +1,6 @@
 //! Expiry of a lease while the disk is slow. The user must lose the lock in time.
 
-use std::net::TcpListener;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Delay, Effects, Fence, Group, ProcessId, Protocol, TimerRole};
@@ -12,10 +10,7 @@ use crate::driver::start;
 use crate::lock::Lost;
 use crate::lock_application::LockApplication;
 use crate::parts::Parts;
-use crate::store::{Owner, Store};
-use crate::transport::{Listen, Settings};
-
-const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
+use crate::tests::{EVENT_TIMEOUT, listeners, open, settings};
 
 /// Protocol that grants the lock for a short time. It saves its state during that time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -73,20 +68,14 @@ impl Protocol for ShortLease {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lease_expires_while_disk_is_slow() {
     let directory = tempfile::tempdir().expect("a folder");
-    let owner = Owner { cluster: "test".into(), process: ProcessId(0), group_size: 1 };
-    let store = Store::open(directory.path(), &owner, "short lease 1").expect("a store");
+    let me = ProcessId(0);
+    let store = open(directory.path(), me, 1);
     let is_stuck = store.is_stuck.clone();
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let ([listener], addresses) = listeners();
     let (application, lock, leadership, requests) = LockApplication::new();
     let running = start::<ShortLease, LockApplication>(Parts::new(
         (),
-        Settings::on_loopback(
-            "test",
-            ProcessId(0),
-            store.session(),
-            vec![listener.local_addr().expect("an address").to_string()],
-            Listen::Listener(listener),
-        ),
+        settings(me, &store, listener, &addresses),
         store,
         application,
         requests,

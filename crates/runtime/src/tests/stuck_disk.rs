@@ -1,9 +1,7 @@
 //! A leader with a stuck disk stops sending heartbeats, so that a peer takes over.
 
 use std::net::TcpListener;
-use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::service::election::{Command, Event};
@@ -16,10 +14,8 @@ use crate::application::Passthrough;
 use crate::driver::{RunningNode, start};
 use crate::executor::STUCK_DISK_TIMEOUT;
 use crate::parts::Parts;
-use crate::store::{Owner, Store};
-use crate::transport::{Listen, Settings};
-
-const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
+use crate::store::Store;
+use crate::tests::{EVENT_TIMEOUT, listeners, open, settings};
 
 const BOTH: [ProcessId; 2] = [ProcessId(0), ProcessId(1)];
 
@@ -27,7 +23,7 @@ const BOTH: [ProcessId; 2] = [ProcessId(0), ProcessId(1)];
 const HEARTBEAT_INTERVAL_MS: u64 = 20;
 
 /// Time without heartbeats after which the follower becomes the leader, in milliseconds.
-const ELECTION_TIMEOUT_MS: u64 = 800;
+const ELECTION_TIMEOUT_MS: u64 = 2_000;
 
 /// Protocol in which the first process leads and sends heartbeats. The second process takes over
 /// when the heartbeats stop. Each request changes the stable state.
@@ -117,11 +113,6 @@ fn elected(leader: ProcessId) -> Event {
     Event::Elected { leader, term: Term { number: 1 + u64::from(leader.0), leader } }
 }
 
-fn open(directory: &Path, me: ProcessId) -> Store {
-    let owner = Owner { cluster: "test".into(), process: me, group_size: 2 };
-    Store::open(directory.join(me.to_string()), &owner, "heartbeat leader 1").expect("a store")
-}
-
 fn boot(
     store: Store,
     me: ProcessId,
@@ -132,13 +123,7 @@ fn boot(
     let (application, events) = Passthrough::new();
     let running = start::<HeartbeatLeader, Passthrough<HeartbeatLeader>>(Parts::new(
         (),
-        Settings::on_loopback(
-            "test",
-            me,
-            store.session(),
-            addresses.to_vec(),
-            Listen::Listener(listener),
-        ),
+        settings(me, &store, listener, addresses),
         store,
         application,
         requests,
@@ -149,11 +134,8 @@ fn boot(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn leader_with_stuck_disk_is_replaced() {
     let directory = tempfile::tempdir().expect("a folder");
-    let listeners = BOTH.map(|_| TcpListener::bind("127.0.0.1:0").expect("a port"));
-    let address = |it: &TcpListener| it.local_addr().expect("an address").to_string();
-    let addresses = listeners.each_ref().map(address);
-    let [first, second] = listeners;
-    let [leader_store, follower_store] = BOTH.map(|me| open(directory.path(), me));
+    let ([first, second], addresses) = listeners();
+    let [leader_store, follower_store] = BOTH.map(|me| open(directory.path(), me, 2));
     let is_stuck = leader_store.is_stuck.clone();
     let (leader_commands, _, leader) = boot(leader_store, BOTH[0], first, &addresses);
     let (follower_commands, mut events, follower) =

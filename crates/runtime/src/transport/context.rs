@@ -7,7 +7,6 @@ use tenure_core::ProcessId;
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
-use super::backoff::Backoff;
 use super::counters::Counters;
 use super::eviction::Eviction;
 use super::handshake::Identity;
@@ -41,10 +40,6 @@ impl Context {
     /// Returns the name of this process in the log.
     pub(crate) fn own_name(&self) -> ProcessName<'_> {
         self.names.of(self.identity.me)
-    }
-
-    pub(crate) fn backoff(&self) -> Backoff {
-        Backoff::new(self.limits.redial_min, self.limits.redial_max)
     }
 }
 

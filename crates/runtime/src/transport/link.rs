@@ -14,6 +14,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc::{self, Permit, error::TrySendError};
 use tokio::time::Instant;
 
+use super::backoff::Backoff;
 use super::connection_state::{ConnectionState, Phase};
 use super::context::Context;
 use super::frame::{Boot, Frame, FrameError};
@@ -132,7 +133,8 @@ impl Link {
 
     /// Serves the peer until the mesh closes.
     pub(crate) async fn run(mut self) {
-        let mut backoff = self.context.backoff();
+        let limits = &self.context.limits;
+        let mut backoff = Backoff::new(limits.redial_min, limits.redial_max);
         let mut replacement = None;
         loop {
             let connection = match replacement.take() {

@@ -157,32 +157,20 @@ impl Mesh {
     }
 
     /// Sends a heartbeat, which the next heartbeat of the same layer makes obsolete. While the peer
-    /// is unreachable, only the latest heartbeat of each layer is kept.
+    /// is unreachable, only the latest heartbeat of each layer is kept. An urgent heartbeat may
+    /// overtake all messages that wait for the link.
     ///
     /// # Errors
     ///
-    /// [`SendError`], as for [`Mesh::send`].
-    pub fn send_latest(
+    /// [`SendError`], as for [`Mesh::send`]. An urgent heartbeat is never [`SendError::Full`].
+    pub fn send_heartbeat(
         &self,
         to: ProcessId,
         layer: Layer,
         payload: Vec<u8>,
+        is_urgent: bool,
     ) -> Result<(), SendError> {
-        self.enqueue(to, payload, Some(layer), false)
-    }
-
-    /// Sends a heartbeat that may overtake all messages that wait for the link.
-    ///
-    /// # Errors
-    ///
-    /// [`SendError`], as for [`Mesh::send`], but never [`SendError::Full`].
-    pub fn send_urgent(
-        &self,
-        to: ProcessId,
-        layer: Layer,
-        payload: Vec<u8>,
-    ) -> Result<(), SendError> {
-        self.enqueue(to, payload, Some(layer), true)
+        self.enqueue(to, payload, Some(layer), is_urgent)
     }
 
     fn enqueue(

@@ -217,19 +217,16 @@ mod tests {
         }
     }
 
+    fn heartbeat(layer: Layer, number: u8) -> OutgoingMessage {
+        OutgoingMessage { payload: vec![number], heartbeat_layer: Some(layer), ..message(0) }
+    }
+
     #[test]
     fn keeps_latest_waiting_heartbeat_per_layer() {
         let outbox = outbox();
         for number in 0..100 {
             let layer = if number % 2 == 0 { Layer::Detector } else { Layer::Election };
-            let heartbeat_layer = Some(layer);
-            let heartbeats = OutgoingMessage {
-                session: 0,
-                payload: vec![number],
-                heartbeat_layer,
-                is_urgent: false,
-            };
-            outbox.push(heartbeats).expect("the earlier heartbeat makes room");
+            outbox.push(heartbeat(layer, number)).expect("the earlier heartbeat makes room");
             if number == 50 {
                 outbox.push(message(0)).expect("room");
             }
@@ -240,10 +237,7 @@ mod tests {
         assert_eq!(kept, [vec![], vec![98], vec![99]]);
         assert_eq!(outbox.held(), QueueSize { frames: 3, bytes: 2 });
         // A message that the link has taken is not replaced.
-        let heartbeat_layer = Some(Layer::Detector);
-        let heartbeats =
-            OutgoingMessage { session: 0, payload: vec![100], heartbeat_layer, is_urgent: false };
-        outbox.push(heartbeats).expect("room for a fourth");
+        outbox.push(heartbeat(Layer::Detector, 100)).expect("room for a fourth");
         assert_eq!(outbox.held(), QueueSize { frames: 4, bytes: 3 });
     }
 
@@ -252,14 +246,10 @@ mod tests {
         let outbox = outbox();
         (0..4).for_each(|_| outbox.push(message(1)).expect("room for four"));
         for number in 1..=3 {
-            let heartbeat_layer = Some(Layer::Agreement);
-            let urgent = OutgoingMessage {
-                session: 0,
-                payload: vec![number],
-                heartbeat_layer,
-                is_urgent: true,
-            };
-            outbox.push(urgent).expect("a heartbeat always has room");
+            let heartbeat = heartbeat(Layer::Agreement, number);
+            outbox
+                .push(OutgoingMessage { is_urgent: true, ..heartbeat })
+                .expect("a heartbeat always has room");
         }
         assert_eq!(outbox.held(), QueueSize { frames: 5, bytes: 5 });
         assert_eq!(outbox.take_urgent().map(|message| message.payload), Some(vec![3]));

@@ -2,37 +2,79 @@
 
 use std::fmt;
 
-/// Reason for the refusal of a connection during its handshake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Refusal {
+/// Defines the refusals, in order of their codes. Each line has the effect of a refusal on the
+/// refused node, its name in metrics, and the message that is sent to the refused side.
+macro_rules! refusals {
+    ($($(#[$doc:meta])* $Name:ident: $Severity:ident, $name:literal, $message:literal;)+) => {
+        /// Reason for the refusal of a connection during its handshake.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Refusal {
+            $($(#[$doc])* $Name,)+
+        }
+
+        impl Refusal {
+            /// All reasons, in order of their codes.
+            pub const ALL: [Refusal; 14] = [$(Refusal::$Name),+];
+
+            /// Returns the name of this reason in metrics, in lower case with underscores.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Refusal::$Name => $name,)+
+                }
+            }
+
+            /// Returns the message that is sent to the refused side.
+            pub(crate) const fn message(self) -> &'static str {
+                match self {
+                    $(Refusal::$Name => $message,)+
+                }
+            }
+
+            /// Returns the effect of this refusal on the refused node.
+            pub(crate) const fn severity(self) -> Severity {
+                match self {
+                    $(Refusal::$Name => Severity::$Severity,)+
+                }
+            }
+        }
+    };
+}
+
+refusals! {
     /// The input of the dialer is not a handshake.
-    Malformed,
+    Malformed: Transient, "malformed", "this is not a handshake of tenure";
     /// The version of the dialer is newer than this build supports.
-    NewerVersion,
+    NewerVersion: Transient, "newer_version",
+        "this node does not support that version yet; upgrade it first";
     /// The version of the dialer is older than this build supports.
-    OlderVersion,
+    OlderVersion: Transient, "older_version",
+        "this node no longer supports that version; upgrade yours";
     /// The dialer belongs to another cluster.
-    WrongCluster,
+    WrongCluster: NeedsMajority, "wrong_cluster", "this node belongs to another cluster";
     /// The group of the dialer has a different number of processes.
-    WrongGroupSize,
+    WrongGroupSize: NeedsMajority, "wrong_group_size",
+        "the group of this node has a different number of processes";
     /// The dialer is not a process of the group, or is one that must not dial this process.
-    WrongSender,
+    WrongSender: Transient, "wrong_sender", "no such process dials this node";
     /// The dialer expects another process at this address.
-    WrongReceiver,
+    WrongReceiver: Transient, "wrong_receiver", "another process uses this address";
     /// The session of the dialer is older than one that is known.
-    OldSession,
+    OldSession: Final, "old_session",
+        "a newer session of this process has been seen; if it replaces a member, remove that \
+         member first";
     /// The dialer or the acceptor did not prove a key of the group.
-    Unproven,
+    Unproven: Transient, "unproven",
+        "no key of the group was proven; compare the keys of both nodes";
     /// The handshake took too long.
-    TooSlow,
+    TooSlow: Transient, "too_slow", "the handshake took too long";
     /// Too many handshakes were in progress, and this one was the oldest.
-    CrowdedOut,
+    CrowdedOut: Transient, "crowded_out", "too many handshakes at once";
     /// The connection failed during the handshake.
-    Broken,
+    Broken: Transient, "broken", "the connection failed during the handshake";
     /// Another node runs as the same process, from a copy of its state.
-    Twin,
+    Twin: Final, "twin", "another node runs as this process, with the same session";
     /// The session of the dialer is too high to follow the newest known session of its process.
-    FarSession,
+    FarSession: Final, "far_session", "this session is too far above the last that was seen";
 }
 
 /// Effect that a refusal by a peer has on this node.
@@ -48,86 +90,14 @@ pub(crate) enum Severity {
 }
 
 impl Refusal {
-    /// All reasons, in order of their codes.
-    pub const ALL: [Refusal; 14] = [
-        Refusal::Malformed,
-        Refusal::NewerVersion,
-        Refusal::OlderVersion,
-        Refusal::WrongCluster,
-        Refusal::WrongGroupSize,
-        Refusal::WrongSender,
-        Refusal::WrongReceiver,
-        Refusal::OldSession,
-        Refusal::Unproven,
-        Refusal::TooSlow,
-        Refusal::CrowdedOut,
-        Refusal::Broken,
-        Refusal::Twin,
-        Refusal::FarSession,
-    ];
-
     /// Returns the code of this reason on the wire and in metrics, from 1. Codes are never reused.
     pub const fn code(self) -> u8 {
         self as u8 + 1
     }
 
-    /// Returns the name of this reason in metrics, in lower case with underscores.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Refusal::Malformed => "malformed",
-            Refusal::NewerVersion => "newer_version",
-            Refusal::OlderVersion => "older_version",
-            Refusal::WrongCluster => "wrong_cluster",
-            Refusal::WrongGroupSize => "wrong_group_size",
-            Refusal::WrongSender => "wrong_sender",
-            Refusal::WrongReceiver => "wrong_receiver",
-            Refusal::OldSession => "old_session",
-            Refusal::Unproven => "unproven",
-            Refusal::TooSlow => "too_slow",
-            Refusal::CrowdedOut => "crowded_out",
-            Refusal::Broken => "broken",
-            Refusal::Twin => "twin",
-            Refusal::FarSession => "far_session",
-        }
-    }
-
-    /// Returns the message that is sent to the refused side.
-    pub(crate) const fn message(self) -> &'static str {
-        match self {
-            Refusal::Malformed => "this is not a handshake of tenure",
-            Refusal::NewerVersion => {
-                "this node does not support that version yet; upgrade it first"
-            }
-            Refusal::OlderVersion => "this node no longer supports that version; upgrade yours",
-            Refusal::WrongCluster => "this node belongs to another cluster",
-            Refusal::WrongGroupSize => "the group of this node has a different number of processes",
-            Refusal::WrongSender => "no such process dials this node",
-            Refusal::WrongReceiver => "another process uses this address",
-            Refusal::OldSession => {
-                "a newer session of this process has been seen; if it replaces a member, remove \
-                 that member first"
-            }
-            Refusal::Unproven => "no key of the group was proven; compare the keys of both nodes",
-            Refusal::TooSlow => "the handshake took too long",
-            Refusal::CrowdedOut => "too many handshakes at once",
-            Refusal::Broken => "the connection failed during the handshake",
-            Refusal::Twin => "another node runs as this process, with the same session",
-            Refusal::FarSession => "this session is too far above the last that was seen",
-        }
-    }
-
     /// Returns the reason with this code, if this build knows it.
     pub(crate) fn from_code(code: u8) -> Option<Refusal> {
         Refusal::ALL.into_iter().find(|refusal| refusal.code() == code)
-    }
-
-    /// Returns the effect of this refusal on the refused node.
-    pub(crate) const fn severity(self) -> Severity {
-        match self {
-            Refusal::OldSession | Refusal::Twin | Refusal::FarSession => Severity::Final,
-            Refusal::WrongCluster | Refusal::WrongGroupSize => Severity::NeedsMajority,
-            _ => Severity::Transient,
-        }
     }
 
     /// Returns the reason and probable cause of an eviction by this refusal.

@@ -9,6 +9,9 @@ use tenure_core::{ProcessId, mark};
 
 use super::{Count, ValidationError};
 
+/// Result of an inspection.
+type Result<T = ()> = std::result::Result<T, ValidationError>;
+
 /// Meaning of the numbers and lists that are serialized next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
@@ -53,7 +56,7 @@ impl ValueWalker {
         self.highest
     }
 
-    fn count(&mut self, count: Count, number: u64) -> Result<(), ValidationError> {
+    fn count(&mut self, count: Count, number: u64) -> Result {
         let max = self.limits[count as usize];
         if number > max {
             return Err(ValidationError::NumberTooLarge { number, max });
@@ -72,7 +75,7 @@ impl ser::Error for ValidationError {
 
 macro_rules! nothing_to_check {
     ($($name:ident: $type:ty),+ $(,)?) => {
-        $(fn $name(self, _: $type) -> Result<(), ValidationError> {
+        $(fn $name(self, _: $type) -> Result {
             Ok(())
         })+
     };
@@ -95,7 +98,7 @@ impl<'a> Serializer for &'a mut ValueWalker {
         serialize_char: char, serialize_str: &str, serialize_bytes: &[u8],
     );
 
-    fn serialize_i64(self, number: i64) -> Result<(), ValidationError> {
+    fn serialize_i64(self, number: i64) -> Result {
         let number = number.unsigned_abs();
         if number <= MAX_ABSOLUTE_TIME || self.mark == Mark::Any {
             return Ok(());
@@ -103,7 +106,7 @@ impl<'a> Serializer for &'a mut ValueWalker {
         Err(ValidationError::NumberTooLarge { number, max: MAX_ABSOLUTE_TIME })
     }
 
-    fn serialize_u32(self, number: u32) -> Result<(), ValidationError> {
+    fn serialize_u32(self, number: u32) -> Result {
         match self.mark {
             Mark::Any => Ok(()),
             Mark::Process if number < self.group_size => Ok(()),
@@ -115,7 +118,7 @@ impl<'a> Serializer for &'a mut ValueWalker {
         }
     }
 
-    fn serialize_u64(self, number: u64) -> Result<(), ValidationError> {
+    fn serialize_u64(self, number: u64) -> Result {
         match self.mark {
             Mark::Any => Ok(()),
             Mark::TermNumber => self.count(Count::Terms, number),
@@ -130,7 +133,7 @@ impl<'a> Serializer for &'a mut ValueWalker {
         self,
         name: &'static str,
         value: &T,
-    ) -> Result<(), ValidationError> {
+    ) -> Result {
         let mark = match name {
             "ProcessId" => Mark::Process,
             _ if self.mark == Mark::Any => Mark::Any,
@@ -147,7 +150,7 @@ impl<'a> Serializer for &'a mut ValueWalker {
         Ok(())
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<List<'a>, ValidationError> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<List<'a>> {
         let remaining = match self.mark {
             Mark::Any | Mark::OfAnyLength => u32::MAX,
             Mark::ByProcess => self.group_size,
@@ -161,28 +164,23 @@ impl<'a> Serializer for &'a mut ValueWalker {
         Ok(List { remaining, is_exact, walk: self })
     }
 
-    fn serialize_none(self) -> Result<(), ValidationError> {
+    fn serialize_none(self) -> Result {
         Ok(())
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), ValidationError> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result {
         value.serialize(self)
     }
 
-    fn serialize_unit(self) -> Result<(), ValidationError> {
+    fn serialize_unit(self) -> Result {
         Ok(())
     }
 
-    fn serialize_unit_struct(self, _: &'static str) -> Result<(), ValidationError> {
+    fn serialize_unit_struct(self, _: &'static str) -> Result {
         Ok(())
     }
 
-    fn serialize_unit_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-    ) -> Result<(), ValidationError> {
+    fn serialize_unit_variant(self, _: &'static str, _: u32, _: &'static str) -> Result {
         Ok(())
     }
 
@@ -192,15 +190,15 @@ impl<'a> Serializer for &'a mut ValueWalker {
         _: u32,
         _: &'static str,
         value: &T,
-    ) -> Result<(), ValidationError> {
+    ) -> Result {
         value.serialize(self)
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Self, ValidationError> {
+    fn serialize_tuple(self, _: usize) -> Result<Self> {
         Ok(self)
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self, ValidationError> {
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self> {
         Ok(self)
     }
 
@@ -210,15 +208,15 @@ impl<'a> Serializer for &'a mut ValueWalker {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Self, ValidationError> {
+    ) -> Result<Self> {
         Ok(self)
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Self, ValidationError> {
+    fn serialize_map(self, _: Option<usize>) -> Result<Self> {
         Ok(self)
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, ValidationError> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self> {
         Ok(self)
     }
 
@@ -228,7 +226,7 @@ impl<'a> Serializer for &'a mut ValueWalker {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Self, ValidationError> {
+    ) -> Result<Self> {
         Ok(self)
     }
 
@@ -250,17 +248,14 @@ impl ser::SerializeSeq for List<'_> {
     type Ok = ();
     type Error = ValidationError;
 
-    fn serialize_element<T: Serialize + ?Sized>(
-        &mut self,
-        value: &T,
-    ) -> Result<(), ValidationError> {
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
         let group_size = self.walk.group_size;
         self.remaining =
             self.remaining.checked_sub(1).ok_or(ValidationError::ListLength { group_size })?;
         value.serialize(&mut *self.walk)
     }
 
-    fn end(self) -> Result<(), ValidationError> {
+    fn end(self) -> Result {
         if self.is_exact && self.remaining > 0 {
             return Err(ValidationError::ListLength { group_size: self.walk.group_size });
         }
@@ -278,12 +273,12 @@ macro_rules! walk_through {
                 &mut self,
                 $($key: &'static str,)?
                 value: &T,
-            ) -> Result<(), ValidationError> {
+            ) -> Result {
                 $(let _ = $key;)?
                 value.serialize(&mut **self)
             }
 
-            fn end(self) -> Result<(), ValidationError> {
+            fn end(self) -> Result {
                 Ok(())
             }
         })+
@@ -302,15 +297,15 @@ impl ser::SerializeMap for &mut ValueWalker {
     type Ok = ();
     type Error = ValidationError;
 
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), ValidationError> {
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result {
         key.serialize(&mut **self)
     }
 
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ValidationError> {
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
         value.serialize(&mut **self)
     }
 
-    fn end(self) -> Result<(), ValidationError> {
+    fn end(self) -> Result {
         Ok(())
     }
 }

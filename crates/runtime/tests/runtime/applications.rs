@@ -16,8 +16,7 @@ use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_core::service::{clock, commit, election, led as service, replication, tree};
 use tenure_core::{Delay, Group, ProcessId, Rank, TICKS_PER_UNIT, Term};
-use tenure_runtime::store::Owner;
-use tenure_runtime::{Parts, Passthrough, RunningNode, Store, follow, start};
+use tenure_runtime::{Passthrough, RunningNode, follow, start};
 use tenure_trace::{
     ApplicationEvent, Header, Kind, Record, Schedule, Service, ServiceCommand, ServiceEvent,
     Source, Subject, merge_files,
@@ -25,10 +24,11 @@ use tenure_trace::{
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::{listeners, transport_settings};
+use crate::{kill, listeners, parts};
 
-/// Time limit for an event. Events take almost no time on the loopback interface.
-const EVENT_TIMEOUT: Duration = Duration::from_secs(60);
+/// Time limit for an event. Events take almost no time on the loopback interface of a quiet
+/// machine.
+const EVENT_TIMEOUT: Duration = Duration::from_secs(120);
 
 type Real<A> = Detected<Heartbeat, Led<A, Bully>>;
 
@@ -58,28 +58,20 @@ where
         listener: TcpListener,
         addresses: &[String],
     ) -> Self {
-        let group_size = u32::try_from(addresses.len()).unwrap();
-        let owner = Owner { cluster: "test".into(), process: ProcessId::at(me), group_size };
-        let store = Store::open(directory.join(me.to_string()), &owner, "test").unwrap();
         let (local, events) = Passthrough::new();
         let (commands, receiver) = mpsc::unbounded_channel();
         let detector = heartbeat::Config {
             period: Delay::units(50),
-            timeout: 1_000 * TICKS_PER_UNIT,
-            increment: 500 * TICKS_PER_UNIT,
-            longest: 4_000 * TICKS_PER_UNIT,
+            timeout: 2_000 * TICKS_PER_UNIT,
+            increment: 1_000 * TICKS_PER_UNIT,
+            longest: 8_000 * TICKS_PER_UNIT,
         };
         let election = election(addresses.len());
         let inner = led::Config { application: config.clone(), election };
-        let running = start::<Real<A>, Passthrough<Real<A>>>(Parts::new(
-            detected::Config { detector, inner },
-            transport_settings(me, store.session(), listener, addresses),
-            store,
-            local,
-            receiver,
-        ))
-        .unwrap();
-        Node { commands, events, running }
+        let config = detected::Config { detector, inner };
+        let local = (local, receiver);
+        let parts = parts::<Real<A>, _>(config, directory, me, listener, addresses, local);
+        Node { commands, events, running: start(parts).unwrap() }
     }
 
     fn ask(&self, command: A::Command) {
@@ -104,12 +96,6 @@ where
                 return it;
             }
         }
-    }
-
-    /// Stops the node without a goodbye, like a crash.
-    async fn kill(self) {
-        self.running.task.abort();
-        assert!(self.running.task.await.unwrap_err().is_cancelled());
     }
 }
 
@@ -174,7 +160,7 @@ async fn clocks_converge_despite_leader_crash() {
     let minutes = |by: i64| (by + MINUTE / 2).div_euclid(MINUTE);
     assert_eq!([by[0], by[1], by[2]].map(minutes), [5, -20, 15]);
     assert_eq!(by.iter().sum::<i64>(), 0);
-    cluster.nodes.remove(0).kill().await;
+    kill(cluster.nodes.remove(0).running).await;
     cluster.nodes[0].ask(clock::Command::Set { to: 300 * MINUTE });
     cluster.nodes[1].ask(clock::Command::Set { to: 310 * MINUTE });
     for (node, expected) in cluster.nodes.iter_mut().zip([5, -5]) {
@@ -214,7 +200,7 @@ async fn acknowledged_writes_survive_primary_crash_and_recovery() {
         known = place;
     }
     // Most writes are in progress at this moment.
-    cluster.nodes.remove(0).kill().await;
+    kill(cluster.nodes.remove(0).running).await;
     let (second, writes) = cluster.nodes[0].wait_for_event(serving).await;
     assert!(second > first);
     assert!(writes.len() >= 20, "{known} were acknowledged: {writes:?}");

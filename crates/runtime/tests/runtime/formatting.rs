@@ -1,40 +1,23 @@
 //! Commands and events are formatted only if they are recorded or watched. They can contain the
 //! data of users, and formatting costs time.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use tempfile::TempDir;
-use tenure_core::{Effects, EventViews, Group, ProcessId, Protocol};
+use tenure_core::{Effects, EventViews, Group, ProcessId, Protocol, SharedConfig};
 use tenure_runtime::Recorder;
 use tenure_trace::{CommandData, EventData, ServiceCommand, ServiceEvent};
-use tokio::time::timeout;
 
-use crate::{start_alone, store_alone};
+use crate::{next_event, start_alone, store_alone};
 
-const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// A command or event that counts how often it is formatted.
-#[derive(Clone, Debug)]
-struct Words(Arc<AtomicU64>);
+/// A command or event that counts how often it is formatted. All values are equal.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Words(SharedConfig<AtomicU64>);
 
 impl Words {
     fn spelt(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
-}
-
-impl PartialEq for Words {
-    fn eq(&self, _: &Words) -> bool {
-        true
-    }
-}
-
-impl Eq for Words {}
-
-impl std::hash::Hash for Words {
-    fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
 }
 
 impl EventViews for Words {}
@@ -84,13 +67,10 @@ async fn spelt(recorder: Recorder) -> u64 {
     let directory = TempDir::new().unwrap();
     let store = store_alone(directory.path(), "echo 1");
     let (commands, mut events, running) = start_alone::<Echo>(store, recorder);
-    let words = Words(Arc::default());
+    let words = Words(SharedConfig::new(AtomicU64::new(0)));
     for _ in 0..10 {
         commands.send(words.clone()).unwrap();
-        timeout(EVENT_TIMEOUT, events.recv())
-            .await
-            .expect("an event in time")
-            .expect("a running node");
+        next_event(&mut events).await;
     }
     drop(commands);
     running.task.await.unwrap().unwrap();

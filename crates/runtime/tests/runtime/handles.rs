@@ -146,7 +146,8 @@ async fn local_conflict_fails_try_enter_without_request() {
 #[tokio::test]
 async fn try_enter_times_out_and_releases_late_grant() {
     let mut node = TestNode::new();
-    let lock = node.lock.clone();
+    // Long enough for a busy machine: the request must be read before the waiter gives up.
+    let lock = node.lock.clone().with_try_enter_timeout(Duration::from_secs(2));
     let tries = tokio::spawn(async move { lock.try_enter().await });
     assert_eq!(node.pending_commands().await, [mutex::Command::Enter]);
     assert!(tries.await.unwrap().unwrap().is_none());
@@ -161,7 +162,7 @@ async fn late_grant_goes_to_next_waiter() {
     let mut node = TestNode::new();
     let lock = node.lock.clone();
     // Long enough for a busy machine: the request must be read before the waiter gives up.
-    let first = tokio::spawn(async move { lock.enter_within(Duration::from_secs(1)).await });
+    let first = tokio::spawn(async move { lock.enter_within(Duration::from_secs(2)).await });
     assert_eq!(node.pending_commands().await, [mutex::Command::Enter]);
     let second = node.enter();
     assert!(first.await.unwrap().unwrap().is_none());

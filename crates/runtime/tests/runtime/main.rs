@@ -18,14 +18,23 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
+use tempfile::TempDir;
 use tenure_algorithms::detector::heartbeat;
 use tenure_core::{Delay, Fence, ProcessId, Protocol, TICKS_PER_UNIT};
 use tenure_runtime::store::Owner;
 use tenure_runtime::transport::{Listen, Settings};
-use tenure_runtime::{Lock, Parts, Passthrough, Recorder, RunningNode, Store, start};
+use tenure_runtime::{
+    Application, Failure, Leadership, Lock, LockApplication, LockCommand, LockEvent, Parts,
+    Passthrough, Recorder, RunningNode, Store, start,
+};
 use tenure_trace::Recorded;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::timeout;
+
+/// Longest time for which a test waits for an event. A busy machine takes long.
+const TIME_LIMIT: Duration = Duration::from_secs(120);
 
 /// Returns transport settings of a node that is alone in its group.
 fn alone(session: u64) -> Settings {
@@ -72,14 +81,115 @@ fn detector() -> heartbeat::Config {
     }
 }
 
-/// Enters a lock this many times, and returns the fences. Fails if another task is inside.
-async fn enter_alone(lock: Lock, inside: Arc<AtomicU32>, times: u32) -> Vec<Fence> {
+/// Opens the store of process `me` of a group.
+fn store(directory: &Path, me: usize, group_size: usize) -> Store {
+    let group_size = u32::try_from(group_size).unwrap();
+    let owner = Owner { cluster: "test".into(), process: ProcessId::at(me), group_size };
+    Store::open(directory.join(me.to_string()), &owner, "test").unwrap()
+}
+
+/// Returns the components of process `me` of a group with these addresses. The process starts from
+/// its saved state.
+fn parts<P: Protocol, L: Application<P>>(
+    config: P::Config,
+    directory: &Path,
+    me: usize,
+    listener: TcpListener,
+    addresses: &[String],
+    (application, requests): (L, UnboundedReceiver<L::Request>),
+) -> Parts<P, L> {
+    let store = store(directory, me, addresses.len());
+    let settings = transport_settings(me, store.session(), listener, addresses);
+    Parts::new(config, settings, store, application, requests)
+}
+
+/// Returns the next event of a running node.
+async fn next_event<E>(events: &mut UnboundedReceiver<E>) -> E {
+    let received = timeout(TIME_LIMIT, events.recv()).await;
+    received.expect("an event in time").expect("a running node")
+}
+
+/// Copies the files of a store, as a crash at this moment would leave them.
+fn copy_files(directory: &Path) -> TempDir {
+    let copy = TempDir::new().unwrap();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_file() {
+            // A change that is being written may be copied in part, like a torn write.
+            let _ = std::fs::copy(entry.path(), copy.path().join(entry.file_name()));
+        }
+    }
+    copy
+}
+
+/// Stops a node without a goodbye, like a crash.
+async fn kill(running: RunningNode) {
+    running.task.abort();
+    assert!(running.task.await.unwrap_err().is_cancelled());
+}
+
+/// A node with the handles of its users.
+struct Node {
+    lock: Lock,
+    leadership: Leadership,
+    running: RunningNode,
+}
+
+impl Node {
+    /// Boots process `me` of a group with these addresses.
+    fn boot<P>(
+        recorder: Recorder,
+        config: P::Config,
+        directory: &Path,
+        me: usize,
+        listener: TcpListener,
+        addresses: &[String],
+    ) -> Self
+    where
+        P: Recorded<Command: LockCommand, Event: LockEvent>,
+    {
+        let (application, lock, leadership, requests) = LockApplication::new();
+        let application = (application, requests);
+        let parts = parts::<P, _>(config, directory, me, listener, addresses, application);
+        let running = start(Parts { recorder, ..parts }).unwrap();
+        Node { lock, leadership, running }
+    }
+
+    /// Shuts the node down.
+    async fn stop(self) -> Result<(), Failure> {
+        drop((self.lock, self.leadership));
+        self.running.task.await.unwrap()
+    }
+}
+
+/// Witness of mutual exclusion among tasks.
+#[derive(Debug, Default)]
+struct Inside {
+    holders: AtomicU32,
+    overlaps: AtomicU32,
+    losses: AtomicU32,
+}
+
+impl Inside {
+    /// Asserts that no two tasks were inside at once. If a busy machine paused a task until its
+    /// lease expired, the task has lost the lock, and an overlap is no error.
+    fn assert_exclusive(&self) {
+        let [overlaps, losses] =
+            [&self.overlaps, &self.losses].map(|count| count.load(Ordering::SeqCst));
+        assert!(overlaps == 0 || losses > 0, "{overlaps} times another task held the lock");
+    }
+}
+
+/// Enters a lock this many times, and returns the fences. Counts when another task is inside.
+async fn enter_alone(lock: Lock, inside: Arc<Inside>, times: u32) -> Vec<Fence> {
     let mut fences = Vec::new();
     for _ in 0..times {
         let guard = lock.enter().await.unwrap();
-        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "another task holds the lock");
+        let is_alone = inside.holders.fetch_add(1, Ordering::SeqCst) == 0;
         tokio::task::yield_now().await;
-        assert_eq!(inside.fetch_sub(1, Ordering::SeqCst), 1);
+        inside.holders.fetch_sub(1, Ordering::SeqCst);
+        inside.overlaps.fetch_add(u32::from(!is_alone), Ordering::SeqCst);
+        inside.losses.fetch_add(u32::from(guard.is_lost()), Ordering::SeqCst);
         fences.push(guard.fence());
     }
     assert!(fences.is_sorted(), "the fences of one user grow");

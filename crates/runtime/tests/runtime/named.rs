@@ -3,7 +3,6 @@
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -11,75 +10,52 @@ use tenure_algorithms::compose::{Detected, Named, coordinated, detected};
 use tenure_algorithms::detector::Heartbeat;
 use tenure_algorithms::election::{Raft, raft};
 use tenure_algorithms::mutex::EntryTimes;
-use tenure_core::{LockName, ProcessId, TICKS_PER_UNIT};
-use tenure_runtime::store::Owner;
-use tenure_runtime::{
-    Guard, Leadership, Lock, LockApplication, Lost, Parts, RunningNode, Store, start,
-};
+use tenure_core::{LockName, TICKS_PER_UNIT};
+use tenure_runtime::{Guard, Lock, Lost, Recorder};
 use tokio::sync::Barrier;
 use tokio::time::timeout;
 
-use crate::{detector, enter_alone, listeners, transport_settings};
+use crate::{Inside, Node, detector, enter_alone, kill, listeners};
 
 /// Maximum latency of a message, in milliseconds, as the nodes assume it.
 const DELAY: u64 = 30;
 
 type Locks = Detected<Heartbeat, Named<Raft>>;
 
-struct Node {
-    lock: Lock,
-    leadership: Leadership,
-    running: RunningNode,
+fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]) -> Node {
+    let group_size = u32::try_from(addresses.len()).unwrap();
+    let inner = coordinated::Config {
+        election: raft::Config::plain(group_size, DELAY * TICKS_PER_UNIT),
+        times: Some(EntryTimes::plain(DELAY * TICKS_PER_UNIT)),
+    };
+    let config = detected::Config { detector: detector(), inner };
+    Node::boot::<Locks>(Recorder::none(), config, directory, me, listener, addresses)
 }
 
 impl Node {
-    fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]) -> Self {
-        let group_size = u32::try_from(addresses.len()).unwrap();
-        let owner = Owner { cluster: "test".into(), process: ProcessId::at(me), group_size };
-        let store = Store::open(directory.join(me.to_string()), &owner, "test").unwrap();
-        let inner = coordinated::Config {
-            election: raft::Config::plain(group_size, DELAY * TICKS_PER_UNIT),
-            times: Some(EntryTimes::plain(DELAY * TICKS_PER_UNIT)),
-        };
-        let (application, lock, leadership, requests) = LockApplication::new();
-        let running = start::<Locks, LockApplication>(Parts::new(
-            detected::Config { detector: detector(), inner },
-            transport_settings(me, store.session(), listener, addresses),
-            store,
-            application,
-            requests,
-        ))
-        .unwrap();
-        Node { lock, leadership, running }
-    }
-
     fn lock(&self, name: &str) -> Lock {
         self.lock.named(LockName::new(name).unwrap())
-    }
-
-    /// Stops the node without a goodbye, like a crash.
-    async fn kill(self) {
-        self.running.task.abort();
-        assert!(self.running.task.await.unwrap_err().is_cancelled());
     }
 }
 
 fn cluster(directory: &Path, size: usize) -> (Vec<Node>, Vec<String>) {
     let (listeners, addresses) = listeners(size);
-    let boot = |(me, listener)| Node::boot(directory, me, listener, &addresses);
+    let boot = |(me, listener)| boot(directory, me, listener, &addresses);
     let nodes = listeners.into_iter().enumerate().map(boot).collect();
     (nodes, addresses)
 }
 
 /// Returns true if two users hold their locks at the same time. Each keeps its lock until the other
-/// user holds its own lock, or until a time limit has passed.
+/// user holds its own lock, or until a time limit has passed. A user whose lease has expired holds
+/// no lock.
 async fn meet(one: Lock, other: Lock) -> bool {
     let inside = Arc::new(Barrier::new(2));
     let visit = |lock: Lock| {
         let inside = inside.clone();
         tokio::spawn(async move {
-            let _guard = lock.enter().await.unwrap();
-            timeout(Duration::from_millis(300), inside.wait()).await.is_ok()
+            let guard = lock.enter().await.unwrap();
+            let met = timeout(Duration::from_millis(300), inside.wait()).await.is_ok();
+            met && !guard.is_lost()
         })
     };
     let (one, other) = (visit(one), visit(other));
@@ -92,7 +68,12 @@ async fn only_different_names_are_held_at_once() {
     let directory = TempDir::new().unwrap();
     let (nodes, _) = cluster(directory.path(), 3);
     assert!(!meet(nodes[0].lock("büro"), nodes[1].lock("büro")).await);
-    assert!(meet(nodes[0].lock("büro"), nodes[1].lock("办公室")).await);
+    // On a busy machine, one user may enter too late for the other.
+    let mut attempts = 0;
+    while !meet(nodes[0].lock("büro"), nodes[1].lock("办公室")).await {
+        attempts += 1;
+        assert!(attempts < 100, "different names are held at once");
+    }
     assert!(!meet(nodes[2].lock("办公室"), nodes[1].lock("办公室")).await);
 }
 
@@ -101,7 +82,7 @@ async fn contended_names_have_independent_growing_fences() {
     const NAMES: [&str; 3] = ["invoices", "reports", "mail"];
     let directory = TempDir::new().unwrap();
     let (nodes, _) = cluster(directory.path(), 3);
-    let inside: [Arc<AtomicU32>; 3] = Default::default();
+    let inside: [Arc<Inside>; 3] = Default::default();
     let mut tasks = Vec::new();
     for node in &nodes {
         for (place, name) in NAMES.iter().enumerate() {
@@ -114,6 +95,7 @@ async fn contended_names_have_independent_growing_fences() {
         let (place, more) = task.await.unwrap();
         fences[place].extend(more);
     }
+    inside.iter().for_each(|inside| inside.assert_exclusive());
     for mut fences in fences {
         fences.sort_unstable();
         fences.dedup();
@@ -127,9 +109,12 @@ async fn try_enter_fails_while_another_node_holds_the_lock() {
     let (nodes, _) = cluster(directory.path(), 3);
     let guard = nodes[0].lock("invoices").enter().await.unwrap();
     let other = nodes[1].lock("invoices").with_try_enter_timeout(Duration::from_millis(150));
-    assert!(other.try_enter().await.unwrap().is_none());
-    assert!(other.enter_within(Duration::from_millis(50)).await.unwrap().is_none());
-    drop(guard);
+    // A busy machine may renew the lease too late. The holder has lost the lock before the grant.
+    let granted = other.try_enter().await.unwrap();
+    assert!(granted.is_none() || guard.is_lost());
+    let granted = other.enter_within(Duration::from_millis(50)).await.unwrap();
+    assert!(granted.is_none() || guard.is_lost());
+    drop((granted, guard));
     let again = other.enter_within(Duration::from_secs(30)).await.unwrap();
     assert!(again.is_some());
 }
@@ -144,15 +129,25 @@ async fn named_locks_survive_leader_change() {
     drop(enter(&nodes, "reports").await);
     let leader =
         nodes[0].leadership.current().expect("the node that granted the lock leads").leader;
-    let fallen = nodes.remove(leader.index());
-    fallen.kill().await;
-    let guard = enter(&nodes, "invoices").await;
+    kill(nodes.remove(leader.index()).running).await;
+    let mut guard = enter(&nodes, "invoices").await;
     assert!(guard.fence() > before);
     let listener = TcpListener::bind(&addresses[leader.index()]).unwrap();
-    let back = Node::boot(directory.path(), leader.index(), listener, &addresses);
+    let back = boot(directory.path(), leader.index(), listener, &addresses);
     let other = back.lock("invoices");
-    assert!(other.enter_within(Duration::from_millis(500)).await.unwrap().is_none());
-    assert!(!guard.is_lost(), "the lease was renewed");
+    let mut attempts = 0;
+    loop {
+        let granted = other.enter_within(Duration::from_millis(500)).await.unwrap();
+        assert!(granted.is_none() || guard.is_lost());
+        if !guard.is_lost() {
+            break;
+        }
+        // A busy machine may renew the lease too late.
+        attempts += 1;
+        assert!(attempts < 100, "the lease is renewed");
+        drop(granted);
+        guard = enter(&nodes, "invoices").await;
+    }
     let after = guard.fence();
     drop(guard);
     assert!(other.enter().await.unwrap().fence() > after);
@@ -166,7 +161,7 @@ async fn isolated_node_loses_all_guards_with_reason() {
     let guards =
         [enter(std::slice::from_ref(&last), "a").await, last.lock("b").enter().await.unwrap()];
     for node in nodes {
-        node.kill().await;
+        kill(node.running).await;
     }
     for guard in &guards {
         let why = guard.lost().await;

@@ -3,7 +3,6 @@
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -11,58 +10,31 @@ use tenure_algorithms::compose::keyed::LockName;
 use tenure_algorithms::compose::{
     Coordinated, Detected, InTurn, Keyed, coordinated, detected, in_turn,
 };
-use tenure_algorithms::detector::Heartbeat;
+use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_algorithms::election::{Bully, Raft, bully, raft};
 use tenure_algorithms::mutex::{Central, Lease, RicartAgrawala, central, lease, ricart_agrawala};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Election, Mutex, Office, ProcessId, TICKS_PER_UNIT, Tagged, Term};
-use tenure_runtime::store::Owner;
+use tenure_core::{Election, Mutex, ProcessId, TICKS_PER_UNIT, Tagged, Term};
 use tenure_runtime::transport::{Incoming, Mesh};
 use tenure_runtime::{
-    Failure, Leadership, Lock, LockApplication, Lost, Parts, Passthrough, Recorder, RunningNode,
-    StartError, Store, start,
+    Failure, Leadership, LockApplication, Lost, Passthrough, Recorder, RunningNode, StartError,
+    start,
 };
 use tenure_trace::{Header, Service, Source, Writer, merge_files};
 use tokio::sync::mpsc;
 
-use crate::{detector, enter_alone, listeners, transport_settings};
+use crate::{
+    Inside, Node, detector, enter_alone, kill, listeners, parts, store, transport_settings,
+};
 
-struct Node {
-    lock: Lock,
-    leadership: Leadership,
-    running: RunningNode,
+fn ricart_agrawala(directory: &Path, recorders: Vec<Recorder>) -> Vec<Node> {
+    locks::<RicartAgrawala>(ricart_agrawala::Config::default(), directory, recorders)
 }
 
-fn store(directory: &Path, me: usize) -> Store {
-    let owner = Owner { cluster: "test".into(), process: ProcessId::at(me), group_size: 3 };
-    Store::open(directory.join(me.to_string()), &owner, "test").unwrap()
-}
-
-fn ricart_agrawala(directory: &Path, count: usize, recorders: Vec<Recorder>) -> Vec<Node> {
-    locks::<RicartAgrawala>(ricart_agrawala::Config::default(), directory, count, recorders)
-}
-
-fn locks<P: Mutex>(
-    config: P::Config,
-    directory: &Path,
-    count: usize,
-    recorders: Vec<Recorder>,
-) -> Vec<Node> {
-    let (listeners, addresses) = listeners(count);
+fn locks<P: Mutex>(config: P::Config, directory: &Path, recorders: Vec<Recorder>) -> Vec<Node> {
+    let (listeners, addresses) = listeners(recorders.len());
     let boot = |(me, (listener, recorder))| {
-        let (application, lock, leadership, requests) = LockApplication::new();
-        let running = start::<P, LockApplication>(Parts {
-            recorder,
-            ..Parts::new(
-                config.clone(),
-                transport_settings(me, 1, listener, &addresses),
-                store(directory, me),
-                application,
-                requests,
-            )
-        })
-        .unwrap();
-        Node { lock, leadership, running }
+        Node::boot::<P>(recorder, config.clone(), directory, me, listener, &addresses)
     };
     listeners.into_iter().zip(recorders).enumerate().map(boot).collect()
 }
@@ -79,36 +51,14 @@ fn office_of<E: Election>(
     addresses: &[String],
 ) -> Node {
     let config = detected::Config { detector: detector(), inner: inner.into() };
-    boot::<Detected<Heartbeat, Coordinated<E>>>(config, directory, me, listener, addresses)
+    let silent = Recorder::none();
+    Node::boot::<Detected<Heartbeat, Coordinated<E>>>(
+        silent, config, directory, me, listener, addresses,
+    )
 }
 
 fn bully(addresses: &[String]) -> bully::Config {
     bully::Config::plain(u32::try_from(addresses.len()).unwrap(), 30 * TICKS_PER_UNIT)
-}
-
-fn boot<P: Office>(
-    config: P::Config,
-    directory: &Path,
-    me: usize,
-    listener: TcpListener,
-    addresses: &[String],
-) -> Node {
-    let (application, lock, leadership, requests) = LockApplication::new();
-    let store = store(directory, me);
-    let running = start::<P, LockApplication>(Parts::new(
-        config,
-        transport_settings(me, store.session(), listener, addresses),
-        store,
-        application,
-        requests,
-    ))
-    .unwrap();
-    Node { lock, leadership, running }
-}
-
-async fn stop(node: Node) -> Result<(), Failure> {
-    drop((node.lock, node.leadership));
-    node.running.task.await.unwrap()
 }
 
 fn silent(count: usize) -> Vec<Recorder> {
@@ -118,7 +68,7 @@ fn silent(count: usize) -> Vec<Recorder> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tasks_of_three_nodes_exclude_each_other() {
     let directory = TempDir::new().unwrap();
-    never_inside_together(ricart_agrawala(directory.path(), 3, silent(3))).await;
+    never_inside_together(ricart_agrawala(directory.path(), silent(3))).await;
 }
 
 /// Each task acquires the same two locks, whose names use different scripts.
@@ -128,12 +78,12 @@ async fn tasks_with_two_named_locks_exclude_each_other() {
     let names = ["büro", "办公室"].map(|name| LockName::new(name).unwrap()).to_vec();
     let inner = central::Config::default();
     let config = in_turn::Config { names: Arc::new([names.clone(), names.clone(), names]), inner };
-    let nodes = locks::<InTurn<Central>>(config, directory.path(), 3, silent(3));
+    let nodes = locks::<InTurn<Central>>(config, directory.path(), silent(3));
     never_inside_together(nodes).await;
 }
 
 async fn never_inside_together(nodes: Vec<Node>) {
-    let inside = Arc::new(AtomicU32::new(0));
+    let inside = Arc::new(Inside::default());
     let mut tasks = Vec::new();
     for node in nodes.iter().chain(&nodes) {
         let (lock, inside) = (node.lock.clone(), inside.clone());
@@ -143,11 +93,12 @@ async fn never_inside_together(nodes: Vec<Node>) {
     for task in tasks {
         fences.extend(task.await.unwrap());
     }
+    inside.assert_exclusive();
     fences.sort_unstable();
     fences.dedup();
     assert_eq!(fences.len(), 600, "each entry has its own fence");
     for node in nodes {
-        stop(node).await.unwrap();
+        node.stop().await.unwrap();
     }
 }
 
@@ -162,16 +113,11 @@ impl Named {
     fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]) -> Self {
         let (local, events) = Passthrough::new();
         let (requests, receiver) = mpsc::unbounded_channel();
-        let running =
-            start::<Keyed<LockName, Central>, Passthrough<Keyed<LockName, Central>>>(Parts::new(
-                central::Config::default(),
-                transport_settings(me, 1, listener, addresses),
-                store(directory, me),
-                local,
-                receiver,
-            ))
-            .unwrap();
-        Named { requests, events, running }
+        let config = central::Config::default();
+        let local = (local, receiver);
+        let parts =
+            parts::<Keyed<_, Central>, _>(config, directory, me, listener, addresses, local);
+        Named { requests, events, running: start(parts).unwrap() }
     }
 
     fn ask(&self, name: &str, inner: Command) {
@@ -225,7 +171,7 @@ fn decoding_rejects_invalid_lock_names() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cancelled_waiter_delays_no_other_user() {
     let directory = TempDir::new().unwrap();
-    let nodes = ricart_agrawala(directory.path(), 2, silent(2));
+    let nodes = ricart_agrawala(directory.path(), silent(2));
     let guard = nodes[0].lock.enter().await.unwrap();
     let lock = nodes[1].lock.clone();
     let waiting = tokio::spawn(async move { lock.enter().await });
@@ -245,14 +191,14 @@ async fn traces_contain_every_entry_and_message() {
     let paths: Vec<_> = (0..3).map(|i| directory.path().join(format!("{i}.ndjson"))).collect();
     let header = Header::new("ricart-agrawala", Service::Mutex, 3, Source::Node);
     let recorder = |path| Recorder::writing_to(Writer::create(path, &header).unwrap(), true);
-    let nodes = ricart_agrawala(directory.path(), 3, paths.iter().map(recorder).collect());
+    let nodes = ricart_agrawala(directory.path(), paths.iter().map(recorder).collect());
     for _ in 0..10 {
         for node in &nodes {
             drop(node.lock.enter().await.unwrap());
         }
     }
     for node in nodes {
-        stop(node).await.unwrap();
+        node.stop().await.unwrap();
     }
     let merged = merge_files(&paths).unwrap();
     let count = |name| merged.records.iter().filter(|record| record.kind.name() == name).count();
@@ -273,11 +219,7 @@ async fn recovered_leader_leads_in_later_term() {
         .collect();
     nodes[0].leadership.elect().unwrap();
     let first = leader(&mut nodes[0].leadership, ProcessId(2)).await;
-    let last = nodes.pop().unwrap();
-    // Stop without a goodbye, like a crash.
-    last.running.task.abort();
-    assert!(last.running.task.await.unwrap_err().is_cancelled());
-    drop((last.lock, last.leadership));
+    kill(nodes.pop().unwrap().running).await;
     let second = leader(&mut nodes[0].leadership, ProcessId(1)).await;
     assert!(second > first);
     drop(nodes[0].lock.enter().await.unwrap());
@@ -303,8 +245,23 @@ async fn superseded_node_loses_everything_at_once() {
     let directory = TempDir::new().unwrap();
     let (mut listeners, addresses) = listeners(2);
     let (second, first) = (listeners.pop().unwrap(), listeners.pop().unwrap());
-    let _first = office(directory.path(), 0, first, &addresses);
-    let Node { lock, mut leadership, running } = office(directory.path(), 1, second, &addresses);
+    // A busy machine must not cause a suspicion, which would depose the leader.
+    let longest = 600_000 * TICKS_PER_UNIT;
+    let detector = heartbeat::Config { timeout: longest, longest, ..detector() };
+    let config = detected::Config { detector, inner: bully(&addresses).into() };
+    let office = |me, listener| {
+        let (silent, config) = (Recorder::none(), config.clone());
+        Node::boot::<Detected<Heartbeat, Coordinated<Bully>>>(
+            silent,
+            config,
+            directory.path(),
+            me,
+            listener,
+            &addresses,
+        )
+    };
+    let _first = office(0, first);
+    let Node { lock, mut leadership, running } = office(1, second);
     leadership.elect().unwrap();
     leader(&mut leadership, ProcessId(1)).await;
     let guard = lock.enter().await.unwrap();
@@ -323,10 +280,18 @@ async fn superseded_node_loses_everything_at_once() {
 async fn unrenewed_lease_expires_and_guard_sends_no_exit() {
     let directory = TempDir::new().unwrap();
     let config = lease::Config::plain(30 * TICKS_PER_UNIT);
-    let mut nodes = locks::<Lease>(config, directory.path(), 2, silent(2));
-    let guard = nodes[1].lock.enter().await.unwrap();
-    tokio::time::sleep(Duration::from_millis(600)).await;
-    assert!(!guard.is_lost(), "the lease was renewed");
+    let mut nodes = locks::<Lease>(config, directory.path(), silent(2));
+    let mut attempts = 0;
+    let guard = loop {
+        let guard = nodes[1].lock.enter().await.unwrap();
+        tokio::time::sleep(Duration::from_millis(600)).await;
+        if !guard.is_lost() {
+            break guard;
+        }
+        // A busy machine may renew it too late.
+        attempts += 1;
+        assert!(attempts < 100, "the lease is renewed");
+    };
     nodes.remove(0).running.task.abort();
     assert_eq!(guard.lost().await, Lost::LeaseExpired);
     assert!(guard.is_lost());
@@ -343,7 +308,8 @@ async fn node_stops_without_sending_if_save_fails() {
     let (mut listeners, addresses) = listeners(2);
     let (second, first) = (listeners.pop().unwrap(), listeners.pop().unwrap());
     let config = bully(&addresses).into();
-    let node = boot::<Coordinated<Bully>>(config, directory.path(), 0, first, &addresses);
+    let (silent, path) = (Recorder::none(), directory.path());
+    let node = Node::boot::<Coordinated<Bully>>(silent, config, path, 0, first, &addresses);
     let (mesh, mut inbox) = Mesh::start(transport_settings(1, 1, second, &addresses)).unwrap();
     while !matches!(inbox.receive().await, Some(Incoming::PeerUp { .. })) {}
     std::fs::rename(directory.path().join("0"), directory.path().join("gone")).unwrap();
@@ -417,7 +383,7 @@ async fn assert_impossible_numbers_are_rejected<E: Election>(
     }
     drop((liar, received));
     for node in [first, third] {
-        stop(node).await.unwrap();
+        node.stop().await.unwrap();
     }
     let nodes: Vec<Node> = again().enumerate().map(|(me, socket)| office(me, socket)).collect();
     for node in &nodes {
@@ -425,7 +391,7 @@ async fn assert_impossible_numbers_are_rejected<E: Election>(
         drop(node.lock.enter().await.unwrap());
     }
     for node in nodes {
-        stop(node).await.unwrap();
+        node.stop().await.unwrap();
     }
 }
 
@@ -456,18 +422,21 @@ fn rejects_impossible_saved_state_without_changes() {
     let _inside = runtime.enter();
     let directory = TempDir::new().unwrap();
     let poisoned = postcard::to_stdvec(&(1_u64, 1_u64 << 40)).unwrap();
-    store(directory.path(), 0).save(&poisoned).unwrap();
+    store(directory.path(), 0, 1).save(&poisoned).unwrap();
     let (mut listeners, addresses) = listeners(1);
     let (application, _lock, _leadership, requests) = LockApplication::new();
-    let refused = start::<Coordinated<Bully>, LockApplication>(Parts::new(
-        bully(&addresses).into(),
-        transport_settings(0, 2, listeners.remove(0), &addresses),
-        store(directory.path(), 0),
+    let (config, listener) = (bully(&addresses).into(), listeners.remove(0));
+    let application = (application, requests);
+    let parts = parts::<Coordinated<Bully>, _>(
+        config,
+        directory.path(),
+        0,
+        listener,
+        &addresses,
         application,
-        requests,
-    ));
-    let refusal = refused.unwrap_err();
+    );
+    let refusal = start(parts).unwrap_err();
     assert!(matches!(refusal, StartError::InvalidState { .. }), "{refusal}");
     assert!(refusal.to_string().contains("docs/wire.md"), "{refusal}");
-    assert_eq!(store(directory.path(), 0).state(), Some(&*poisoned));
+    assert_eq!(store(directory.path(), 0, 1).state(), Some(&*poisoned));
 }

@@ -1,6 +1,5 @@
 //! Saves during a concurrent rewrite of the state.
 
-use std::fs;
 use std::path::Path;
 use std::sync::{Condvar, Mutex};
 use std::thread;
@@ -12,11 +11,8 @@ use tenure_core::service::replication::{Command, Event};
 use tenure_core::{Effects, Group, ProcessId, Protocol, Term};
 use tenure_runtime::{Recorder, Store};
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::time::timeout;
 
-use crate::{start_alone, store_alone};
-
-const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
+use crate::{copy_files, next_event, start_alone, store_alone};
 
 const TERM: Term = Term { number: 1, leader: ProcessId(0) };
 
@@ -157,11 +153,7 @@ fn open(directory: &Path) -> Store {
 
 /// Returns the sum that would remain on disk after a crash at this moment.
 fn after_a_crash(directory: &Path) -> Sum {
-    let copy = TempDir::new().unwrap();
-    for entry in fs::read_dir(directory).unwrap() {
-        let entry = entry.unwrap();
-        let _ = fs::copy(entry.path(), copy.path().join(entry.file_name()));
-    }
+    let copy = copy_files(directory);
     let store = open(copy.path());
     let mut saved: Saved = postcard::from_bytes(store.state().unwrap()).unwrap();
     for change in store.changes() {
@@ -171,11 +163,7 @@ fn after_a_crash(directory: &Path) -> Sum {
 }
 
 async fn next(events: &mut UnboundedReceiver<Event>) -> Sum {
-    match timeout(EVENT_TIMEOUT, events.recv())
-        .await
-        .expect("an event in time")
-        .expect("a running node")
-    {
+    match next_event(events).await {
         Event::Acknowledged { place: count, value: bytes, .. } => Sum { count, bytes },
         other => panic!("{other:?} is not emitted"),
     }

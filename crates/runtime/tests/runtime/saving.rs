@@ -1,8 +1,6 @@
 //! Effects are released only after the state is saved, so a crash cannot revoke them.
 
-use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
@@ -10,11 +8,8 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{ConstantEnvironment, Effects, Fence, Group, Input, Node, ProcessId, Protocol};
 use tenure_runtime::{Recorder, RunningNode, Store};
 use tokio::sync::mpsc;
-use tokio::time::timeout;
 
-use crate::{start_alone, store_alone};
-
-const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
+use crate::{copy_files, kill, next_event, start_alone, store_alone};
 
 /// A protocol that counts its commands in a saved list and emits each count.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -77,15 +72,7 @@ fn entries(store: &Store) -> Vec<u64> {
 
 /// Returns the list that would remain on disk after a crash at this moment.
 fn after_a_crash(directory: &Path) -> Vec<u64> {
-    let copy = TempDir::new().unwrap();
-    // A change that is being written may be copied in part, like a torn write.
-    for entry in fs::read_dir(directory).unwrap() {
-        let entry = entry.unwrap();
-        if !entry.file_type().unwrap().is_file() {
-            continue;
-        }
-        let _ = fs::copy(entry.path(), copy.path().join(entry.file_name()));
-    }
+    let copy = copy_files(directory);
     entries(&open(copy.path()))
 }
 
@@ -97,11 +84,7 @@ fn boot(directory: &Path) -> (CommandSender, EventReceiver, RunningNode) {
 }
 
 async fn next(events: &mut EventReceiver) -> u64 {
-    match timeout(EVENT_TIMEOUT, events.recv())
-        .await
-        .expect("an event in time")
-        .expect("a running node")
-    {
+    match next_event(events).await {
         Event::Entered { fence } => fence.1,
         Event::Exited => panic!("unexpected exit"),
     }
@@ -180,8 +163,7 @@ async fn killed_node_resumes_after_last_event() {
             assert!(received == 0 || number == received + 1, "{number} after {received}");
             received = number;
         }
-        running.task.abort();
-        assert!(running.task.await.unwrap_err().is_cancelled());
+        kill(running).await;
         let saved = entries(&open(directory.path()));
         assert_eq!(saved, (1..=saved.len() as u64).collect::<Vec<_>>(), "complete and in order");
         assert!(
@@ -227,7 +209,7 @@ async fn rewrite_does_not_delay_steps() {
         assert_eq!(next(&mut events).await, number);
     }
     assert!(after_a_crash(directory.path()).len() > 30_000);
-    let whole = tokio::task::spawn_blocking(move || fs::read(pipe)).await.unwrap().unwrap();
+    let whole = tokio::task::spawn_blocking(move || std::fs::read(pipe)).await.unwrap().unwrap();
     assert!(whole.starts_with(b"TENSTATE"), "the state file was being written");
     let error = running.task.await.unwrap().expect_err("the content of the disk is unknown");
     assert!(error.to_string().contains("state.next"), "{error}");

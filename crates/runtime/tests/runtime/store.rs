@@ -17,10 +17,14 @@ fn owner() -> Owner {
     Owner { cluster: "test".into(), process: ProcessId(1), group_size: 3 }
 }
 
+fn open(directory: &Path) -> Result<Store, OpenError> {
+    Store::open(directory, &owner(), "token 1")
+}
+
 /// Creates the directory of a store with this saved state.
 fn saved(state: &[u8]) -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a directory");
-    let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    let mut store = open(directory.path()).expect("a store");
     store.save(state).expect("room on the disk");
     directory
 }
@@ -29,7 +33,7 @@ fn saved(state: &[u8]) -> tempfile::TempDir {
 fn first_boot_has_session_one_and_no_state() {
     let directory = tempfile::tempdir().expect("a directory");
     let below = directory.path().join("not/yet/there");
-    let store = Store::open(&below, &owner(), "token 1").expect("a store");
+    let store = open(&below).expect("a store");
     assert_eq!((store.session(), store.state()), (1, None));
     assert_eq!(store.directory(), below);
 }
@@ -38,7 +42,7 @@ fn first_boot_has_session_one_and_no_state() {
 fn each_boot_has_new_session_and_last_state() {
     let directory = tempfile::tempdir().expect("a directory");
     for session in 1..=5_u64 {
-        let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+        let mut store = open(directory.path()).expect("a store");
         assert_eq!(store.session(), session);
         let before = (session > 1).then(|| format!("second of {}", session - 1));
         assert_eq!(store.state(), before.as_ref().map(String::as_bytes));
@@ -51,7 +55,7 @@ fn each_boot_has_new_session_and_last_state() {
 fn session_counts_without_saved_state() {
     let directory = tempfile::tempdir().expect("a directory");
     for session in 1..=3 {
-        let store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+        let store = open(directory.path()).expect("a store");
         assert_eq!((store.session(), store.state()), (session, None));
     }
 }
@@ -59,12 +63,12 @@ fn session_counts_without_saved_state() {
 #[test]
 fn two_nodes_cannot_share_a_directory() {
     let directory = saved(b"mine");
-    let first = Store::open(directory.path(), &owner(), "token 1").expect("a store");
-    let error = Store::open(directory.path(), &owner(), "token 1").expect_err("it is in use");
+    let first = open(directory.path()).expect("a store");
+    let error = open(directory.path()).expect_err("it is in use");
     assert!(matches!(error, OpenError::Locked { .. }), "{error}");
     assert!(error.to_string().contains(&directory.path().display().to_string()), "{error}");
     drop(first);
-    let third = Store::open(directory.path(), &owner(), "token 1").expect("it is free again");
+    let third = open(directory.path()).expect("it is free again");
     assert_eq!(third.session(), 3, "the rejected attempt used no session number");
 }
 
@@ -74,7 +78,7 @@ fn torn_state_file_is_an_error() {
     let whole = fs::read(state_of(directory.path())).expect("a state");
     for length in [0, 5, 10, 30, whole.len() - 33, whole.len() - 1] {
         fs::write(state_of(directory.path()), &whole[..length]).expect("room");
-        let error = Store::open(directory.path(), &owner(), "token 1").expect_err("it is torn");
+        let error = open(directory.path()).expect_err("it is torn");
         let torn = Damage::Torn { length };
         assert!(
             matches!(&error, OpenError::Damaged { damage, .. } if *damage == torn),
@@ -92,7 +96,7 @@ fn flipped_bit_is_reported_with_path() {
     let place = bytes.len() - 35;
     bytes[place] ^= 4;
     fs::write(state_of(directory.path()), &bytes).expect("room");
-    let error = Store::open(directory.path(), &owner(), "token 1").expect_err("it is damaged");
+    let error = open(directory.path()).expect_err("it is damaged");
     assert!(matches!(error, OpenError::Damaged { damage: Damage::Checksum, .. }), "{error}");
     let path = state_of(directory.path()).display().to_string();
     assert!(error.to_string().contains(&path), "{error}");
@@ -104,7 +108,7 @@ fn rejects_newer_version_with_message() {
     let mut bytes = fs::read(state_of(directory.path())).expect("a state");
     bytes[8] = 4;
     fs::write(state_of(directory.path()), &bytes).expect("room");
-    let error = Store::open(directory.path(), &owner(), "token 1").expect_err("it is newer");
+    let error = open(directory.path()).expect_err("it is newer");
     assert!(matches!(error, OpenError::NewerVersion { .. }), "{error}");
     assert!(error.to_string().contains("format version 4"), "{error}");
 }
@@ -132,7 +136,7 @@ fn rejects_state_of_another_owner_without_changes() {
         assert!(description.contains(&other.to_string()), "{description}");
         assert_eq!(fs::read(state_of(directory.path())).expect("a state"), before);
     }
-    Store::open(directory.path(), &owner(), "token 1").expect("the owner");
+    open(directory.path()).expect("the owner");
 }
 
 #[test]
@@ -146,8 +150,7 @@ fn rejects_session_at_limit() {
         let checksum = Sha256::digest(&file);
         file.extend_from_slice(&checksum);
         fs::write(&path, &file).expect("room");
-        let error =
-            Store::open(directory.path(), &owner(), "token 1").expect_err("the last session");
+        let error = open(directory.path()).expect_err("the last session");
         assert!(matches!(error, OpenError::ImpossibleSession { .. }), "{error}");
         assert_eq!(fs::read(&path).expect("a state"), file);
     }
@@ -157,7 +160,7 @@ fn rejects_session_at_limit() {
 fn temporary_state_file_is_ignored() {
     let directory = saved(b"before the crash");
     fs::write(directory.path().join("state.next"), b"half of what should fol").expect("room");
-    let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    let mut store = open(directory.path()).expect("a store");
     assert_eq!(store.state(), Some(b"before the crash".as_slice()));
     store.save(b"after").expect("room");
     assert!(!directory.path().join("state.next").exists());
@@ -166,14 +169,14 @@ fn temporary_state_file_is_ignored() {
 #[test]
 fn rejects_file_as_directory() {
     let file = tempfile::NamedTempFile::new().expect("a file");
-    let error = Store::open(file.path(), &owner(), "token 1").expect_err("not a directory");
+    let error = open(file.path()).expect_err("not a directory");
     assert!(matches!(error, OpenError::Io { .. }), "{error}");
 }
 
 #[test]
 fn failed_save_keeps_earlier_state() {
     let directory = saved(b"before");
-    let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    let mut store = open(directory.path()).expect("a store");
     // A directory in place of the temporary file stops even root.
     fs::create_dir(directory.path().join("state.next")).expect("a directory");
     let error = store.save(b"after").expect_err("the file cannot be created");
@@ -181,7 +184,7 @@ fn failed_save_keeps_earlier_state() {
     assert_eq!(store.state(), Some(b"before".as_slice()));
     fs::remove_dir(directory.path().join("state.next")).expect("an empty directory");
     drop(store);
-    let store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    let store = open(directory.path()).expect("a store");
     assert_eq!(store.state(), Some(b"before".as_slice()));
 }
 
@@ -200,7 +203,7 @@ fn changes_survive_restarts_in_order() {
     let directory = saved(b"whole");
     let mut expected: Vec<Vec<u8>> = Vec::new();
     for session in 0..4_u8 {
-        let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+        let mut store = open(directory.path()).expect("a store");
         assert_eq!(store.state(), Some(b"whole".as_slice()));
         assert_eq!(store.changes(), expected);
         for number in 0..session {
@@ -208,13 +211,13 @@ fn changes_survive_restarts_in_order() {
             expected.push(vec![session, number]);
         }
     }
-    let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    let mut store = open(directory.path()).expect("a store");
     store.append(b"more").expect("room");
     store.save(b"new whole").expect("room");
     assert!(segments(directory.path()).is_empty(), "the changes are in the state file");
     store.append(b"change").expect("room");
     drop(store);
-    let store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    let store = open(directory.path()).expect("a store");
     assert_eq!(store.state(), Some(b"new whole".as_slice()));
     assert_eq!(store.changes(), [b"change".to_vec()]);
 }
@@ -222,7 +225,7 @@ fn changes_survive_restarts_in_order() {
 #[test]
 fn full_segment_is_followed_by_another() {
     let directory = saved(b"whole");
-    let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    let mut store = open(directory.path()).expect("a store");
     assert!(!store.is_rewrite_due());
     for number in 0..9_u8 {
         store.append(&vec![number; 20 << 10]).expect("room");
@@ -235,22 +238,21 @@ fn full_segment_is_followed_by_another() {
     let left: Vec<Vec<u8>> =
         segments(directory.path()).iter().map(|path| fs::read(path).expect("a file")).collect();
     let names = segments(directory.path());
-    let open = || Store::open(directory.path(), &owner(), "token 1");
     // A missing segment is an error.
     fs::remove_file(&names[1]).expect("a file");
-    let error = open().expect_err("a segment is missing");
+    let error = open(directory.path()).expect_err("a segment is missing");
     assert!(error.to_string().contains("missing"), "{error}");
     fs::write(&names[1], &left[1]).expect("room");
     // A torn record before another segment is an error.
     let mut torn = left[1].clone();
     torn[1000..].fill(0);
     fs::write(&names[1], &torn).expect("room");
-    let error = open().expect_err("a segment is torn in the middle");
+    let error = open(directory.path()).expect_err("a segment is torn in the middle");
     let damaged = matches!(error, OpenError::Damaged { damage: Damage::Record { .. }, .. });
     assert!(damaged && error.to_string().contains("at byte"), "{error}");
     assert!(error.to_string().contains(&names[1].display().to_string()), "{error}");
     fs::write(&names[1], &left[1]).expect("room");
-    let store = open().expect("all segments are complete");
+    let store = open(directory.path()).expect("all segments are complete");
     let lengths: Vec<usize> = store.changes().iter().map(Vec::len).collect();
     assert_eq!(lengths, [[20 << 10; 9].as_slice(), &[200 << 10]].concat());
 }
@@ -261,14 +263,14 @@ fn segment_size_grows_with_state_up_to_limit() {
     let kib = |of: u64| of << 10;
     for (whole, expected) in [(5, kib(64)), (100 << 10, kib(200)), (3 << 20, kib(256))] {
         let directory = saved(&vec![7; whole]);
-        let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+        let mut store = open(directory.path()).expect("a store");
         store.append(b"change").expect("room");
         drop(store);
         let made = segments(directory.path());
         let lengths: Vec<u64> =
             made.iter().map(|path| fs::metadata(path).expect("a file").len()).collect();
         assert_eq!(lengths, [expected], "after a state of {whole} bytes");
-        let store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+        let store = open(directory.path()).expect("a store");
         assert_eq!(store.state(), Some(vec![7; whole].as_slice()));
     }
 }
@@ -292,7 +294,7 @@ fn rewritten(store: &mut Store) -> Result<(), SaveError> {
 fn rewrite_has_lower_priority_than_saves() {
     let priority = || rustix::process::getpriority_process(None).expect("a thread has one");
     let directory = saved(b"one");
-    let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    let mut store = open(directory.path()).expect("a store");
     let (done, wait) = mpsc::channel();
     let state = move || {
         done.send(priority()).expect("the receiver exists");
@@ -307,11 +309,11 @@ fn rewrite_has_lower_priority_than_saves() {
 #[test]
 fn changes_during_rewrite_follow_new_state() {
     let directory = tempfile::tempdir().expect("a directory");
-    let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    let mut store = open(directory.path()).expect("a store");
     rewritten(&mut store).expect("room");
     assert_eq!(segments(directory.path()).len(), 1, "earlier segments are removed");
     drop(store);
-    let store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    let store = open(directory.path()).expect("a store");
     assert_eq!(store.state(), Some(b"one two".as_slice()));
     assert_eq!(store.changes(), [b"three".to_vec(), b"four".to_vec()]);
 }
@@ -320,7 +322,7 @@ fn changes_during_rewrite_follow_new_state() {
 #[test]
 fn unfinished_rewrite_keeps_state_and_changes() {
     let directory = tempfile::tempdir().expect("a directory");
-    let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    let mut store = open(directory.path()).expect("a store");
     let next = directory.path().join("state.next");
     store.save(b"nothing").expect("room");
     store.append(b"nothing").expect("room");
@@ -333,7 +335,7 @@ fn unfinished_rewrite_keeps_state_and_changes() {
     store.append(b"and more").expect("room");
     drop(store);
     fs::remove_dir(&next).expect("the directory exists");
-    let store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    let store = open(directory.path()).expect("a store");
     assert_eq!(store.state(), Some(b"nothing".as_slice()));
     let added = [b"nothing".to_vec(), b"more".to_vec(), b"and more".to_vec()];
     assert_eq!(store.changes(), added);
@@ -342,12 +344,11 @@ fn unfinished_rewrite_keeps_state_and_changes() {
 #[test]
 fn rejects_changes_without_state() {
     let directory = saved(b"whole");
-    let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    let mut store = open(directory.path()).expect("a store");
     store.append(b"change").expect("room");
     drop(store);
     fs::remove_file(state_of(directory.path())).expect("a state");
-    let error =
-        Store::open(directory.path(), &owner(), "token 1").expect_err("the state is missing");
+    let error = open(directory.path()).expect_err("the state is missing");
     assert!(matches!(error, OpenError::Damaged { .. }), "{error}");
 }
 
@@ -363,7 +364,7 @@ fn rejects_changes_of_another_process() {
     // Both stores have the same number of segments.
     fs::copy(&segment, directories[0].path().join(segment.file_name().expect("a name")))
         .expect("room");
-    let error = Store::open(directories[0].path(), &owner(), "token 1").expect_err("another owner");
+    let error = open(directories[0].path()).expect_err("another owner");
     assert!(matches!(error, OpenError::WrongOwner { .. }), "{error}");
 }
 
@@ -372,7 +373,7 @@ fn rejects_changes_of_another_process() {
 fn found_in(bytes: &[u8]) -> Result<Vec<Vec<u8>>, OpenError> {
     let directory = saved(b"whole");
     fs::write(directory.path().join("log-0000000001"), bytes).expect("room");
-    let store = Store::open(directory.path(), &owner(), "token 1")?;
+    let store = open(directory.path())?;
     Ok(store.changes().to_vec())
 }
 
@@ -386,7 +387,7 @@ proptest::proptest! {
         bit in 0_u8..8,
     ) {
         let directory = saved(b"whole");
-        let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+        let mut store = open(directory.path()).expect("a store");
         let mut ends = Vec::new();
         for (number, length) in (1..).zip(&lengths) {
             store.append(&vec![number; *length]).expect("room");
@@ -484,7 +485,7 @@ mod full_disk {
             let _ = writeln!(std::io::stderr(), "skipped: needs root and mkfs.ext4");
             return;
         };
-        let mut store = Store::open(lazy.0.path(), &owner(), "token 1").expect("a store");
+        let mut store = open(lazy.0.path()).expect("a store");
         store.save(b"before").expect("room for little");
         disk.fill();
         // All of it is written to memory.
@@ -501,7 +502,7 @@ mod full_disk {
             let _ = writeln!(std::io::stderr(), "skipped: needs root");
             return;
         };
-        let mut store = Store::open(disk.0.path(), &owner(), "token 1").expect("a store");
+        let mut store = open(disk.0.path()).expect("a store");
         store.save(b"before").expect("room for little");
         let error = store.save(&vec![1; 1 << 20]).expect_err("the disk is full");
         assert!(matches!(error, SaveError::DiskFull { .. }), "{error}");
@@ -510,7 +511,7 @@ mod full_disk {
         assert!(!rest.exists(), "a failed write must leave no file");
         store.save(b"after").expect("room again");
         drop(store);
-        let store = Store::open(disk.0.path(), &owner(), "token 1").expect("a store");
+        let store = open(disk.0.path()).expect("a store");
         assert_eq!(store.state(), Some(b"after".as_slice()));
     }
 }

@@ -220,15 +220,6 @@ impl Caller {
         &self.member
     }
 
-    /// Checks that the caller may execute a command, by the users and roles that this member has
-    /// applied so far.
-    pub(crate) fn check_command(&self, command: &Command) -> Result<(), RpcError> {
-        self.with_state(|state| {
-            let principal = self.principal(state.store.access())?;
-            Ok(state.store.authorize(&principal, command)?)
-        })
-    }
-
     /// Notifies clients that wait for a released lock. Fails if the caller may not delete the key
     /// of the lock.
     pub(crate) fn release(&self, released: Released) -> Result<(), RpcError> {
@@ -325,36 +316,44 @@ impl Caller {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::path::Path;
     use std::time::Duration;
 
-    use tenure_store::{AccessChange, ROOT};
+    use tempfile::TempDir;
+    use tenure_store::{AccessChange, Bytes, ROOT};
 
     use super::*;
     use crate::auth::secrets::HashMemory;
     use crate::config::Config;
 
-    /// Starts a single member with users enabled. `password` is the password of root.
-    pub(crate) async fn member_with_users(folder: &Path, password: &str) -> Arc<Member> {
-        let config = Config { data_dir: Some(folder.into()), ..Config::default() };
+    /// Starts a single member with users enabled. `password` is the password of root. Returns its
+    /// data directory as well.
+    pub(crate) async fn member_with_users(password: &str) -> (TempDir, Arc<Member>) {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let config = Config { data_dir: Some(folder.path().into()), ..Config::default() };
         let (member, _) = Member::start(&config, config.plan().expect("a plan")).expect("a member");
-        let (name, password) =
-            (String::from(ROOT), secrets::hash_password(password, &mut HashMemory::default()));
-        for change in [
+        let (name, password) = (String::from(ROOT), hash(password));
+        for access_change in [
             AccessChange::AddUser { name: name.clone(), password },
             AccessChange::GrantRole { user: name.clone(), role: name.clone() },
             AccessChange::Enable { secret: secrets::new_signing_key() },
         ] {
-            let outcome = member.propose(Command::Access(change)).await.expect("an outcome");
-            assert_eq!(outcome.result, Ok(CommandResult::AccessChanged));
+            change(&member, access_change).await;
         }
-        member
+        (folder, member)
+    }
+
+    fn hash(password: &str) -> Bytes {
+        secrets::hash_password(password, &mut HashMemory::default())
+    }
+
+    async fn change(member: &Member, change: AccessChange) {
+        let outcome = member.propose(Command::Access(change)).await.expect("an outcome");
+        assert_eq!(outcome.result, Ok(CommandResult::AccessChanged));
     }
 
     #[tokio::test]
     async fn unauthorized_request_appends_no_entry() {
-        let folder = tempfile::tempdir().expect("a temporary directory");
-        let member = member_with_users(folder.path(), "secret").await;
+        let (_folder, member) = member_with_users("secret").await;
         let applied = || member.with_state(|state| state.store.applied());
         let (before, grant) = (applied(), Command::Grant { lease: 7, ttl: 60 });
         for (principal, why) in [
@@ -372,8 +371,7 @@ pub(crate) mod tests {
 
     #[tokio::test]
     async fn release_requires_the_right_to_delete() {
-        let folder = tempfile::tempdir().expect("a temporary directory");
-        let member = member_with_users(folder.path(), "secret").await;
+        let (_folder, member) = member_with_users("secret").await;
         let released = || Released { key: "1".into(), fence: 2 };
         for (principal, why) in [
             (Principal::Anonymous, Error::UserEmpty),
@@ -385,20 +383,19 @@ pub(crate) mod tests {
         assert_eq!(Caller::new(member, Principal::User(ROOT.into())).release(released()), Ok(()));
     }
 
-    /// Issues a token of root with this time to live.
-    fn token(member: &Member, ttl: Duration) -> String {
+    /// Issues a token of a user with this time to live.
+    fn token(member: &Member, user: &str, ttl: Duration) -> String {
         member.with_state(|state| {
             let access = state.store.access();
-            let hash = &access.user(ROOT).expect("root").password;
-            secrets::issue_token(access, ROOT, hash, ttl).expect("a token")
+            let hash = &access.user(user).expect("a user").password;
+            secrets::issue_token(access, user, hash, ttl).expect("a token")
         })
     }
 
     #[tokio::test]
     async fn request_does_not_revive_an_expired_token() {
-        let folder = tempfile::tempdir().expect("a temporary directory");
-        let member = member_with_users(folder.path(), "secret").await;
-        let expired = token(&member, Duration::ZERO);
+        let (_folder, member) = member_with_users("secret").await;
+        let expired = token(&member, ROOT, Duration::ZERO);
         assert_eq!(
             Caller::from_token(member.clone(), &expired).err(),
             Some(RpcError::INVALID_TOKEN)
@@ -416,20 +413,15 @@ pub(crate) mod tests {
 
     #[tokio::test]
     async fn token_ends_with_the_password_or_setting_it_was_issued_for() {
-        let folder = tempfile::tempdir().expect("a temporary directory");
-        let member = member_with_users(folder.path(), "secret").await;
-        let change = async |change| {
-            let outcome = member.propose(Command::Access(change)).await.expect("an outcome");
-            assert_eq!(outcome.result, Ok(CommandResult::AccessChanged));
-        };
-        let hash = |password: &str| secrets::hash_password(password, &mut HashMemory::default());
+        let (_folder, member) = member_with_users("secret").await;
         let (name, minute) = (String::from(ROOT), Duration::from_secs(60));
-        let caller = Caller::from_token(member.clone(), &token(&member, minute)).expect("a token");
+        let caller =
+            Caller::from_token(member.clone(), &token(&member, ROOT, minute)).expect("a token");
         assert_eq!(
             (caller.check_authenticated(), caller.user_name()),
             (Ok(()), Some(name.clone()))
         );
-        change(AccessChange::ChangePassword { name, password: hash("other") }).await;
+        change(&member, AccessChange::ChangePassword { name, password: hash("other") }).await;
         assert_eq!(
             (caller.check_authenticated(), caller.user_name()),
             (Err(RpcError::INVALID_TOKEN), None)
@@ -437,35 +429,24 @@ pub(crate) mod tests {
         assert_eq!(caller.check_root(), Err(RpcError::INVALID_TOKEN));
         let granted = caller.execute(Command::Grant { lease: 7, ttl: 60 }).await;
         assert_eq!(granted, Err(RpcError::INVALID_TOKEN));
-        let caller = Caller::from_token(member.clone(), &token(&member, minute)).expect("a token");
-        change(AccessChange::Disable).await;
+        let caller =
+            Caller::from_token(member.clone(), &token(&member, ROOT, minute)).expect("a token");
+        change(&member, AccessChange::Disable).await;
         assert_eq!((caller.check_authenticated(), caller.user_name()), (Ok(()), None));
-        change(AccessChange::Enable { secret: secrets::new_signing_key() }).await;
+        change(&member, AccessChange::Enable { secret: secrets::new_signing_key() }).await;
         assert_eq!(caller.check_authenticated(), Err(RpcError::INVALID_TOKEN));
     }
 
     #[tokio::test]
     async fn token_ends_with_its_user() {
-        let folder = tempfile::tempdir().expect("a temporary directory");
-        let member = member_with_users(folder.path(), "secret").await;
-        let change = async |change| {
-            let outcome = member.propose(Command::Access(change)).await.expect("an outcome");
-            assert_eq!(outcome.result, Ok(CommandResult::AccessChanged));
-        };
-        let add = || AccessChange::AddUser {
-            name: "bob".into(),
-            password: secrets::hash_password("one", &mut HashMemory::default()),
-        };
-        change(add()).await;
-        let token = member.with_state(|state| {
-            let access = state.store.access();
-            let hash = &access.user("bob").expect("bob").password;
-            secrets::issue_token(access, "bob", hash, Duration::from_secs(60)).expect("a token")
-        });
+        let (_folder, member) = member_with_users("secret").await;
+        let add = || AccessChange::AddUser { name: "bob".into(), password: hash("one") };
+        change(&member, add()).await;
+        let token = token(&member, "bob", Duration::from_secs(60));
         let caller = Caller::from_token(member.clone(), &token).expect("a token");
-        change(AccessChange::DeleteUser { name: "bob".into() }).await;
+        change(&member, AccessChange::DeleteUser { name: "bob".into() }).await;
         assert_eq!(caller.check_authenticated(), Err(RpcError::INVALID_TOKEN));
-        change(add()).await;
+        change(&member, add()).await;
         assert_eq!(caller.check_authenticated(), Err(RpcError::INVALID_TOKEN));
     }
 }

@@ -132,6 +132,7 @@ impl LogApplication {
         session: u64,
         shared: Arc<SharedState>,
         registry: Option<Registry>,
+        names: ProcessNames,
     ) -> Self {
         LogApplication {
             me,
@@ -144,13 +145,8 @@ impl LogApplication {
             unreadable: None,
             compaction: CompactionPolicy::default(),
             registry,
-            names: ProcessNames::default(),
+            names,
         }
-    }
-
-    /// Sets the names of the members in the log.
-    pub(crate) fn with_names(self, names: ProcessNames) -> Self {
-        LogApplication { names, ..self }
     }
 
     /// Registers a waiter, and returns the ticket of its request.
@@ -511,7 +507,8 @@ mod tests {
     #[test]
     fn stops_at_entry_of_another_build() {
         let shared = Arc::new(SharedState::new(Members::of(ProcessSet::first(1))));
-        let mut application = LogApplication::new(ProcessId(0), 1, shared.clone(), None);
+        let names = ProcessNames::default();
+        let mut application = LogApplication::new(ProcessId(0), 1, shared.clone(), None, names);
         let grant = LogCommand::Store(tenure_store::Principal::Member, grant());
         let grant = application.append(1, &encode(&grant));
         let Command::Log(LogRequest::Append { payload: grant, .. }) = grant else {
@@ -541,7 +538,7 @@ mod tests {
         let restored = restore_into(folder.path(), &owner, b"\0tnstore\x01".to_vec());
         restored.expect("data of a member");
         let server = Server::start(&config).await.expect("a member");
-        let ended = timeout(Duration::from_secs(20), server.run(std::future::pending())).await;
+        let ended = timeout(Duration::from_secs(120), server.run(std::future::pending())).await;
         let ended = ended.expect("the member stops");
         let Err(ServeError::Failure(Failure::Application(why))) = ended else {
             panic!("{ended:?}")

@@ -107,8 +107,8 @@ mod tests {
         sleep(Duration::from_millis(200)).await;
         assert!(!lost.is_finished());
         sender.send_replace(WITHOUT_LEADER);
-        timeout(Duration::from_secs(20), lost).await.expect("no leader").expect("an end");
-        timeout(Duration::from_secs(20), monitor.clone().lost()).await.expect("still no leader");
+        timeout(Duration::from_secs(120), lost).await.expect("no leader").expect("an end");
+        timeout(Duration::from_secs(120), monitor.clone().lost()).await.expect("still no leader");
         sender.send_replace(WITH_LEADER);
         assert!(timeout(Duration::from_millis(200), monitor.lost()).await.is_err());
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tenure_store::{Command, LeaseChange, LeaseCheckpoint, LeaseId};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{sleep, sleep_until, timeout_at};
+use tokio::time::{sleep, sleep_until, timeout, timeout_at};
 
 use crate::log::leases::{MAX_LEASES_PER_COMMAND, MAX_TIMER_DELAY};
 use crate::log::state::State;
@@ -24,6 +24,10 @@ const CATCH_UP_TIME: Duration = Duration::from_millis(100);
 /// Shortest time between two entries with renewals, per member. It bounds the number of entries for
 /// any number of sessions. A renewal after a longer pause is proposed at once.
 const BATCH_INTERVAL: Duration = Duration::from_millis(50);
+
+/// A leader that hands over leadership first records the remaining times of leases. It takes at
+/// most this long.
+const CHECKPOINT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Renewal that succeeds once a log entry records the full time of its lease.
 #[derive(Debug)]
@@ -136,14 +140,17 @@ async fn propose_or_retry(member: Arc<Member>, command: Command) {
 
 impl Member {
     /// Records the remaining time of all leases if this member leads, so that the next leader
-    /// continues from there.
+    /// continues from there. Gives up after [`CHECKPOINT_TIMEOUT`].
     pub(crate) async fn checkpoint_leases(&self) {
         let now = Instant::now();
         let checkpoints =
             self.with_state(|State { leases, store, .. }| leases.checkpoints(store, now));
-        for checkpoint in checkpoints {
-            // After a failure the next leader continues from the previous checkpoint.
-            let _ = self.propose(checkpoint).await;
-        }
+        let proposing = async {
+            for checkpoint in checkpoints {
+                // After a failure the next leader continues from the previous checkpoint.
+                let _ = self.propose(checkpoint).await;
+            }
+        };
+        let _ = timeout(CHECKPOINT_TIMEOUT, proposing).await;
     }
 }

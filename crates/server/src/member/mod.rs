@@ -8,9 +8,9 @@ use tenure_algorithms::agreement::RelayedLog;
 use tenure_core::service::log::{Members, Reason};
 use tenure_core::{ProcessId, ProcessSet};
 use tenure_etcd::etcdserverpb::ResponseHeader;
-use tenure_runtime::store::{OpenError, Owner, Registry, SaveCounts, SaveError, SaveMetrics};
+use tenure_runtime::store::{OpenError, Owner, Registry, SaveError, SaveMetrics};
 use tenure_runtime::transport::{Listen, MeshView, Settings};
-use tenure_runtime::{Failure, Histogram, Parts, ProcessNames, StartError, Store, start};
+use tenure_runtime::{Failure, Parts, ProcessNames, StartError, Store, start};
 use tenure_store::{Command, LeaseId, Outcome, Principal};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -49,10 +49,6 @@ mod tasks;
 
 /// Upper bound on concurrent scans of many keys. Each scan stores a list of all keys that it reads.
 const MAX_CONCURRENT_SCANS: usize = 4;
-
-/// A leader that hands over leadership first records the remaining times of leases. It takes at
-/// most this long.
-const CHECKPOINT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Longest time of a request, in addition to the time of an election.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
@@ -130,7 +126,8 @@ pub(crate) struct Member {
     /// Time that a request allows for an election: twice the configured election timeout.
     election_timeout: Duration,
     session: u64,
-    saves: SaveMetrics,
+    /// Number of saves to the disk, and how long they took.
+    pub(crate) saves: SaveMetrics,
     pub(crate) timings: Timings,
     /// Connections to the other members.
     pub(crate) peers: MeshView,
@@ -164,8 +161,8 @@ impl Member {
         // A single member has no peers, so it listens on a port that others cannot guess.
         let listen = if size == 1 { ([127, 0, 0, 1], 0).into() } else { plan.peers };
         let names = ProcessNames::new(plan.members.iter().map(|it| it.name.clone()));
-        let application = LogApplication::new(me, session, shared.clone(), Some(registry.clone()))
-            .with_names(names.clone());
+        let (state, known) = (shared.clone(), Some(registry.clone()));
+        let application = LogApplication::new(me, session, state, known, names.clone());
         let transport = Settings {
             cluster,
             me,
@@ -217,9 +214,7 @@ impl Member {
     /// Records the remaining lease times, and stops the log after it has handed over leadership.
     pub(crate) async fn shut_down(&self) {
         // Fails without a majority, and then no other member can lead either.
-        let _ =
-            timeout_at(tokio::time::Instant::now() + CHECKPOINT_TIMEOUT, self.checkpoint_leases())
-                .await;
+        self.checkpoint_leases().await;
         let _ = self.requests.send(MemberRequest::Shutdown);
     }
 
@@ -239,16 +234,6 @@ impl Member {
 
     pub(crate) fn id(&self) -> u64 {
         self.plan.members[self.plan.me].id
-    }
-
-    /// Returns the number of saves to the disk, and how long they took.
-    pub(crate) fn saves(&self) -> SaveCounts {
-        self.saves.read()
-    }
-
-    /// Returns the histogram of the durations of saves.
-    pub(crate) fn save_durations(&self) -> &Histogram {
-        self.saves.durations()
     }
 
     /// Returns the header of a response that has this revision.
@@ -387,44 +372,41 @@ impl Member {
         &self,
         request: impl Fn(oneshot::Sender<LeaderResponse>) -> MemberRequest,
     ) -> Result<LeaderResponse, RpcError> {
+        self.repeat(request, |_| Ok(ProposeError::Declined(Reason::NotLeading))).await
+    }
+
+    /// Changes the members that keep the log, and waits for the outcome.
+    pub(crate) async fn change_members(&self, change: MembershipChange) -> Result<(), RpcError> {
+        let request = |reply| {
+            let request = LeaderRequest::ChangeMembers(change);
+            MemberRequest::AskLeader { request, reply }
+        };
+        let failed = |error| match error {
+            ProposeError::Declined(Reason::Changing) => Err(RpcError::MEMBERSHIP_CHANGING),
+            ProposeError::Declined(Reason::NotCaughtUp) => Err(RpcError::LEARNER_NOT_READY),
+            ProposeError::Declined(Reason::NoGroup) => Err(RpcError::NO_VOTER_LEFT),
+            error => Ok(error),
+        };
+        self.repeat(request, failed).await.map(drop)
+    }
+
+    /// Sends a request to the log until an attempt succeeds or [`retry_or_fail`] fails, and returns
+    /// the response. `failed` ends the call with an error, or returns the one to be retried.
+    async fn repeat(
+        &self,
+        request: impl Fn(oneshot::Sender<LeaderResponse>) -> MemberRequest,
+        failed: impl Fn(ProposeError) -> Result<ProposeError, RpcError>,
+    ) -> Result<LeaderResponse, RpcError> {
         let mut leader_status = self.shared.leader_status.subscribe();
         let deadline = self.request_deadline();
         loop {
             self.wait_for_leader(&mut leader_status, deadline).await?;
             let (reply, response) = oneshot::channel();
             match self.request(request(reply), response, deadline).await? {
-                LeaderResponse::Failed(_) => {
-                    let declined = ProposeError::Declined(Reason::NotLeading);
-                    retry_or_fail(declined, &mut leader_status, deadline).await?;
+                LeaderResponse::Failed(error) => {
+                    retry_or_fail(failed(error)?, &mut leader_status, deadline).await?;
                 }
                 response => return Ok(response),
-            }
-        }
-    }
-
-    /// Changes the members that keep the log, and waits for the outcome.
-    pub(crate) async fn change_members(&self, change: MembershipChange) -> Result<(), RpcError> {
-        let mut leader_status = self.shared.leader_status.subscribe();
-        let deadline = self.request_deadline();
-        loop {
-            self.wait_for_leader(&mut leader_status, deadline).await?;
-            let (reply, response) = oneshot::channel();
-            let request = LeaderRequest::ChangeMembers(change);
-            let request = MemberRequest::AskLeader { request, reply };
-            match self.request(request, response, deadline).await? {
-                LeaderResponse::Failed(ProposeError::Declined(Reason::Changing)) => {
-                    return Err(RpcError::MEMBERSHIP_CHANGING);
-                }
-                LeaderResponse::Failed(ProposeError::Declined(Reason::NotCaughtUp)) => {
-                    return Err(RpcError::LEARNER_NOT_READY);
-                }
-                LeaderResponse::Failed(ProposeError::Declined(Reason::NoGroup)) => {
-                    return Err(RpcError::NO_VOTER_LEFT);
-                }
-                LeaderResponse::Failed(error) => {
-                    retry_or_fail(error, &mut leader_status, deadline).await?;
-                }
-                _ => return Ok(()),
             }
         }
     }
@@ -438,9 +420,7 @@ impl Member {
         if to == self.plan.me {
             return Ok(());
         }
-        let _ =
-            timeout_at(tokio::time::Instant::now() + CHECKPOINT_TIMEOUT, self.checkpoint_leases())
-                .await;
+        self.checkpoint_leases().await;
         let (reply, response) = oneshot::channel();
         let transfer = MemberRequest::Transfer { to, reply };
         match self.request(transfer, response, self.request_deadline()).await? {

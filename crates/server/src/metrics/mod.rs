@@ -31,19 +31,16 @@ pub(crate) fn metrics(member: &Member) -> String {
     let is_leader = u8::from(member.is_leader());
     all.gauge("etcd_server_is_leader", "Whether this member leads: 1 or 0.", is_leader);
     all.gauge("tenure_term", "Latest term that this member knows.", leader_status.term);
-    let gauges = store_gauges(member);
     let quota = member.plan.bounds.quota.unwrap_or_default();
     all.gauge("etcd_server_quota_backend_bytes", "Quota of the store; 0 for none.", quota);
     let directory = bytes_in(&member.plan.directory);
     all.gauge("tenure_directory_bytes", "Size of the data directory in bytes.", directory);
-    for (name, help, value) in gauges {
-        all.gauge(name, help, value);
-    }
+    write_store(member, &mut all);
     let help = "Bytes of incomplete requests.";
     all.gauge("tenure_requests_begun_bytes", help, member.request_budget.bytes());
     write_links(member, &mut all);
     write_connections(member, &mut all);
-    let saves = member.saves();
+    let saves = member.saves.read();
     all.counter("tenure_saves_total", "Number of saves to the disk.", saves.count);
     let total = saves.total.as_secs_f64();
     all.counter("tenure_save_seconds_total", "Total duration of saves in seconds.", total);
@@ -56,58 +53,39 @@ pub(crate) fn metrics(member: &Member) -> String {
     all.into_text()
 }
 
-/// Returns the gauges of the store, each with name, description and value.
-fn store_gauges(member: &Member) -> [(&'static str, &'static str, u64); 14] {
+/// Writes the gauges of the store.
+fn write_store(member: &Member, all: &mut Exposition) {
     member.with_state(|state| {
         let store = &state.store;
-        let (mut queues, mut holding, mut waiting) = (0, 0, 0);
+        let (mut queues, mut holding, mut waiting) = (0_usize, 0, 0);
         for (_, queue) in store.queues() {
             queues += 1;
             holding += queue.holder_count();
             waiting += queue.len() - queue.holder_count();
         }
-        [
-            ("tenure_applied_index", "Index of the last applied log entry.", store.applied().index),
-            ("tenure_revision", "Revision of the store.", store.revision()),
-            (
-                "tenure_compacted_revision",
-                "Revision of the last compaction.",
-                store.oldest_revision(),
-            ),
-            ("tenure_keys", "Number of keys.", store.len() as u64),
-            (
-                "tenure_changes",
-                "Number of past events kept for watchers.",
-                store.event_count() as u64,
-            ),
-            (
-                "tenure_change_bytes",
-                "Bytes of past events kept for watchers.",
-                store.event_bytes() as u64,
-            ),
-            ("tenure_leases", "Number of leases.", store.leases().len() as u64),
-            ("tenure_watchers", "Number of watchers.", state.watcher_count() as u64),
-            (
-                "tenure_waiting",
-                "Number of claims with waiting calls.",
-                state.waiting_claim_count() as u64,
-            ),
-            ("tenure_claims_holding", "Number of claims that hold a lock.", holding as u64),
-            ("tenure_claims_waiting", "Number of claims that wait for a lock.", waiting as u64),
-            ("tenure_queues", "Number of locks and elections with claims.", queues),
-            // Dashboards for etcd read these.
-            (
-                "etcd_debugging_mvcc_watcher_total",
-                "Number of watchers.",
-                state.watcher_count() as u64,
-            ),
-            (
-                "etcd_mvcc_db_total_size_in_bytes",
-                "Size of the store, as the quota counts it.",
-                store.size() as u64,
-            ),
-        ]
-    })
+        let index = store.applied().index;
+        all.gauge("tenure_applied_index", "Index of the last applied log entry.", index);
+        all.gauge("tenure_revision", "Revision of the store.", store.revision());
+        let help = "Revision of the last compaction.";
+        all.gauge("tenure_compacted_revision", help, store.oldest_revision());
+        all.gauge("tenure_keys", "Number of keys.", store.len());
+        let help = "Number of past events kept for watchers.";
+        all.gauge("tenure_changes", help, store.event_count());
+        let help = "Bytes of past events kept for watchers.";
+        all.gauge("tenure_change_bytes", help, store.event_bytes());
+        all.gauge("tenure_leases", "Number of leases.", store.leases().len());
+        all.gauge("tenure_watchers", "Number of watchers.", state.watcher_count());
+        let help = "Number of claims with waiting calls.";
+        all.gauge("tenure_waiting", help, state.waiting_claim_count());
+        all.gauge("tenure_claims_holding", "Number of claims that hold a lock.", holding);
+        all.gauge("tenure_claims_waiting", "Number of claims that wait for a lock.", waiting);
+        all.gauge("tenure_queues", "Number of locks and elections with claims.", queues);
+        // Dashboards for etcd read these.
+        let watchers = state.watcher_count();
+        all.gauge("etcd_debugging_mvcc_watcher_total", "Number of watchers.", watchers);
+        let help = "Size of the store, as the quota counts it.";
+        all.gauge("etcd_mvcc_db_total_size_in_bytes", help, store.size());
+    });
 }
 
 /// Returns the total size of the files in a directory, in bytes, for a metric.
@@ -129,7 +107,7 @@ fn write_histograms(member: &Member, all: &mut Exposition) {
     let help = "Time from the proposal of a command until this member has applied it.";
     all.histogram("tenure_commit_seconds", help, &timings.commits);
     let help = "Time of a save to the disk.";
-    all.histogram("tenure_fsync_seconds", help, member.save_durations());
+    all.histogram("tenure_fsync_seconds", help, member.saves.durations());
     let help = "Time of a successful lease renewal.";
     all.histogram("tenure_renewal_seconds", help, &timings.renewals);
     let help = "Time from the commit of an event until a watch stream has taken it.";

@@ -3,19 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::future::Future;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use hyper::body::{Bytes, Frame, SizeHint};
+use http_body_util::BodyExt;
 use rustix::process::{Resource, getrlimit};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::timeout;
-use tonic::Status;
 use tonic::body::Body;
 use tracing::warn;
 
@@ -219,32 +215,11 @@ impl Drop for CallGuard {
 impl CallGuard {
     /// Attaches this guard to the body of the response.
     pub(crate) fn attach_to(self, body: Body) -> Body {
-        Body::new(GuardedBody { body, _guard: self })
-    }
-}
-
-struct GuardedBody {
-    body: Body,
-    _guard: CallGuard,
-}
-
-impl http_body::Body for GuardedBody {
-    type Data = Bytes;
-    type Error = Status;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        // The closure owns the guard, and is dropped with the body.
+        Body::new(body.map_err(move |error| {
+            let _guard = &self;
+            error
+        }))
     }
 }
 
@@ -265,7 +240,7 @@ mod tests {
         let call = busy.begin_call();
         limiter.close_all();
         for connection in [idle, busy, limiter.register()] {
-            let closing = timeout(Duration::from_secs(20), connection.closing()).await;
+            let closing = timeout(Duration::from_secs(120), connection.closing()).await;
             closing.expect("the connection closes");
         }
         drop(call);

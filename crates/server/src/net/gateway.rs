@@ -13,7 +13,6 @@ use prost_reflect::{
     SerializeOptions,
 };
 use tokio::time::timeout;
-use tokio_stream::wrappers::ReceiverStream;
 use tonic::body::Body;
 use tonic::{Code, Status};
 
@@ -24,7 +23,7 @@ use crate::net::json_stream::JsonValues;
 use crate::net::listener::{IDLE_TIMEOUT, json_response};
 use crate::net::request_budget::RequestBody;
 use crate::net::response_budget::{self, Share};
-use crate::rpc::router;
+use crate::rpc::{Responses, router, stream_of_task};
 use tenure_etcd::DESCRIPTORS;
 
 /// HTTP paths, each with the gRPC service and method that serve it.
@@ -124,7 +123,7 @@ pub(crate) async fn respond(
     let response = router::call(member.clone(), call).await;
     if let Some(status) = failed_status(response.headers()) {
         return match method.is_server_streaming() {
-            true => json_response(http_code(status.code()), failed_line(&status)),
+            true => failed_stream(&status),
             false => error_response(&status),
         };
     }
@@ -324,27 +323,17 @@ async fn stream_lines(mut body: Body, kind: MessageDescriptor) -> Response<Body>
     let first = loop {
         let frame = match body.frame().await {
             None => break String::new(),
-            Some(Err(status)) => {
-                return json_response(http_code(status.code()), failed_line(&status));
-            }
+            Some(Err(status)) => return failed_stream(&status),
             Some(Ok(frame)) => frame,
         };
         match completed_lines(frame, &kind, &mut bytes) {
-            Err(status) => return json_response(http_code(status.code()), failed_line(&status)),
+            Err(status) => return failed_stream(&status),
             Ok(lines) if lines.is_empty() => {}
             Ok(lines) => break lines,
         }
     };
-    let (sender, receiver) = tokio::sync::mpsc::channel::<Result<Frame<Bytes>, Status>>(1);
-    tokio::spawn(async move {
-        let closed = sender.clone();
-        tokio::select! {
-            () = closed.closed() => {}
-            () = forward_lines(body, kind, bytes, first, sender) => {}
-        }
-    });
-    let body = StreamBody::new(ReceiverStream::new(receiver));
-    let mut response = Response::new(Body::new(body));
+    let lines = stream_of_task(|lines| forward_lines(body, kind, bytes, first, lines));
+    let mut response = Response::new(Body::new(StreamBody::new(lines)));
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     response
@@ -355,7 +344,7 @@ async fn forward_lines(
     kind: MessageDescriptor,
     mut bytes: BytesMut,
     first: String,
-    sender: tokio::sync::mpsc::Sender<Result<Frame<Bytes>, Status>>,
+    sender: Responses<Frame<Bytes>>,
 ) {
     let mut lines = first;
     loop {
@@ -392,6 +381,11 @@ fn completed_lines(
     }
 }
 
+/// Returns the response of a stream that failed before its first message.
+fn failed_stream(status: &Status) -> Response<Body> {
+    json_response(http_code(status.code()), failed_line(status))
+}
+
 /// Returns the line of JSON that ends a failed stream. It has the fields of a stream error at etcd,
 /// and in addition those of the error of a unary call.
 fn failed_line(status: &Status) -> String {
@@ -409,7 +403,10 @@ fn failed_line(status: &Status) -> String {
 }
 
 fn error_response(status: &Status) -> Response<Body> {
-    json_response(http_code(status.code()), error_body(status))
+    // The fields have the order of etcd.
+    let (message, code) = (serde_json::Value::from(status.message()), i32::from(status.code()));
+    let body = format!(r#"{{"error":{message},"code":{code},"message":{message}}}"#);
+    json_response(http_code(status.code()), body)
 }
 
 /// Returns the HTTP status for a gRPC code.
@@ -428,12 +425,6 @@ fn http_code(code: Code) -> StatusCode {
         Code::DeadlineExceeded => StatusCode::GATEWAY_TIMEOUT,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
-}
-
-fn error_body(status: &Status) -> String {
-    // The fields have the order of etcd.
-    let (message, code) = (serde_json::Value::from(status.message()), i32::from(status.code()));
-    format!(r#"{{"error":{message},"code":{code},"message":{message}}}"#)
 }
 
 #[cfg(test)]

@@ -183,8 +183,7 @@ fn is_metrics_request(request: &Request<Incoming>) -> bool {
 }
 
 fn not_found() -> Response<Body> {
-    let text = "404 page not found\n".to_owned();
-    text_response(StatusCode::NOT_FOUND, "text/plain; charset=utf-8", text)
+    plain_response(StatusCode::NOT_FOUND, "404 page not found\n")
 }
 
 async fn respond(member: Arc<Member>, request: Request<Incoming>, scope: Scope) -> Response<Body> {
@@ -223,13 +222,20 @@ async fn respond_http(member: Arc<Member>, request: Request<Incoming>) -> Respon
         }
         (_, path) => {
             let is_known = ["/version", "/metrics"].contains(&path) || probes::is_probe(path);
-            let (code, text) = match is_known || gateway::method(path).is_some() {
-                true => (StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed\n"),
-                false => (StatusCode::NOT_FOUND, "404 page not found\n"),
-            };
-            text_response(code, "text/plain; charset=utf-8", text.into())
+            match is_known || gateway::method(path).is_some() {
+                true => method_not_allowed(),
+                false => not_found(),
+            }
         }
     }
+}
+
+pub(crate) fn method_not_allowed() -> Response<Body> {
+    plain_response(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed\n")
+}
+
+pub(crate) fn plain_response(status: StatusCode, text: impl Into<String>) -> Response<Body> {
+    text_response(status, "text/plain; charset=utf-8", text.into())
 }
 
 pub(crate) fn json_response(status: StatusCode, text: String) -> Response<Body> {

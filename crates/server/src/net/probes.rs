@@ -4,7 +4,7 @@ use http::{HeaderValue, Response, StatusCode, header};
 use tonic::body::Body;
 
 use crate::member::Member;
-use crate::net::listener::{json_response, text_response};
+use crate::net::listener::{json_response, plain_response};
 use crate::rpc::error::RpcError;
 
 /// Check that a probe runs.
@@ -172,7 +172,7 @@ async fn run_checks(
 }
 
 fn text(status: StatusCode, text: String) -> Response<Body> {
-    let mut response = text_response(status, "text/plain; charset=utf-8", text);
+    let mut response = plain_response(status, text);
     let no_sniff = HeaderValue::from_static("nosniff");
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, no_sniff);
     response

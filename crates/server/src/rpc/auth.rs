@@ -6,7 +6,6 @@ use tenure_store::{AccessChange, Command, Error, Permission, Span};
 
 use crate::auth::caller::Caller;
 use crate::auth::secrets::{self, HashMemory};
-use crate::log::state::State;
 use crate::rpc::convert::span;
 use crate::rpc::error::RpcError;
 
@@ -65,7 +64,9 @@ pub(crate) async fn authenticate(
     let (shared, user) = (caller.shared.clone(), name.clone());
     // The password may change while the verification is queued.
     let verify = move |memory: &mut HashMemory| {
-        let stored = stored_hash(&shared.lock(), &user);
+        // Empty if the user does not exist.
+        let stored = shared.lock().store.access().user(&user).map(|user| user.password.clone());
+        let stored = stored.unwrap_or_default();
         secrets::verify_password(&stored, &password, memory).then_some(stored)
     };
     let proven_hash = caller.password_hasher.run(verify).await?.ok_or(RpcError::AUTH_FAILED)?;
@@ -73,11 +74,6 @@ pub(crate) async fn authenticate(
     let token = caller
         .with_state(|state| secrets::issue_token(state.store.access(), &name, &proven_hash, ttl))?;
     Ok(rpc::AuthenticateResponse { header: caller.header_now(), token })
-}
-
-/// Returns the stored password hash of a user; empty if the user does not exist.
-fn stored_hash(state: &State, name: &str) -> tenure_store::Bytes {
-    state.store.access().user(name).map(|user| user.password.clone()).unwrap_or_default()
 }
 
 pub(crate) async fn add_user(
@@ -266,9 +262,8 @@ mod tests {
 
     #[tokio::test]
     async fn rejects_unknown_permission_type() {
-        let folder = tempfile::tempdir().expect("a temporary directory");
-        let member =
-            Caller::new(member_with_users(folder.path(), "secret").await, Principal::Member);
+        let (_folder, member) = member_with_users("secret").await;
+        let member = Caller::new(member, Principal::Member);
         change(&member, AccessChange::AddRole { name: "jobs".into() }).await.expect("a change");
         let granted = async |perm_type| {
             let perm = Some(authpb::Permission { perm_type, key: b"a".into(), range_end: vec![] });
@@ -281,8 +276,8 @@ mod tests {
 
     #[tokio::test]
     async fn password_is_verified_against_the_current_hash() {
-        let folder = tempfile::tempdir().expect("a temporary directory");
-        let member = Caller::new(member_with_users(folder.path(), "old").await, Principal::Member);
+        let (_folder, member) = member_with_users("old").await;
+        let member = Caller::new(member, Principal::Member);
         let (resume, paused) = mpsc::channel::<()>();
         let mut other = Box::pin(member.password_hasher.run(move |_| paused.recv().is_ok()));
         assert!((&mut other).now_or_never().is_none());

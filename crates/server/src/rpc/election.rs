@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use tenure_store::{
-    Bytes, Command, CommandResult, Compare, Delete, Enqueue, KeyValue, LockMode, Operation, Put,
-    Range, Relation, SortOrder, SortTarget, Span, Store, Target, Txn,
+    Bytes, CommandResult, Delete, Enqueue, KeyValue, LockMode, Operation, Put, Range, SortOrder,
+    SortTarget, Span, Store,
 };
 
 use crate::auth::caller::Caller;
 use crate::rpc::convert::{self, lease, lease_id, signed};
 use crate::rpc::error::RpcError;
 use crate::rpc::lease::lease_or_default;
-use crate::rpc::lock::acquire;
+use crate::rpc::lock::{acquire, if_created_at};
 use tenure_etcd::v3electionpb as rpc;
 
 pub(crate) async fn campaign(
@@ -77,10 +77,8 @@ async fn txn_if_leader(
     revision: i64,
     operation: Operation,
 ) -> Result<(u64, bool), RpcError> {
-    let (relation, target) = (Relation::Equal, Target::Create(revision));
-    let compare = vec![Compare { span: Span::single(key), relation, target }];
-    let txn = Txn { compare, success: vec![operation], failure: Vec::new() };
-    match caller.execute(Command::Txn(txn)).await.map_err(RpcError::with_unknown_code)? {
+    let command = if_created_at(key, revision, operation);
+    match caller.execute(command).await.map_err(RpcError::with_unknown_code)? {
         (revision, CommandResult::Txn(done)) => Ok((revision, done.succeeded)),
         other => unreachable!("unexpected result of a transaction: {other:?}"),
     }

@@ -121,16 +121,9 @@ impl RpcError {
     pub(crate) const LEADER_KEY_MISSING: RpcError =
         new(Code::Unknown, "\"leader\" field must be provided");
 
-    /// Returns the error for a feature of etcd that this server does not have.
-    pub(crate) fn unimplemented(feature: &str) -> RpcError {
-        RpcError {
-            code: Code::Unimplemented,
-            message: format!("{feature} is not supported").into(),
-        }
-    }
-
-    /// Returns the error for an unknown service or method.
-    pub(crate) fn unknown(message: String) -> RpcError {
+    /// Returns the error for an unknown service or method, or a feature of etcd that this server
+    /// does not have.
+    pub(crate) fn unimplemented(message: String) -> RpcError {
         RpcError { code: Code::Unimplemented, message: message.into() }
     }
 

@@ -1,7 +1,7 @@
 //! Health service of gRPC.
 
 use futures_util::{Stream, StreamExt, stream};
-use tonic::Status;
+use tonic::{Response, Status};
 
 use crate::auth::caller::Caller;
 use crate::log::state::LeaderStatus;
@@ -19,10 +19,13 @@ pub(crate) async fn check(
     }
 }
 
-pub(crate) fn watch(
+pub(crate) async fn watch(
     caller: Caller,
     request: HealthCheckRequest,
-) -> impl Stream<Item = Result<HealthCheckResponse, Status>> + Send + 'static {
+) -> Result<
+    Response<impl Stream<Item = Result<HealthCheckResponse, Status>> + Send + 'static>,
+    RpcError,
+> {
     let mut leader_status = caller.shared.leader_status.subscribe();
     leader_status.mark_changed();
     let statuses = stream::unfold(leader_status, |mut leader_status| async {
@@ -33,7 +36,10 @@ pub(crate) fn watch(
     // The stream of an unknown service stays open, because it may become known.
     let unknown = HealthCheckResponse { status: ServingStatus::ServiceUnknown.into() };
     let unknown = stream::iter([Ok(unknown)]).chain(stream::pending());
-    if is_known(&request) { statuses.left_stream() } else { unknown.right_stream() }
+    Ok(Response::new(match is_known(&request) {
+        true => statuses.left_stream(),
+        false => unknown.right_stream(),
+    }))
 }
 
 /// Returns true if the request names no service, which means the whole member. No other name is

@@ -126,20 +126,14 @@ impl Drop for Waiter {
 
 /// Returns a command that deletes the key of a claim. It has no effect if another claim has created
 /// the key again.
-pub(crate) fn withdrawal(claim: &Claim) -> Command {
+fn withdrawal(claim: &Claim) -> Command {
     let delete = Delete { span: Span::single(claim.key.clone()), prev_kv: false };
-    Command::Txn(Txn {
-        compare: vec![created_at(&claim.key, claim.fence)],
-        success: vec![Operation::Delete(delete)],
-        failure: Vec::new(),
-    })
+    if_created_at(claim.key.clone(), signed(claim.fence), Operation::Delete(delete))
 }
 
-/// Returns the condition that a key was created in the revision `fence`.
-pub(crate) fn created_at(key: &Bytes, fence: u64) -> Compare {
-    Compare {
-        span: Span::single(key.clone()),
-        relation: Relation::Equal,
-        target: Target::Create(signed(fence)),
-    }
+/// Returns a command that executes an operation if a key was created in this revision.
+pub(crate) fn if_created_at(key: Bytes, revision: i64, operation: Operation) -> Command {
+    let (relation, target) = (Relation::Equal, Target::Create(revision));
+    let compare = vec![Compare { span: Span::single(key), relation, target }];
+    Command::Txn(Txn { compare, success: vec![operation], failure: Vec::new() })
 }

@@ -105,7 +105,7 @@ pub(crate) async fn alarm(
     let alarms = match request.alarm() {
         rpc::AlarmType::Nospace => set_alarm(&caller, request.member_id, is_active).await?,
         rpc::AlarmType::Corrupt if is_active => {
-            return Err(RpcError::unimplemented("the alarm CORRUPT"));
+            return Err(RpcError::unimplemented("the alarm CORRUPT is not supported".into()));
         }
         rpc::AlarmType::Corrupt | rpc::AlarmType::None => Vec::new(),
     };

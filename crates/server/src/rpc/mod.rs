@@ -1,5 +1,9 @@
 //! gRPC services, one module each, and the code that they share.
 
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Status;
+
 pub(crate) mod auth;
 pub(crate) mod cluster;
 pub(crate) mod convert;
@@ -15,3 +19,30 @@ pub(crate) mod quota;
 pub(crate) mod router;
 pub(crate) mod session;
 pub(crate) mod watch;
+
+/// Upper bound on responses that are ready while the client has not received them yet. A task
+/// prepares further ones only after the client has taken the last response.
+const RESPONSE_BUFFER: usize = 1;
+
+/// Sender of the responses of a stream.
+pub(crate) type Responses<T> = mpsc::Sender<Result<T, Status>>;
+
+/// Starts a task that sends the responses of a stream, and returns the stream. The task ends when
+/// the client closes the stream.
+pub(crate) fn stream_of_task<T, F>(
+    task: impl FnOnce(Responses<T>) -> F + Send + 'static,
+) -> ReceiverStream<Result<T, Status>>
+where
+    T: Send + 'static,
+    F: Future + Send + 'static,
+{
+    let (responses, receiver) = mpsc::channel(RESPONSE_BUFFER);
+    tokio::spawn(async move {
+        let closed = responses.clone();
+        tokio::select! {
+            () = closed.closed() => {}
+            _ = task(responses) => {}
+        }
+    });
+    ReceiverStream::new(receiver)
+}

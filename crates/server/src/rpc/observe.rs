@@ -3,39 +3,29 @@
 use std::sync::Arc;
 
 use tenure_store::{Bytes, EventKind, KeyValue, Watch};
-use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::Status;
+use tonic::{Response, Status};
 
 use crate::auth::caller::Caller;
 use crate::log::state::{WatcherId, WatcherSignal};
 use crate::rpc::convert;
 use crate::rpc::election::{candidates, current_leader};
 use crate::rpc::error::RpcError;
+use crate::rpc::{Responses, stream_of_task};
 use tenure_etcd::v3electionpb as rpc;
-
-/// Upper bound on responses that are ready while the client has not received them yet.
-const RESPONSE_BUFFER: usize = 1;
 
 /// Upper bound on the events that are read in one lock of the state.
 const MAX_EVENTS_PER_SCAN: usize = 1000;
 
 /// Streams the current leader of an election, each value that it proclaims, and each next leader.
 /// Sends nothing while the election has no leader.
-pub(crate) fn observe(
+pub(crate) async fn observe(
     caller: Caller,
     request: rpc::LeaderRequest,
-) -> ReceiverStream<Result<rpc::LeaderResponse, Status>> {
-    let (sender, receiver) = mpsc::channel(RESPONSE_BUFFER);
-    tokio::spawn(async move {
-        let closed = sender.clone();
-        let observer = Observer::new(caller, Bytes::from(request.name), sender);
-        tokio::select! {
-            () = closed.closed() => {}
-            () = observer.run() => {}
-        }
-    });
-    ReceiverStream::new(receiver)
+) -> Result<Response<ReceiverStream<Result<rpc::LeaderResponse, Status>>>, RpcError> {
+    let name = Bytes::from(request.name);
+    let observed = stream_of_task(|responses| Observer::new(caller, name, responses).run());
+    Ok(Response::new(observed))
 }
 
 struct Observer {
@@ -43,48 +33,42 @@ struct Observer {
     name: Bytes,
     signal: Arc<WatcherSignal>,
     watcher: WatcherId,
-    responses: mpsc::Sender<Result<rpc::LeaderResponse, Status>>,
+    responses: Responses<rpc::LeaderResponse>,
     /// Leader that was sent last; `None` while the election has no leader.
     leader: Option<Arc<KeyValue>>,
 }
 
 impl Observer {
-    fn new(
-        caller: Caller,
-        name: Bytes,
-        responses: mpsc::Sender<Result<rpc::LeaderResponse, Status>>,
-    ) -> Self {
+    fn new(caller: Caller, name: Bytes, responses: Responses<rpc::LeaderResponse>) -> Self {
         let signal = Arc::default();
         let watcher = caller.with_state(|state| state.subscribe(&candidates(&name), &signal));
         Observer { caller, name, signal, watcher, responses, leader: None }
     }
 
     async fn run(mut self) {
-        if self.caller.wait_linearizable().await.is_err() {
-            let _ = self.responses.send(Err(RpcError::NO_LEADER.into())).await;
-            return;
-        }
-        if let Err(error) = self.check_read() {
+        if let Err(error) = self.follow().await {
             let _ = self.responses.send(Err(error.into())).await;
-            return;
         }
+    }
+
+    /// Sends the leaders until the client closes the stream, or may not read them any more.
+    async fn follow(&mut self) -> Result<(), RpcError> {
+        self.caller.wait_linearizable().await.map_err(|_| RpcError::NO_LEADER)?;
+        self.check_read()?;
         let (mut next, now) = self.caller.with_state(|state| {
             (state.store.revision() + 1, current_leader(&state.store, &self.name))
         });
         self.leader.clone_from(&now);
         if self.send(now).await.is_err() {
-            return;
+            return Ok(());
         }
         loop {
             // The right may have been revoked.
-            if let Err(error) = self.check_read() {
-                let _ = self.responses.send(Err(error.into())).await;
-                return;
-            }
+            self.check_read()?;
             let (leaders, from) = self.next_leaders(next);
             for kv in leaders {
                 if self.send(Some(kv)).await.is_err() {
-                    return;
+                    return Ok(());
                 }
             }
             match from {

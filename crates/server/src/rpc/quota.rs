@@ -36,7 +36,7 @@ impl Caller {
             return Ok(());
         }
         // A client without the right must not be able to raise the alarm.
-        self.check_command(command)?;
+        self.check_store_access(|store, principal| store.authorize(principal, command))?;
         if state == QuotaState::Exceeded {
             self.raise_alarm().await?;
         }

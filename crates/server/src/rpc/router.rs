@@ -1,13 +1,14 @@
 //! Routes gRPC requests to services, by their paths.
 
-use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::future::BoxFuture;
+use futures_util::stream::{self, BoxStream};
+use futures_util::{Stream, StreamExt};
 use http::{HeaderMap, Request, Response};
 use hyper::body::Bytes;
 use prost::Message;
@@ -22,7 +23,6 @@ use tracing::Instrument;
 use crate::auth::caller::{CallOptions, Caller};
 use crate::member::Member;
 use crate::net::response_budget;
-use crate::net::shutdown::until_stopped;
 use crate::rpc::error::RpcError;
 use crate::rpc::{
     auth, cluster, election, health, kv, lease, lock, maintenance, observe, session, watch,
@@ -150,136 +150,84 @@ async fn require_leader(caller: Caller, request: Request<Body>) -> Response<Body
 }
 
 fn route(caller: Caller, request: Request<Body>) -> CallFuture {
-    let uri = request.uri().clone();
-    let Some((service, method)) = uri.path().trim_start_matches('/').split_once('/') else {
-        return unknown_service(uri.path());
+    let path = request.uri().path().to_owned();
+    match path.trim_start_matches('/') {
+        "etcdserverpb.KV/Range" => unary_large(caller, request, kv::read),
+        "etcdserverpb.KV/Put" => unary(caller, request, kv::write),
+        "etcdserverpb.KV/DeleteRange" => unary_large(caller, request, kv::remove),
+        "etcdserverpb.KV/Txn" => unary_large(caller, request, kv::transact),
+        "etcdserverpb.KV/Compact" => unary(caller, request, kv::compact),
+        "etcdserverpb.Lease/LeaseGrant" => unary(caller, request, lease::grant),
+        "etcdserverpb.Lease/LeaseRevoke" => unary(caller, request, lease::revoke),
+        "etcdserverpb.Lease/LeaseKeepAlive" => streaming(caller, request, lease::keep_alive),
+        "etcdserverpb.Lease/LeaseTimeToLive" => unary(caller, request, lease::time_to_live),
+        "etcdserverpb.Lease/LeaseLeases" => unary(caller, request, lease::list),
+        "etcdserverpb.Watch/Watch" => streaming(caller, request, watch::watch),
+        "tenure.Session/Transact" => streaming(caller, request, session::transact),
+        "v3lockpb.Lock/Lock" => unary(caller, request, lock::lock),
+        "v3lockpb.Lock/Unlock" => unary(caller, request, lock::unlock),
+        "v3electionpb.Election/Campaign" => unary(caller, request, election::campaign),
+        "v3electionpb.Election/Proclaim" => unary(caller, request, election::proclaim),
+        "v3electionpb.Election/Leader" => unary(caller, request, election::leader),
+        "v3electionpb.Election/Observe" => server_streaming(caller, request, observe::observe),
+        "v3electionpb.Election/Resign" => unary(caller, request, election::resign),
+        "etcdserverpb.Cluster/MemberList" => unary(caller, request, cluster::list),
+        "etcdserverpb.Cluster/MemberAdd" => unary(caller, request, cluster::add),
+        "etcdserverpb.Cluster/MemberRemove" => unary(caller, request, cluster::remove),
+        "etcdserverpb.Cluster/MemberPromote" => unary(caller, request, cluster::promote),
+        "etcdserverpb.Maintenance/Alarm" => unary(caller, request, maintenance::alarm),
+        "etcdserverpb.Maintenance/Status" => unary(caller, request, maintenance::status),
+        "etcdserverpb.Maintenance/Defragment" => unary(caller, request, maintenance::defragment),
+        "etcdserverpb.Maintenance/Hash" => unary(caller, request, maintenance::hash),
+        "etcdserverpb.Maintenance/HashKV" => unary(caller, request, maintenance::hash_kv),
+        "etcdserverpb.Maintenance/Snapshot" => {
+            server_streaming(caller, request, maintenance::snapshot)
+        }
+        "etcdserverpb.Maintenance/MoveLeader" => unary(caller, request, maintenance::move_leader),
+        "etcdserverpb.Auth/AuthEnable" => unary(caller, request, auth::enable),
+        "etcdserverpb.Auth/AuthDisable" => unary(caller, request, auth::disable),
+        "etcdserverpb.Auth/AuthStatus" => unary(caller, request, auth::status),
+        "etcdserverpb.Auth/Authenticate" => unary(caller, request, auth::authenticate),
+        "etcdserverpb.Auth/UserAdd" => unary(caller, request, auth::add_user),
+        "etcdserverpb.Auth/UserGet" => unary(caller, request, auth::get_user),
+        "etcdserverpb.Auth/UserList" => unary(caller, request, auth::list_users),
+        "etcdserverpb.Auth/UserDelete" => unary(caller, request, auth::delete_user),
+        "etcdserverpb.Auth/UserChangePassword" => unary(caller, request, auth::change_password),
+        "etcdserverpb.Auth/UserGrantRole" => unary(caller, request, auth::grant_role),
+        "etcdserverpb.Auth/UserRevokeRole" => unary(caller, request, auth::revoke_role),
+        "etcdserverpb.Auth/RoleAdd" => unary(caller, request, auth::add_role),
+        "etcdserverpb.Auth/RoleGet" => unary(caller, request, auth::get_role),
+        "etcdserverpb.Auth/RoleList" => unary(caller, request, auth::list_roles),
+        "etcdserverpb.Auth/RoleDelete" => unary(caller, request, auth::delete_role),
+        "etcdserverpb.Auth/RoleGrantPermission" => unary(caller, request, auth::grant),
+        "etcdserverpb.Auth/RoleRevokePermission" => unary(caller, request, auth::revoke),
+        "grpc.health.v1.Health/Check" => unary(caller, request, health::check),
+        "grpc.health.v1.Health/Watch" => server_streaming(caller, request, health::watch),
+        _ => unknown(&path),
+    }
+}
+
+/// Services of which an unknown method is reported as such.
+const SERVICES: [&str; 7] = [
+    "etcdserverpb.KV",
+    "etcdserverpb.Lease",
+    "v3lockpb.Lock",
+    "v3electionpb.Election",
+    "etcdserverpb.Cluster",
+    "etcdserverpb.Maintenance",
+    "etcdserverpb.Auth",
+];
+
+/// Rejects a call of an unknown method or service, with the message of gRPC for Go.
+fn unknown(path: &str) -> CallFuture {
+    let message = match path.trim_start_matches('/').split_once('/') {
+        Some((service, method)) if SERVICES.contains(&service) => {
+            format!("unknown method {method} for service {service}")
+        }
+        Some((service, _)) => format!("unknown service {service}"),
+        None => format!("unknown service {path}"),
     };
-    match service {
-        "etcdserverpb.KV" => route_kv(caller, request, method),
-        "etcdserverpb.Lease" => route_lease(caller, request, method),
-        "etcdserverpb.Watch" if method == "Watch" => streaming(caller, request, watch::watch),
-        "tenure.Session" if method == "Transact" => streaming(caller, request, session::transact),
-        "v3lockpb.Lock" => route_lock(caller, request, method),
-        "v3electionpb.Election" => route_election(caller, request, method),
-        "etcdserverpb.Cluster" => route_cluster(caller, request, method),
-        "etcdserverpb.Maintenance" => route_maintenance(caller, request, method),
-        "etcdserverpb.Auth" => route_auth(caller, request, method),
-        "grpc.health.v1.Health" if method == "Check" => unary(caller, request, health::check),
-        "grpc.health.v1.Health" if method == "Watch" => {
-            let watch = |caller, request| async {
-                Ok(tonic::Response::new(health::watch(caller, request)))
-            };
-            server_streaming(caller, request, watch)
-        }
-        _ => unknown_service(service),
-    }
-}
-
-fn route_kv(caller: Caller, request: Request<Body>, method: &str) -> CallFuture {
-    match method {
-        "Range" => unary_large(caller, request, kv::read),
-        "Put" => unary(caller, request, kv::write),
-        "DeleteRange" => unary_large(caller, request, kv::remove),
-        "Txn" => unary_large(caller, request, kv::transact),
-        "Compact" => unary(caller, request, kv::compact),
-        _ => unknown_method(&request),
-    }
-}
-
-fn route_lease(caller: Caller, request: Request<Body>, method: &str) -> CallFuture {
-    match method {
-        "LeaseGrant" => unary(caller, request, lease::grant),
-        "LeaseRevoke" => unary(caller, request, lease::revoke),
-        "LeaseKeepAlive" => streaming(caller, request, lease::keep_alive),
-        "LeaseTimeToLive" => unary(caller, request, lease::time_to_live),
-        "LeaseLeases" => unary(caller, request, lease::list),
-        _ => unknown_method(&request),
-    }
-}
-
-fn route_lock(caller: Caller, request: Request<Body>, method: &str) -> CallFuture {
-    match method {
-        "Lock" => unary(caller, request, lock::lock),
-        "Unlock" => unary(caller, request, lock::unlock),
-        _ => unknown_method(&request),
-    }
-}
-
-fn route_election(caller: Caller, request: Request<Body>, method: &str) -> CallFuture {
-    match method {
-        "Campaign" => unary(caller, request, election::campaign),
-        "Proclaim" => unary(caller, request, election::proclaim),
-        "Leader" => unary(caller, request, election::leader),
-        "Observe" => {
-            let observe = |caller, request| async {
-                Ok(tonic::Response::new(observe::observe(caller, request)))
-            };
-            server_streaming(caller, request, observe)
-        }
-        "Resign" => unary(caller, request, election::resign),
-        _ => unknown_method(&request),
-    }
-}
-
-fn route_cluster(caller: Caller, request: Request<Body>, method: &str) -> CallFuture {
-    match method {
-        "MemberList" => unary(caller, request, cluster::list),
-        "MemberAdd" => unary(caller, request, cluster::add),
-        "MemberRemove" => unary(caller, request, cluster::remove),
-        "MemberPromote" => unary(caller, request, cluster::promote),
-        _ => unknown_method(&request),
-    }
-}
-
-fn route_auth(caller: Caller, request: Request<Body>, method: &str) -> CallFuture {
-    match method {
-        "AuthEnable" => unary(caller, request, auth::enable),
-        "AuthDisable" => unary(caller, request, auth::disable),
-        "AuthStatus" => unary(caller, request, auth::status),
-        "Authenticate" => unary(caller, request, auth::authenticate),
-        "UserAdd" => unary(caller, request, auth::add_user),
-        "UserGet" => unary(caller, request, auth::get_user),
-        "UserList" => unary(caller, request, auth::list_users),
-        "UserDelete" => unary(caller, request, auth::delete_user),
-        "UserChangePassword" => unary(caller, request, auth::change_password),
-        "UserGrantRole" => unary(caller, request, auth::grant_role),
-        "UserRevokeRole" => unary(caller, request, auth::revoke_role),
-        "RoleAdd" => unary(caller, request, auth::add_role),
-        "RoleGet" => unary(caller, request, auth::get_role),
-        "RoleList" => unary(caller, request, auth::list_roles),
-        "RoleDelete" => unary(caller, request, auth::delete_role),
-        "RoleGrantPermission" => unary(caller, request, auth::grant),
-        "RoleRevokePermission" => unary(caller, request, auth::revoke),
-        _ => unknown_method(&request),
-    }
-}
-
-fn route_maintenance(caller: Caller, request: Request<Body>, method: &str) -> CallFuture {
-    match method {
-        "Alarm" => unary(caller, request, maintenance::alarm),
-        "Status" => unary(caller, request, maintenance::status),
-        "Defragment" => unary(caller, request, maintenance::defragment),
-        "Hash" => unary(caller, request, maintenance::hash),
-        "HashKV" => unary(caller, request, maintenance::hash_kv),
-        "Snapshot" => server_streaming(caller, request, maintenance::snapshot),
-        "MoveLeader" => unary(caller, request, maintenance::move_leader),
-        _ => unknown_method(&request),
-    }
-}
-
-/// Rejects a call of an unknown method, with the message of gRPC for Go.
-fn unknown_method(request: &Request<Body>) -> CallFuture {
-    let path = request.uri().path().trim_start_matches('/');
-    let (service, method) = path.split_once('/').unwrap_or((path, ""));
-    rejected(RpcError::unknown(format!("unknown method {method} for service {service}")))
-}
-
-fn unknown_service(service: &str) -> CallFuture {
-    rejected(RpcError::unknown(format!("unknown service {service}")))
-}
-
-fn rejected(error: RpcError) -> CallFuture {
-    let response = Status::from(error).into_http();
+    let response = Status::from(RpcError::unimplemented(message)).into_http();
     Box::pin(async { response })
 }
 
@@ -288,28 +236,20 @@ fn rejected(error: RpcError) -> CallFuture {
 struct Handler<In, Out>(Box<dyn FnMut(In) -> HandlerFuture<Out> + Send>);
 
 /// Future of a handler. Its output is one message, or a stream of messages.
-type HandlerFuture<Out> =
-    Pin<Box<dyn Future<Output = Result<tonic::Response<Out>, Status>> + Send>>;
+type HandlerFuture<Out> = BoxFuture<'static, Result<tonic::Response<Out>, Status>>;
 
-/// Messages of a streaming call. The stream ends early at the deadline of the call, or when the
-/// call requires a leader and the leader is lost.
-struct ResponseStream {
-    messages: Pin<Box<dyn Stream<Item = Result<Bytes, Status>> + Send>>,
-    ended: Pin<Box<dyn Future<Output = RpcError> + Send>>,
-    caller: Caller,
-}
+type EncodedMessages = BoxStream<'static, Result<Bytes, Status>>;
+
+/// Encoded messages of a streaming call.
+struct ResponseStream(EncodedMessages);
 
 impl ResponseStream {
     fn new<Reply: Message>(
         caller: Caller,
-        responses: impl Stream<Item = Result<Reply, Status>> + Send + 'static,
+        messages: impl Stream<Item = Result<Reply, Status>> + Send + 'static,
     ) -> Self {
-        let messages = responses.map(|response| response.map(|response| frames::encode(&response)));
-        ResponseStream {
-            messages: Box::pin(messages),
-            ended: Box::pin(caller.stream_end()),
-            caller,
-        }
+        let encoded = messages.map(|message| message.map(|message| frames::encode(&message)));
+        ResponseStream(end_early(caller, encoded.boxed()))
     }
 }
 
@@ -317,21 +257,35 @@ impl Stream for ResponseStream {
     type Item = Result<Bytes, Status>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        match self.messages.as_mut().poll_next(context) {
-            Poll::Pending => {
-                let why: Status = ready!(self.ended.as_mut().poll(context)).into();
-                // Stops the service immediately, and not when the client has read the status.
-                self.messages = Box::pin(stream::empty());
-                self.caller.rejections.count(why.code());
-                Poll::Ready(Some(Err(why)))
-            }
-            ready => ready,
-        }
+        self.0.poll_next_unpin(context)
     }
 }
 
+/// Ends a stream with an error when the member shuts down, at the deadline of the call, or when the
+/// call requires a leader and the leader is lost. Stops the service immediately then, and not when
+/// the client has read the status.
+fn end_early(caller: Caller, messages: EncodedMessages) -> EncodedMessages {
+    let (stopped, ended) = (Box::pin(caller.stopped()), Box::pin(caller.stream_end()));
+    let forwarded = stream::unfold(Some((messages, stopped, ended, caller)), async |state| {
+        let (mut messages, mut stopped, mut ended, caller) = state?;
+        tokio::select! {
+            biased;
+            () = &mut stopped => Some((Err(RpcError::STOPPED.into()), None)),
+            next = messages.next() => {
+                next.map(|next| (next, Some((messages, stopped, ended, caller))))
+            }
+            why = &mut ended => {
+                let why = Status::from(why);
+                caller.rejections.count(why.code());
+                Some((Err(why), None))
+            }
+        }
+    });
+    forwarded.fuse().boxed()
+}
+
 /// Future of an HTTP response.
-type CallFuture = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
+type CallFuture = BoxFuture<'static, Response<Body>>;
 
 impl UnaryService<Bytes> for Handler<Bytes, Bytes> {
     type Response = Bytes;
@@ -412,12 +366,9 @@ where
     let serving = Handler(Box::new(move |request| {
         let (caller, served) = (caller.clone(), frames::decode(request));
         let served = served.map(|request| serve(caller.clone(), request));
-        Box::pin(async move {
-            Ok(served?.await?.map(|messages| {
-                let messages = until_stopped(&caller, messages);
-                ResponseStream::new(caller, messages)
-            }))
-        })
+        Box::pin(
+            async move { Ok(served?.await?.map(|messages| ResponseStream::new(caller, messages))) },
+        )
     }));
     Box::pin(
         async move { response_budget::hold_share(grpc.server_streaming(serving, request).await) },
@@ -438,7 +389,7 @@ where
     let mut grpc = grpc(&caller);
     let serving = Handler(Box::new(move |request| {
         let messages = serve(caller.clone(), MessageStream::new(request));
-        let messages = ResponseStream::new(caller.clone(), until_stopped(&caller, messages));
+        let messages = ResponseStream::new(caller.clone(), messages);
         Box::pin(async { Ok(tonic::Response::new(messages)) })
     }));
     Box::pin(async move { grpc.streaming(serving, request).await })
@@ -457,6 +408,23 @@ fn unary_call(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_member::TestMember;
+
+    #[tokio::test]
+    async fn stream_ends_with_error_at_shutdown() {
+        let TestMember { member, .. } = &TestMember::start();
+        let caller = || Caller::new(member.clone(), Principal::Anonymous);
+        let endless = stream::iter([Ok(1)]).chain(stream::pending());
+        let mut endless = ResponseStream::new(caller(), endless);
+        let first = endless.next().await.expect("an item").expect("a message");
+        assert_eq!(frames::decode::<i32>(first).ok(), Some(1));
+        member.shared.stop_serving();
+        let status = endless.next().await.expect("an item").expect_err("an error");
+        assert_eq!(status.message(), "etcdserver: server stopped");
+        assert!(endless.next().await.is_none());
+        let ended = ResponseStream::new(caller(), stream::empty::<Result<(), _>>());
+        assert!(ended.count().await <= 1);
+    }
 
     #[test]
     fn rejected_caller_is_described_by_address_and_user() {

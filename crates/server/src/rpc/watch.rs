@@ -8,7 +8,6 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use tenure_store::{Bytes, HistoryCompacted, Span, Store, Watch};
-use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
@@ -18,14 +17,11 @@ use crate::log::state::{PendingEvents, State, WatcherId, WatcherSignal};
 use crate::rpc::convert::{self, signed, unsigned};
 use crate::rpc::error::RpcError;
 use crate::rpc::router::with_etcd_code;
+use crate::rpc::{Responses, stream_of_task};
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::watch_create_request::FilterType;
 use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
 use tenure_etcd::frames::MessageStream;
-
-/// Upper bound on responses that are ready while the client has not received them yet. The stream
-/// reads further events only after the client has taken the last response.
-const RESPONSE_BUFFER: usize = 1;
 
 /// Upper bound on the events in a response. It may be exceeded by one revision, which is never
 /// split.
@@ -41,8 +37,6 @@ const MAX_WATCHERS: usize = 10_000;
 /// Watch ID in a response that concerns no watcher.
 const NO_WATCHER: i64 = -1;
 
-type Responses = mpsc::Sender<Result<rpc::WatchResponse, Status>>;
-
 /// Error: the client has closed the stream.
 struct ClientGone;
 
@@ -50,9 +44,7 @@ pub(crate) fn watch(
     caller: Caller,
     request: MessageStream<rpc::WatchRequest>,
 ) -> ReceiverStream<Result<rpc::WatchResponse, Status>> {
-    let (responses, receiver) = mpsc::channel(RESPONSE_BUFFER);
-    tokio::spawn(async move {
-        let closed = responses.clone();
+    stream_of_task(|responses| {
         let stream = WatchStream {
             caller,
             responses,
@@ -61,18 +53,14 @@ pub(crate) fn watch(
             client_ids: HashMap::new(),
             next_id: 0,
         };
-        tokio::select! {
-            () = closed.closed() => {}
-            _ = stream.run(request) => {}
-        }
-    });
-    ReceiverStream::new(receiver)
+        stream.run(request)
+    })
 }
 
 /// Stream of a client, with all its watchers.
 struct WatchStream {
     caller: Caller,
-    responses: Responses,
+    responses: Responses<rpc::WatchResponse>,
     signal: Arc<WatcherSignal>,
     /// Watchers of this stream. The key is the watch ID that the client knows.
     watchers: HashMap<i64, Watcher>,
@@ -119,12 +107,9 @@ impl WatchStream {
     async fn handle(&mut self, request: rpc::WatchRequest) -> Result<(), ClientGone> {
         match request.request_union {
             Some(RequestUnion::CreateRequest(request)) => self.create_watcher(request).await,
-            Some(RequestUnion::CancelRequest(request)) => {
-                let Some(watcher) = self.watchers.remove(&request.watch_id) else { return Ok(()) };
-                self.remove_watcher(&watcher);
-                let watch_id = request.watch_id;
-                self.send(rpc::WatchResponse { watch_id, canceled: true, ..self.empty_response() })
-                    .await
+            Some(RequestUnion::CancelRequest(it)) if self.watchers.contains_key(&it.watch_id) => {
+                let canceled = self.cancel(it.watch_id);
+                self.send(canceled).await
             }
             Some(RequestUnion::ProgressRequest(_)) => {
                 let header = self.flush().await?;
@@ -132,7 +117,7 @@ impl WatchStream {
                     rpc::WatchResponse { header, watch_id: NO_WATCHER, ..Default::default() };
                 self.send(progress).await
             }
-            None => Ok(()),
+            Some(RequestUnion::CancelRequest(_)) | None => Ok(()),
         }
     }
 
@@ -275,16 +260,8 @@ impl WatchStream {
             let Some(watcher) = self.watchers.get_mut(&id) else { return Ok(()) };
             // The right or the token may have been revoked.
             if let Err(error) = check_read(&self.caller, &watcher.watch) {
-                self.watchers.remove(&id).iter().for_each(|it| self.remove_watcher(it));
                 let cancel_reason = error.grpc_text();
-                let empty_response = self.empty_response();
-                let over = rpc::WatchResponse {
-                    watch_id: id,
-                    canceled: true,
-                    cancel_reason,
-                    ..empty_response
-                };
-                room.send(Ok(over));
+                room.send(Ok(rpc::WatchResponse { cancel_reason, ..self.cancel(id) }));
                 return Ok(());
             }
             let events = self.caller.with_state(|state| next_events(&state.store, watcher, last));
@@ -301,16 +278,9 @@ impl WatchStream {
                     events: events.iter().map(convert::event).collect(),
                     ..rpc::WatchResponse::default()
                 },
-                Err(HistoryCompacted { oldest_revision: first }) => {
-                    if let Some(watcher) = self.watchers.remove(&id) {
-                        self.remove_watcher(&watcher);
-                    }
-                    rpc::WatchResponse {
-                        watch_id: id,
-                        canceled: true,
-                        compact_revision: signed(first),
-                        ..self.empty_response()
-                    }
+                Err(HistoryCompacted { oldest_revision }) => {
+                    let compact_revision = signed(oldest_revision);
+                    rpc::WatchResponse { compact_revision, ..self.cancel(id) }
                 }
             };
             room.send(Ok(response));
@@ -327,8 +297,16 @@ impl WatchStream {
         Ok(())
     }
 
-    fn remove_watcher(&mut self, watcher: &Watcher) {
-        self.client_ids.remove(&watcher.watcher_id);
+    /// Removes a watcher, and returns a response that says so.
+    fn cancel(&mut self, watch_id: i64) -> rpc::WatchResponse {
+        if let Some(watcher) = self.watchers.remove(&watch_id) {
+            self.client_ids.remove(&watcher.watcher_id);
+            self.unsubscribe(&watcher);
+        }
+        rpc::WatchResponse { watch_id, canceled: true, ..self.empty_response() }
+    }
+
+    fn unsubscribe(&self, watcher: &Watcher) {
         self.caller.with_state(|state| state.unsubscribe(&watcher.watch.span, watcher.watcher_id));
     }
 
@@ -343,8 +321,7 @@ impl WatchStream {
 
 impl Drop for WatchStream {
     fn drop(&mut self) {
-        let watchers = std::mem::take(&mut self.watchers);
-        watchers.values().for_each(|watcher| self.remove_watcher(watcher));
+        self.watchers.values().for_each(|watcher| self.unsubscribe(watcher));
     }
 }
 

@@ -1,14 +1,12 @@
 //! Users and roles: which requests are allowed, and the errors of denied ones.
 
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
 
 use crate::etcdctl::etcdctl;
 use crate::limits::metric;
-use crate::member::{Files, Member, base64, eventually, post, post_as};
+use crate::member::{Member, base64, eventually, post, post_as};
 
 /// Sends a request with this token. Returns its gRPC code, which is 0 after success, and the
 /// message.
@@ -19,12 +17,11 @@ fn result(member: &Member, token: &str, path: &str, body: &Value) -> (u64, Strin
     (code.as_u64().unwrap_or(0), words.to_owned())
 }
 
-/// Creates root with the password `secret`, and `bob`, who may read and write below `jobs/`. Then
-/// enables users.
-fn enable_users(member: &Member) {
-    let span = json!({
-        "permType": "READWRITE", "key": base64("jobs/"), "range_end": base64("jobs0"),
-    });
+/// Creates root with the password `secret`, and `bob` with the password `one`, who has these rights
+/// below `jobs/`: `READ` or `READWRITE`. Then enables users.
+pub(crate) fn enable_users(member: &Member, rights: &str) {
+    let (key, end) = (base64("jobs/"), base64("jobs0"));
+    let span = json!({ "permType": rights, "key": key, "range_end": end });
     for (path, body) in [
         ("user/add", json!({ "name": "root", "password": "secret" })),
         ("user/add", json!({ "name": "bob", "password": "one" })),
@@ -38,7 +35,7 @@ fn enable_users(member: &Member) {
     }
 }
 
-fn token(member: &Member, name: &str, password: &str) -> String {
+pub(crate) fn token(member: &Member, name: &str, password: &str) -> String {
     let body = json!({ "name": name, "password": password });
     let answer = member.ask("/v3/auth/authenticate", &body);
     answer["token"].as_str().expect("a token").to_owned()
@@ -50,9 +47,8 @@ fn key(key: &str) -> Value {
 
 #[test]
 fn denied_requests_are_rejected_by_code_and_counted() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
-    enable_users(&member);
+    let (_files, member) = Member::single();
+    enable_users(&member, "READWRITE");
     let bob = token(&member, "bob", "one");
     let denied = (7, "etcdserver: permission denied".to_owned());
     assert_eq!(result(&member, &bob, "/v3/kv/put", &key("jobs/a")).0, 0);
@@ -102,9 +98,8 @@ fn denied_requests_are_rejected_by_code_and_counted() {
 /// etcd requires these rights since its releases of March 2026.
 #[test]
 fn compaction_and_foreign_leases_require_rights() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
-    enable_users(&member);
+    let (_files, member) = Member::single();
+    enable_users(&member, "READWRITE");
     let (bob, root) = (token(&member, "bob", "one"), token(&member, "root", "secret"));
     let denied = (7, "etcdserver: permission denied".to_owned());
     let unauthenticated = (3, "etcdserver: user name is empty".to_owned());
@@ -143,11 +138,8 @@ fn compaction_and_foreign_leases_require_rights() {
 
 #[test]
 fn token_expires_and_rights_survive_a_crash() {
-    let files = Files::single();
-    let mut file = OpenOptions::new().append(true).open(&files.files[0]).expect("a file");
-    writeln!(file, "auth-token-ttl = 1").expect("a write");
-    let member = Member::start(&files.files[0]);
-    enable_users(&member);
+    let (files, member) = Member::configured("auth-token-ttl = 1");
+    enable_users(&member, "READWRITE");
     let bob = token(&member, "bob", "one");
     let body = key("jobs/a");
     // Each use extends the token by another second.
@@ -160,7 +152,7 @@ fn token_expires_and_rights_survive_a_crash() {
     };
     assert_eq!(void, (16, "etcdserver: invalid auth token".to_owned()));
     member.kill();
-    let member = Member::start(&files.files[0]);
+    let member = files.start(0);
     let put = || post(member.address, "/v3/kv/put", &body);
     eventually("the member has recovered", || put().is_some_and(|it| it.0 != 503));
     assert_eq!(result(&member, "", "/v3/kv/put", &body).0, 3);
@@ -170,8 +162,7 @@ fn token_expires_and_rights_survive_a_crash() {
 
 #[test]
 fn etcdctl_manages_and_authenticates_users() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     if etcdctl(&member).is_none() {
         return;
     }

@@ -1,11 +1,8 @@
 //! Responses that clients expect to be equal to those of etcd.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
-
 use serde_json::{Value, json};
 
-use crate::member::{Files, Member, base64, post};
+use crate::member::{Member, base64, exchange, post};
 
 /// True if the comparison holds for the key.
 fn holds(member: &Member, key: &str, compare: &Value) -> bool {
@@ -17,8 +14,7 @@ fn holds(member: &Member, key: &str, compare: &Value) -> bool {
 
 #[test]
 fn rejects_unknown_name_of_enum_value() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     let put = json!({ "request_put": { "key": base64("a") } });
     let compare = json!({ "key": base64("a"), "target": "MODREV", "version": "0" });
     let txn = json!({ "compare": [compare], "success": [put] });
@@ -29,8 +25,7 @@ fn rejects_unknown_name_of_enum_value() {
 
 #[test]
 fn comparison_ignores_other_targets_and_accepts_negative_numbers() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     member.put("a", "1");
     for (target, given) in [
         (json!("VERSION"), json!({ "lease": "1" })),
@@ -63,8 +58,7 @@ fn comparison_ignores_other_targets_and_accepts_negative_numbers() {
 
 #[test]
 fn only_the_leader_proclaims_and_its_key_keeps_the_lease() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     let proclaim = |leader: &Value| {
         let body = json!({ "leader": leader, "value": base64("2") });
         post(member.address, "/v3/election/proclaim", &body).expect("a response")
@@ -88,8 +82,7 @@ fn only_the_leader_proclaims_and_its_key_keeps_the_lease() {
 
 #[test]
 fn rejects_empty_operation_and_leaves_nested_header_empty() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     let txn = |success: &Value| {
         let body = json!({ "success": [success] });
         post(member.address, "/v3/kv/txn", &body).expect("a response")
@@ -105,8 +98,7 @@ fn rejects_empty_operation_and_leaves_nested_header_empty() {
 
 #[test]
 fn no_key_has_a_negative_revision() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     member.put("a", "1");
     let found = |field: &str| {
         let found = member.ask("/v3/kv/range", &json!({ "key": base64("a"), field: "-1" }));
@@ -119,8 +111,7 @@ fn no_key_has_a_negative_revision() {
 
 #[test]
 fn paths_reject_wrong_methods() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     for (method, path, status) in [
         ("HEAD", "/metrics", 200),
         ("GET", "/v3/kv/range", 405),
@@ -129,12 +120,9 @@ fn paths_reject_wrong_methods() {
         ("HEAD", "/version", 405),
         ("GET", "/v3/kv/other", 404),
     ] {
-        let mut stream = TcpStream::connect(member.address).expect("a listener");
-        write!(stream, "{method} {path} HTTP/1.0\r\n\r\n").expect("an open connection");
-        let mut response = String::new();
-        stream.read_to_string(&mut response).expect("a response");
-        let code = response.split(' ').nth(1).and_then(|code| code.parse().ok());
-        assert_eq!(code, Some(status), "{method} {path}");
+        let request = format!("{method} {path} HTTP/1.0\r\n\r\n");
+        let response = exchange(member.address, &request).expect("a response");
+        assert_eq!(response.status, status, "{method} {path}");
     }
     let put = json!({ "key": base64("a"), "value": base64("1") });
     let (status, _) = post(member.address, "/v3beta/kv/put", &put).expect("a response");

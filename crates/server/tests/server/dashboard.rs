@@ -1,31 +1,23 @@
 //! The page for operators: its state, and the rights that it needs.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 
 use serde_json::{Value, json};
 
-use crate::member::{Files, Member, base64, eventually, post, post_as};
+use crate::access::{enable_users, token};
+use crate::member::{Member, Response, authorization, base64, eventually, exchange, post, post_as};
+use crate::three::led_by_first_member;
 
-/// Sends a `GET`, and returns the HTTP status, the head and the body.
-fn get_as(token: &str, address: SocketAddr, path: &str) -> (u16, String, String) {
-    let mut stream = TcpStream::connect(address).expect("a listener");
-    let token = match token {
-        "" => String::new(),
-        token => format!("authorization: {token}\r\n"),
-    };
-    write!(stream, "GET {path} HTTP/1.0\r\norigin: http://a\r\n{token}\r\n")
-        .expect("an open connection");
-    let mut response = String::new();
-    stream.read_to_string(&mut response).expect("a response");
-    let (head, body) = response.split_once("\r\n\r\n").expect("a head");
-    let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
-    (status.expect("a status"), head.to_owned(), body.to_owned())
+/// Sends a `GET` with a token, as a page of another origin.
+fn get_as(token: &str, address: SocketAddr, path: &str) -> Response {
+    let token = authorization(token);
+    let request = format!("GET {path} HTTP/1.0\r\norigin: http://a\r\n{token}\r\n");
+    exchange(address, &request).expect("a response")
 }
 
 /// Returns the state that the page shows for a token.
 fn state(token: &str, address: SocketAddr) -> Value {
-    let (status, _, body) = get_as(token, address, "/dashboard/state");
+    let Response { status, body, .. } = get_as(token, address, "/dashboard/state");
     assert_eq!(status, 200, "{body}");
     serde_json::from_str(&body).expect("JSON")
 }
@@ -49,8 +41,7 @@ fn grant(member: &Member, lease: u64) {
 
 #[test]
 fn state_has_members_locks_queues_and_blocked_clients() {
-    let files = Files::of(3);
-    let members: Vec<Member> = files.files.iter().map(|it| Member::start(it)).collect();
+    let (_files, members) = led_by_first_member();
     for lease in [10, 11, 12] {
         grant(&members[0], lease);
     }
@@ -93,8 +84,7 @@ fn state_has_members_locks_queues_and_blocked_clients() {
 
 #[test]
 fn clients_that_block_each_other_are_reported() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     for lease in [1, 2] {
         grant(&member, lease);
     }
@@ -108,98 +98,72 @@ fn clients_that_block_each_other_are_reported() {
 
 #[test]
 fn page_is_one_file_that_other_origins_cannot_read() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
-    let (status, head, body) = get_as("", member.address, "/dashboard");
-    assert_eq!(status, 200);
-    let policy = head.lines().find_map(|it| it.strip_prefix("content-security-policy: "));
-    let policy = policy.expect("a policy");
+    let (_files, member) = Member::single();
+    let page = get_as("", member.address, "/dashboard");
+    assert_eq!(page.status, 200);
+    let policy = page.header("content-security-policy").expect("a policy");
     let nonce = policy.split("'nonce-").nth(1).and_then(|it| it.split('\'').next());
     let nonce = nonce.expect("a nonce");
-    assert!(body.contains(&format!("<script nonce=\"{nonce}\">")), "{policy}");
-    assert!(!get_as("", member.address, "/dashboard").2.contains(nonce), "it is used once");
+    assert!(page.body.contains(&format!("<script nonce=\"{nonce}\">")), "{policy}");
+    assert!(!get_as("", member.address, "/dashboard").body.contains(nonce), "it is used once");
     for path in ["/dashboard", "/dashboard/state"] {
-        let (_, head, _) = get_as("", member.address, path);
+        let head = get_as("", member.address, path).head;
         assert!(!head.contains("access-control-allow-origin"), "{head}");
         assert!(head.contains("cache-control: no-store"), "{head}");
     }
     // Control: etcd's JSON allows other origins.
-    assert!(get_as("", member.address, "/version").1.contains("access-control-allow-origin"));
-    assert_eq!(get_as("", member.address, "/dashboard/other").0, 404);
+    assert!(get_as("", member.address, "/version").head.contains("access-control-allow-origin"));
+    assert_eq!(get_as("", member.address, "/dashboard/other").status, 404);
 }
 
 #[test]
 fn users_see_only_the_locks_that_they_may_read() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     grant(&member, 7);
     for name in ["jobs/one", "secret/two"] {
         member.ask("/v3/lock/lock", &json!({ "name": base64(name), "lease": 7 }));
     }
-    for (path, body) in [
-        ("/v3/auth/user/add", json!({ "name": "root", "password": "r" })),
-        ("/v3/auth/user/add", json!({ "name": "bob", "password": "b" })),
-        ("/v3/auth/role/add", json!({ "name": "root" })),
-        ("/v3/auth/role/add", json!({ "name": "jobs" })),
-        (
-            "/v3/auth/role/grant",
-            json!({ "name": "jobs", "perm": {
-                "permType": "READ", "key": base64("jobs/"), "range_end": base64("jobs0"),
-            } }),
-        ),
-        ("/v3/auth/user/grant", json!({ "user": "root", "role": "root" })),
-        ("/v3/auth/user/grant", json!({ "user": "bob", "role": "jobs" })),
-        ("/v3/auth/enable", json!({})),
-    ] {
-        member.ask(path, &body);
-    }
-    let token = |name: &str, password: &str| {
-        let answer =
-            member.ask("/v3/auth/authenticate", &json!({ "name": name, "password": password }));
-        answer["token"].as_str().expect("a token").to_owned()
-    };
+    enable_users(&member, "READ");
+    let (root, bob) = (token(&member, "root", "secret"), token(&member, "bob", "one"));
     let names = |state: &Value| -> Vec<String> {
         let locks = state["locks"].as_array().expect("locks").iter();
         locks.map(|it| it["name"].as_str().expect("a name").to_owned()).collect()
     };
-    let root = state(&token("root", "r"), member.address);
+    let shown = state(&root, member.address);
     assert_eq!(
-        (names(&root), &root["user"]),
+        (names(&shown), &shown["user"]),
         (vec!["jobs/one".into(), "secret/two".into()], &json!("root"))
     );
-    let bob = state(&token("bob", "b"), member.address);
-    assert_eq!((names(&bob), &bob["hidden_locks"]), (vec!["jobs/one".into()], &json!(1)));
-    let (_, _, anonymous) = get_as("", member.address, "/dashboard/state");
+    let shown = state(&bob, member.address);
+    assert_eq!((names(&shown), &shown["hidden_locks"]), (vec!["jobs/one".into()], &json!(1)));
+    let anonymous = get_as("", member.address, "/dashboard/state").body;
     for secret in ["jobs/one", "secret/two", "http://"] {
         assert!(!anonymous.contains(secret), "{secret}: {anonymous}");
     }
     let anonymous = state("", member.address);
     assert_eq!(anonymous["access"], "needs-user");
     assert_eq!(anonymous["totals"]["holding"], 2);
-    assert_eq!(get_as("wrong", member.address, "/dashboard/state").0, 401);
+    assert_eq!(get_as("wrong", member.address, "/dashboard/state").status, 401);
     // Control: the same user may read the names otherwise, too.
     let (key, range_end) = (base64("jobs/"), base64("jobs0"));
     let read = json!({ "key": key, "range_end": range_end });
-    let read = post_as(&token("bob", "b"), member.address, "/v3/kv/range", &read);
+    let read = post_as(&bob, member.address, "/v3/kv/range", &read);
     assert_eq!(read.map(|it| it.0), Some(200));
 }
 
 #[test]
 fn metrics_url_shows_no_names_of_locks() {
-    let files = Files::single();
     let metrics = tenure_runtime::ports::reserved();
-    let text = std::fs::read_to_string(&files.files[0]).expect("a file");
-    let text = format!("{text}listen-metrics-urls = \"http://{metrics}\"\n");
-    std::fs::write(&files.files[0], text).expect("a write");
-    let member = Member::start(&files.files[0]);
+    let (_files, member) =
+        Member::configured(&format!("listen-metrics-urls = \"http://{metrics}\""));
     grant(&member, 7);
     member.ask("/v3/lock/lock", &json!({ "name": base64("jobs"), "lease": 7 }));
     assert_eq!(state("", member.address)["locks"][0]["name"], "jobs");
-    let (status, _, body) = get_as("", metrics, "/dashboard/state");
+    let Response { status, body, .. } = get_as("", metrics, "/dashboard/state");
     assert_eq!(status, 200);
     assert!(!body.contains("jobs"), "{body}");
     let shown = state("", metrics);
     assert_eq!((&shown["access"], &shown["locks"]), (&json!("metrics-only"), &json!([])));
     assert_eq!(shown["totals"]["holding"], 1);
-    assert_eq!(get_as("", metrics, "/dashboard").0, 200);
+    assert_eq!(get_as("", metrics, "/dashboard").status, 200);
 }

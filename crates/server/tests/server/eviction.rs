@@ -1,44 +1,43 @@
 //! Members that must not participate any more: removed, replaced, or with lost entries.
 
 use std::fs;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::etcdctl::etcdctl;
-use crate::member::{EVICTED_STATUS, Files, Member, base64, eventually, follow, post};
-use crate::three::leader;
+use crate::member::{
+    EVICTED_STATUS, Files, Member, base64, eventually, follow, follow_with, get, post,
+};
+use crate::three::{HOUR, leader, start_led_by_first};
 
-fn started(files: &Files) -> Vec<Member> {
-    let members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
-    members[0].put("a", "1");
-    members.iter().for_each(|member| assert_eq!(member.get("a"), Some(base64("1"))));
-    members
+/// Starts three members.
+fn started() -> (Files, Vec<Member>) {
+    start_and_write(Files::of(3))
 }
 
-/// Returns the ID of a member, from its own response.
-fn id(member: &Member) -> Value {
-    member.ask("/v3/maintenance/status", &json!({}))["header"]["member_id"].clone()
+/// Starts the members, and waits until all have applied a write.
+fn start_and_write(files: Files) -> (Files, Vec<Member>) {
+    let members = files.start_all();
+    members[0].put("a", "1");
+    members.iter().for_each(|member| assert_eq!(member.get("a"), Some(base64("1"))));
+    (files, members)
 }
 
 /// Removes the member with this ID by a request to `other`.
 fn remove(other: &Member, id: &Value) {
-    other.ask("/v3/cluster/member/remove", &json!({ "ID": id }));
+    let request = json!({ "ID": id });
+    eventually("the member is removed", || {
+        let response = post(other.address, "/v3/cluster/member/remove", &request);
+        // After an election, a repeated request does not find the member.
+        response.is_some_and(|(status, _)| [200, 404].contains(&status))
+    });
 }
 
-/// Returns the HTTP status of `/health`.
-fn health(address: SocketAddr) -> String {
-    let mut stream = TcpStream::connect(address).expect("a listener");
-    write!(stream, "GET /health HTTP/1.0\r\n\r\n").expect("an open connection");
-    let mut response = String::new();
-    stream.read_to_string(&mut response).expect("a response");
-    response.split(' ').nth(1).unwrap_or_default().to_owned()
-}
+/// Configuration of a member that joins an existing cluster.
+const STATE_EXISTING: &str = "initial-cluster-state = \"existing\"";
 
 fn data(files: &Files, index: usize) -> PathBuf {
     files.path().join(["a", "b", "c"][index])
@@ -57,14 +56,11 @@ fn copy(from: &Path, to: &Path) {
 /// manifests.
 #[test]
 fn founding_members_restart_with_state_existing() {
-    let files = Files::of(3);
-    let mut members = started(&files);
+    let (files, mut members) = started();
     for index in 0..3 {
         members.remove(index).terminate();
-        let file = &files.files[index];
-        let text = fs::read_to_string(file).expect("a file");
-        fs::write(file, format!("{text}initial-cluster-state = \"existing\"\n")).expect("a write");
-        members.insert(index, Member::start(file));
+        files.configure(index, STATE_EXISTING);
+        members.insert(index, files.start(index));
         members[index].put("a", &index.to_string());
     }
     members.iter().for_each(|member| assert_eq!(member.get("a"), Some(base64("2"))));
@@ -74,10 +70,10 @@ fn founding_members_restart_with_state_existing() {
 fn removed_member_ends_its_streams_and_stops() {
     for leads in [false, true] {
         let files = Files::of(3);
-        let mut members = started(&files);
-        let index = if leads { leader(&members) } else { (leader(&members) + 1) % 3 };
+        let mut members = start_led_by_first(&files, [600; 2]);
+        let index = if leads { 0 } else { 1 };
         let removed = members.remove(index);
-        let id = id(&removed);
+        let id = removed.id();
         let mut watching =
             follow(removed.address, "/v3/watch", &json!({ "create_request": { "key": "YQ==" } }));
         assert_eq!(watching.next().expect("a response")["result"]["created"], true);
@@ -87,8 +83,7 @@ fn removed_member_ends_its_streams_and_stops() {
         members[0].ask("/v3/lock/lock", &lock(grant(&members[0])));
         let (address, waiting) = (removed.address, lock(grant(&removed)));
         let waiter = thread::spawn(move || post(address, "/v3/lock/lock", &waiting));
-        let below = json!({ "key": base64("jobs/"), "range_end": base64("jobs0") });
-        eventually("the client is queued", || removed.ask("/v3/kv/range", &below)["count"] == "2");
+        removed.wait_for_claims("jobs", 2);
         remove(&members[0], &id);
         let response: Vec<Value> = watching.collect();
         let last = response.last().expect("an error").to_string();
@@ -104,22 +99,20 @@ fn removed_member_ends_its_streams_and_stops() {
 
 #[test]
 fn member_removed_while_down_stops_at_restart() {
-    let files = Files::of(3);
-    let mut members = started(&files);
+    let (files, mut members) = started();
     let index = (leader(&members) + 1) % 3;
     let removed = members.remove(index);
-    let id = id(&removed);
+    let id = removed.id();
     removed.kill();
     remove(&members[0], &id);
-    assert_eq!(Member::start(&files.files[index]).wait_exit(), EVICTED_STATUS);
+    assert_eq!(files.start(index).wait_exit(), EVICTED_STATUS);
 }
 
 #[test]
 fn member_removed_while_suspended_stops_when_resumed() {
-    let files = Files::of(3);
-    let mut members = started(&files);
+    let (_files, mut members) = started();
     let removed = members.remove((leader(&members) + 1) % 3);
-    let id = id(&removed);
+    let id = removed.id();
     removed.signal("STOP");
     remove(&members[0], &id);
     members[0].put("a", "2");
@@ -129,8 +122,7 @@ fn member_removed_while_suspended_stops_when_resumed() {
 
 #[test]
 fn client_of_removed_member_acquires_lock_elsewhere() {
-    let files = Files::of(3);
-    let mut members = started(&files);
+    let (_files, mut members) = started();
     let removed = members.remove((leader(&members) + 1) % 3);
     let Some(mut etcdctl) = etcdctl(&removed) else { return };
     let lease = members[0].ask("/v3/lease/grant", &json!({ "TTL": 600 }))["ID"].clone();
@@ -143,9 +135,8 @@ fn client_of_removed_member_acquires_lock_elsewhere() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("etcdctl");
-    let below = json!({ "key": base64("q/"), "range_end": base64("q0") });
-    eventually("the client is queued", || members[0].ask("/v3/kv/range", &below)["count"] == "2");
-    remove(&members[0], &id(&removed));
+    members[0].wait_for_claims("q", 2);
+    remove(&members[0], &removed.id());
     assert_eq!(removed.wait_exit(), EVICTED_STATUS);
     members[0].ask("/v3/lock/unlock", &json!({ "key": held["key"] }));
     let output = client.wait_with_output().expect("etcdctl");
@@ -153,31 +144,28 @@ fn client_of_removed_member_acquires_lock_elsewhere() {
     assert!(output.status.success() && stdout.contains("got"), "{output:?}");
 }
 
-/// Returns the files of three members with a long election timeout and no compaction of the log.
-fn stable_cluster() -> Files {
+/// Starts three members with no compaction of the log. The first leads as long as it runs.
+fn stable_cluster() -> (Files, Vec<Member>) {
     let files = Files::of(3);
-    for file in &files.files {
-        let text = fs::read_to_string(file).expect("a file");
-        let text = text.replace("snapshot-count = 20", "snapshot-count = 10000");
-        fs::write(file, format!("{text}election-timeout = 2000\n")).expect("a write");
+    for index in 0..3 {
+        files.edit(index, |text| text.replace("snapshot-count = 20", "snapshot-count = 10000"));
     }
-    files
+    let members = start_led_by_first(&files, [HOUR; 2]);
+    (files, members)
 }
 
-/// Makes a follower lose acknowledged entries while the leader keeps running: those since a copy
-/// was made if `copied`, or else those since its last start.
-fn lose_entries(files: &Files, members: &[Member], index: usize, copied: bool) -> Member {
+/// Makes a follower lose acknowledged entries while the first member keeps leading: those since a
+/// copy was made if `copied`, or else those since its last start.
+fn lose_entries(files: &Files, members: &mut [Member], index: usize, copied: bool) -> Member {
     let (data, kept) = (data(files, index), files.path().join("copy"));
     if copied {
         copy(&data, &kept);
     }
-    let leads = leader(members);
     for number in 0..10 {
-        members[leads].put("a", &number.to_string());
+        members[0].put("a", &number.to_string());
     }
     eventually("the follower has all entries", || members[index].get("a") == Some(base64("9")));
-    members[index].signal("KILL");
-    thread::sleep(Duration::from_millis(100));
+    members[index].crash();
     if copied {
         fs::remove_dir_all(&data).expect("a directory");
         fs::rename(&kept, &data).expect("a copy");
@@ -189,23 +177,23 @@ fn lose_entries(files: &Files, members: &[Member], index: usize, copied: bool) -
         };
         fs::remove_file(names.filter(is_log).max().expect("a segment")).expect("a file");
     }
-    Member::start(&files.files[index])
+    files.start(index)
 }
 
 #[test]
 fn member_with_lost_entries_is_evicted_and_does_not_count() {
     for copied in [true, false] {
-        let files = stable_cluster();
-        let members = started(&files);
-        let leads = leader(&members);
-        let (index, other) = ((leads + 1) % 3, (leads + 2) % 3);
-        let again = lose_entries(&files, &members, index, copied);
+        let (files, mut members) = stable_cluster();
+        let (leads, index, other) = (0, 1, 2);
+        let again = lose_entries(&files, &mut members, index, copied);
         assert_eq!(again.wait_exit(), EVICTED_STATUS, "copied: {copied}");
         members[leads].put("a", "2");
-        assert_eq!(health(members[leads].address), "200", "two of three run");
+        assert_eq!(get(members[leads].address, "/health").0, 200, "two of three run");
         assert_eq!(Member::start_failing(&files.files[index]), EVICTED_STATUS, "evicted again");
         members[other].signal("STOP");
-        eventually("the leader noticed", || health(members[leads].address) == "503");
+        let (put, short) = (json!({ "key": base64("b") }), [("Grpc-Timeout", "2S")]);
+        let mut undecided = follow_with(&short, members[leads].address, "/v3/kv/put", &put);
+        assert_eq!(undecided.next().expect("a response")["code"], 14, "no majority");
         members[other].signal("CONT");
         // Replaces the member.
         let replaced = replace(&files, &members[leads], index);
@@ -224,11 +212,10 @@ fn id_of(other: &Member, index: usize) -> Value {
 /// Empties the directory of a member, and configures it to replace a removed one.
 fn empty_directory(files: &Files, index: usize) {
     fs::remove_dir_all(data(files, index)).expect("a directory");
-    let file = &files.files[index];
-    let text = fs::read_to_string(file).expect("a file");
-    if !text.contains("initial-cluster-state") {
-        fs::write(file, format!("{text}initial-cluster-state = \"existing\"\n")).expect("a write");
-    }
+    files.edit(index, |text| match text.contains(STATE_EXISTING) {
+        true => text,
+        false => text + STATE_EXISTING + "\n",
+    });
 }
 
 /// Replaces a member that does not run by an empty one, as the manual describes.
@@ -239,11 +226,8 @@ fn replace(files: &Files, other: &Member, index: usize) -> Member {
 }
 
 fn start_and_add(files: &Files, other: &Member, index: usize) -> Member {
-    let file = &files.files[index];
-    let text = fs::read_to_string(file).expect("a file");
-    let replaced = Member::start(file);
-    let name = format!("{}=", ["a", "b", "c"][index]);
-    let url = text.split(['"', ',']).find_map(|it| it.strip_prefix(&name)).expect("a URL");
+    let replaced = files.start(index);
+    let url = format!("http://{}", files.peers[index]);
     other.ask("/v3/cluster/member/add", &json!({ "peerURLs": [url] }));
     assert_eq!(replaced.get("a"), other.get("a"));
     replaced
@@ -251,13 +235,12 @@ fn start_and_add(files: &Files, other: &Member, index: usize) -> Member {
 
 #[test]
 fn replaced_member_can_be_replaced_again() {
-    let files = Files::of(3);
-    let mut members = started(&files);
+    let (files, mut members) = started();
     let index = (leader(&members) + 1) % 3;
     members.remove(index).kill();
     replace(&files, &members[0], index).kill();
     for _ in 0..4 {
-        let restarted = Member::start(&files.files[index]);
+        let restarted = files.start(index);
         assert_eq!(restarted.get("a"), Some(base64("1")));
         restarted.kill();
     }
@@ -270,12 +253,11 @@ fn replaced_member_can_be_replaced_again() {
 
 #[test]
 fn early_replacement_can_start_again() {
-    let files = stable_cluster();
-    let mut members = started(&files);
-    let index = (leader(&members) + 1) % 3;
+    let (files, mut members) = stable_cluster();
+    let index = 1;
     members.remove(index).kill();
     empty_directory(&files, index);
-    assert_eq!(Member::start(&files.files[index]).wait_exit(), EVICTED_STATUS);
+    assert_eq!(files.start(index).wait_exit(), EVICTED_STATUS);
     remove(&members[0], &id_of(&members[0], index));
     start_and_add(&files, &members[0], index);
 }
@@ -284,15 +266,15 @@ fn early_replacement_can_start_again() {
 #[test]
 fn member_without_its_directory_is_evicted() {
     for lost in [0, 2] {
-        let files = Files::of(3);
-        started(&files).into_iter().for_each(Member::kill);
+        let (files, members) = started();
+        members.into_iter().for_each(Member::kill);
         fs::remove_dir_all(data(&files, lost)).expect("a directory");
-        let other = Member::start(&files.files[1]);
-        assert_eq!(Member::start(&files.files[lost]).wait_exit(), EVICTED_STATUS);
+        let other = files.start(1);
+        assert_eq!(files.start(lost).wait_exit(), EVICTED_STATUS);
         let body = json!({ "key": base64("a") });
         let (status, response) = post(other.address, "/v3/kv/range", &body).expect("a response");
         assert_eq!(status, 503, "no majority: {response}");
-        let third = Member::start(&files.files[2 - lost]);
+        let third = files.start(2 - lost);
         assert_eq!(third.get("a"), Some(base64("1")));
     }
 }

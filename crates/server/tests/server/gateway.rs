@@ -1,17 +1,15 @@
 //! Gateway for JSON over HTTP.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::member::{Files, Member, base64, eventually, post};
+use crate::member::{Member, Response, TIME_LIMIT, base64, exchange, post};
 
 #[test]
 fn gateway_serves_keys_leases_and_locks() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     assert_eq!(member.put("a", "1")["header"]["revision"], "2");
     let found = member.ask("/v3/kv/range", &json!({ "key": base64("a") }));
     assert_eq!(found["kvs"][0]["value"], base64("1"), "{found}");
@@ -27,8 +25,7 @@ fn gateway_serves_keys_leases_and_locks() {
     let waiting = json!({ "name": base64("jobs"), "lease": other["ID"] });
     let address = member.address;
     let waiter = std::thread::spawn(move || post(address, "/v3/lock/lock", &waiting));
-    let below = json!({ "key": base64("jobs/"), "range_end": base64("jobs0") });
-    eventually("the client is queued", || member.ask("/v3/kv/range", &below)["count"] == "2");
+    member.wait_for_claims("jobs", 2);
     member.ask("/v3/lock/unlock", &json!({ "key": locked["key"] }));
     let response = waiter.join().expect("a thread").expect("a response");
     assert_eq!(response.0, 200, "{response:?}");
@@ -45,8 +42,7 @@ fn gateway_serves_keys_leases_and_locks() {
 
 #[test]
 fn member_list_contains_the_chosen_port() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     let response = || member.ask("/v3/cluster/member/list", &json!({}));
     let (first, own) = (response(), format!("http://{}", member.address));
     assert_eq!(first["members"][0]["clientURLs"], json!([own]), "{first}");
@@ -64,7 +60,7 @@ struct Chunked {
 impl Chunked {
     fn open(member: &Member, path: &str) -> Chunked {
         let mut stream = TcpStream::connect(member.address).expect("a listener");
-        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time");
+        stream.set_read_timeout(Some(TIME_LIMIT)).expect("a time");
         write!(stream, "POST {path} HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n")
             .expect("an open connection");
         let lines = BufReader::new(stream.try_clone().expect("a socket"));
@@ -94,8 +90,7 @@ impl Chunked {
 
 #[test]
 fn each_message_of_a_json_stream_is_answered_immediately() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     member.put("a", "1");
     let lease = member.ask("/v3/lease/grant", &json!({ "TTL": 60 }));
     let renewal = json!({ "ID": lease["ID"] }).to_string();
@@ -127,59 +122,43 @@ fn each_message_of_a_json_stream_is_answered_immediately() {
 
 #[test]
 fn json_stream_ends_at_first_invalid_message() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     let responses_to = |body: &str| {
-        let mut stream = TcpStream::connect(member.address).expect("a listener");
-        let length = body.len();
-        let path = "/v3/lease/keepalive";
-        write!(stream, "POST {path} HTTP/1.0\r\ncontent-length: {length}\r\n\r\n{body}")
-            .expect("an open connection");
-        let mut response = String::new();
-        stream.read_to_string(&mut response).expect("a response");
-        let status = response.split(' ').nth(1).map(str::to_owned).expect("a status");
-        (status, response.lines().filter(|line| line.starts_with("{\"result\"")).count())
+        let head = format!("POST /v3/lease/keepalive HTTP/1.0\r\ncontent-length: {}", body.len());
+        let response = exchange(member.address, &format!("{head}\r\n\r\n{body}"));
+        let Response { status, body, .. } = response.expect("a response");
+        (status, body.lines().filter(|line| line.starts_with("{\"result\"")).count())
     };
     member.put("a", "1");
-    assert_eq!(responses_to(r#"{"ID":"1"} {"ID":"2"}"#), ("200".into(), 2));
-    assert_eq!(responses_to(r#"{"ID":"1"} x {"ID":"2"}"#), ("200".into(), 1));
-    assert_eq!(responses_to(r#"{"ID":"1"}{"ID":"#), ("200".into(), 1));
-    assert_eq!(responses_to(""), ("200".into(), 0));
+    assert_eq!(responses_to(r#"{"ID":"1"} {"ID":"2"}"#), (200, 2));
+    assert_eq!(responses_to(r#"{"ID":"1"} x {"ID":"2"}"#), (200, 1));
+    assert_eq!(responses_to(r#"{"ID":"1"}{"ID":"#), (200, 1));
+    assert_eq!(responses_to(""), (200, 0));
     for none in ["x", "[]", r#"{"ID":"#, r#"{"ID":true}"#] {
-        assert_eq!(responses_to(none), ("400".into(), 0), "{none}");
+        assert_eq!(responses_to(none), (400, 0), "{none}");
     }
 }
 
 #[test]
 fn cors_headers_name_the_allowed_origins() {
-    let files = Files::single();
     let headers = |member: &Member, method: &str, path: &str| {
-        let mut stream = TcpStream::connect(member.address).expect("a listener");
-        write!(stream, "{method} {path} HTTP/1.0\r\norigin: http://a\r\n\r\n")
-            .expect("an open connection");
-        let mut response = String::new();
-        stream.read_to_string(&mut response).expect("a response");
-        let status = response.split(' ').nth(1).map(str::to_owned).expect("a status");
-        let origin =
-            response.lines().find_map(|it| it.strip_prefix("access-control-allow-origin: "));
-        (status, origin.map(str::to_owned))
+        let request = format!("{method} {path} HTTP/1.0\r\norigin: http://a\r\n\r\n");
+        let response = exchange(member.address, &request).expect("a response");
+        let origin = response.header("access-control-allow-origin").map(str::to_owned);
+        (response.status, origin)
     };
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     for (method, path, status) in [
-        ("OPTIONS", "/v3/kv/range", "200"),
-        ("OPTIONS", "/nothing", "200"),
-        ("GET", "/version", "200"),
-        ("GET", "/nothing", "404"),
+        ("OPTIONS", "/v3/kv/range", 200),
+        ("OPTIONS", "/nothing", 200),
+        ("GET", "/version", 200),
+        ("GET", "/nothing", 404),
     ] {
-        let expected = (status.to_owned(), Some("*".to_owned()));
+        let expected = (status, Some("*".to_owned()));
         assert_eq!(headers(&member, method, path), expected, "{method} {path}");
     }
-    member.kill();
     for (cors, origin) in [("http://b,http://a", Some("http://a".to_owned())), ("", None)] {
-        let files = Files::single();
-        let text = std::fs::read_to_string(&files.files[0]).expect("a file");
-        std::fs::write(&files.files[0], format!("{text}cors = {cors:?}\n")).expect("a write");
-        let member = Member::start(&files.files[0]);
-        assert_eq!(headers(&member, "OPTIONS", "/v3/kv/range"), ("200".into(), origin), "{cors}");
+        let (_files, member) = Member::configured(&format!("cors = {cors:?}"));
+        assert_eq!(headers(&member, "OPTIONS", "/v3/kv/range"), (200, origin), "{cors}");
     }
 }

@@ -2,26 +2,21 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::time::Duration;
 
 use serde_json::json;
 
-use crate::member::{Files, Member, base64, eventually, post};
+use crate::member::{Files, Member, TIME_LIMIT, base64, eventually, get, post};
 
 /// Returns the value of a metric.
 pub(crate) fn metric(address: SocketAddr, name: &str) -> u64 {
-    let mut stream = TcpStream::connect(address).expect("a listener");
-    write!(stream, "GET /metrics HTTP/1.0\r\n\r\n").expect("an open connection");
-    let mut text = String::new();
-    stream.read_to_string(&mut text).expect("a response");
+    let (_, text) = get(address, "/metrics");
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.unwrap_or("0").parse().expect("a number")
 }
 
-/// Returns all bytes that the member sends until it closes the connection, which must happen within
-/// 20 s.
+/// Returns all bytes that the member sends until it closes the connection.
 fn read_to_end(stream: &mut TcpStream) -> Vec<u8> {
-    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a socket");
+    stream.set_read_timeout(Some(TIME_LIMIT)).expect("a socket");
     let mut response = Vec::new();
     match stream.read_to_end(&mut response) {
         Err(error) if error.kind() == ErrorKind::WouldBlock => panic!("no response"),
@@ -29,19 +24,23 @@ fn read_to_end(stream: &mut TcpStream) -> Vec<u8> {
     }
 }
 
+/// Sends bytes and the end of the stream, and waits until the member closes the connection.
+fn send_and_end(address: SocketAddr, bytes: &[u8]) {
+    let mut stream = TcpStream::connect(address).expect("a listener");
+    // The member may close the connection before it has read everything.
+    let _ = stream.write_all(bytes);
+    let _ = stream.shutdown(Shutdown::Write);
+    read_to_end(&mut stream);
+}
+
 #[test]
 fn malformed_input_is_counted_and_affects_no_other_client() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     member.put("a", "1");
     let mut random = fastrand::Rng::with_seed(7);
     for length in [1, 3, 24, 500, 5000] {
-        let mut stream = TcpStream::connect(member.address).expect("a listener");
         let bytes: Vec<u8> = (0..length).map(|_| random.u8(..)).collect();
-        // The member may close the connection before it has read everything.
-        let _ = stream.write_all(&bytes);
-        let _ = stream.shutdown(Shutdown::Write);
-        read_to_end(&mut stream);
+        send_and_end(member.address, &bytes);
     }
     // A valid preface of HTTP/2 with an invalid frame behind it.
     let mut stream = TcpStream::connect(member.address).expect("a listener");
@@ -53,22 +52,14 @@ fn malformed_input_is_counted_and_affects_no_other_client() {
     assert_eq!(member.get("a"), Some(base64("1")));
 }
 
-/// Returns the address at which the first of three members listens for others.
-fn peer_address(files: &Files) -> String {
-    let text = std::fs::read_to_string(&files.files[0]).expect("a file");
-    let (_, cluster) = text.split_once("a=http://").expect("its entry in the cluster");
-    cluster.split_once(',').expect("two more").0.to_owned()
-}
-
 #[test]
 #[ignore = "10,000 descriptors: ulimit -n 12000"]
 fn five_thousand_idle_connections_cause_no_election() {
-    let files = Files::of(3);
-    let members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    let (files, members) = Member::cluster();
     members[0].put("a", "0");
     let term = metric(members[0].address, "tenure_term");
-    for port in [members[0].address.to_string(), peer_address(&files)] {
-        let connect = |_| TcpStream::connect(&port).expect("a listener");
+    for port in [members[0].address, files.peers[0]] {
+        let connect = |_| TcpStream::connect(port).expect("a listener");
         let idle: Vec<TcpStream> = (0..5000).map(connect).collect();
         for (time, member) in members.iter().cycle().take(30).enumerate() {
             member.put("a", &time.to_string());
@@ -81,9 +72,9 @@ fn five_thousand_idle_connections_cause_no_election() {
 
 #[test]
 fn idle_connection_closes_for_a_new_one_at_the_limit() {
-    let files = Files::single();
+    let files = Files::of(1);
     // Half of them are reserved.
-    let member = Member::start_with(&files.files[0], 100);
+    let member = Member::start(&files.files[0], 100, "");
     let asks = |_| {
         let mut stream = TcpStream::connect(member.address).expect("a listener");
         stream.write_all(b"GET /version HTTP/1.1\r\nhost: a\r\n\r\n").expect("an open connection");
@@ -101,8 +92,7 @@ fn idle_connection_closes_for_a_new_one_at_the_limit() {
 
 #[test]
 fn incomplete_messages_share_one_limit() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     let head = "POST /v3/kv/put HTTP/1.1\r\nhost: a\r\ncontent-length: 3500001\r\n\r\n";
     let text = [head.as_bytes(), &[b' '; 3_500_000]].concat();
     let begin = |_| {
@@ -122,18 +112,12 @@ fn incomplete_messages_share_one_limit() {
 #[test]
 fn malformed_peer_input_is_rejected_and_counted_by_reason() {
     let files = Files::of(3);
-    let member = Member::start(&files.files[0]);
-    let peer = peer_address(&files);
-    let send = |bytes: &[u8]| {
-        let mut stream = TcpStream::connect(&peer).expect("a listener");
-        let _ = stream.write_all(bytes);
-        let _ = stream.shutdown(Shutdown::Write);
-        read_to_end(&mut stream);
-    };
+    let member = files.start(0);
+    let peer = files.peers[0];
     let idle: Vec<TcpStream> =
-        (0..40).map(|_| TcpStream::connect(&peer).expect("a listener")).collect();
-    send(&[0xff; 64]);
-    send(&[7]);
+        (0..40).map(|_| TcpStream::connect(peer).expect("a listener")).collect();
+    send_and_end(peer, &[0xff; 64]);
+    send_and_end(peer, &[7]);
     let refused = |reason: &str| {
         metric(member.address, &format!("tenure_rejected_total{{reason=\"{reason}\"}}"))
     };
@@ -144,8 +128,7 @@ fn malformed_peer_input_is_rejected_and_counted_by_reason() {
 
 #[test]
 fn idle_connections_do_not_affect_other_clients() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     let idle: Vec<TcpStream> =
         (0..400).map(|_| TcpStream::connect(member.address).expect("a listener")).collect();
     member.put("a", "1");
@@ -157,8 +140,7 @@ fn idle_connections_do_not_affect_other_clients() {
 
 #[test]
 fn rejects_large_request_with_its_reason() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     member.put("a", "1");
     let value = |bytes: usize| json!({ "key": base64("b"), "value": base64(&"x".repeat(bytes)) });
     let refused = |bytes| post(member.address, "/v3/kv/put", &value(bytes)).expect("a response");
@@ -172,21 +154,18 @@ fn rejects_large_request_with_its_reason() {
 }
 
 /// Starts a member with a value of one megabyte in the key `a`.
-fn member_with_large_value(files: &Files) -> Member {
-    let file = &files.files[0];
-    let text = std::fs::read_to_string(file).expect("a file");
-    // Snapshots would contain the large value as well, which this test does not measure.
-    let text = text.replace("snapshot-count = 20", "snapshot-count = 1000");
-    std::fs::write(file, text).expect("a write");
-    let member = Member::start(file);
+fn member_with_large_value() -> (Files, Member) {
+    let files = Files::of(1);
+    // Snapshots would contain the large value as well, which the tests do not measure.
+    files.edit(0, |text| text.replace("snapshot-count = 20", "snapshot-count = 1000"));
+    let member = files.start(0);
     member.put("a", &"x".repeat(1 << 20));
-    member
+    (files, member)
 }
 
 #[test]
 fn history_for_slow_watchers_is_bounded() {
-    let files = Files::single();
-    let member = member_with_large_value(&files);
+    let (_files, member) = member_with_large_value();
     let watch = json!({ "create_request": { "key": base64("a") } }).to_string();
     let watching = || {
         let mut stream = TcpStream::connect(member.address).expect("a listener");
@@ -205,7 +184,7 @@ fn history_for_slow_watchers_is_bounded() {
     assert!(metric(member.address, "tenure_changes") < 40);
     // Each watcher receives some events, and is cancelled because the others are gone.
     for stream in &mut slow {
-        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a socket");
+        stream.set_read_timeout(Some(TIME_LIMIT)).expect("a socket");
         let (mut response, mut piece) = (Vec::new(), vec![0; 1 << 20]);
         while !String::from_utf8_lossy(&response).contains("compact_revision") {
             let length = stream.read(&mut piece).expect("more responses");
@@ -215,13 +194,12 @@ fn history_for_slow_watchers_is_bounded() {
             response.extend_from_slice(&piece[length.saturating_sub(1000)..length]);
         }
     }
-    assert_eq!(metric(member.address, "tenure_watchers"), 0);
+    eventually("no watcher is left", || metric(member.address, "tenure_watchers") == 0);
 }
 
 #[test]
 fn rejects_large_response_with_its_reason() {
-    let files = Files::single();
-    let member = member_with_large_value(&files);
+    let (_files, member) = member_with_large_value();
     let reading = |times| {
         let range = json!({ "request_range": { "key": base64("a") } });
         json!({ "success": vec![range; times] })
@@ -238,8 +216,7 @@ fn rejects_large_response_with_its_reason() {
 
 #[test]
 fn rejects_transaction_over_too_many_keys() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     for hundred in 0..90 {
         let put = |key: i32| {
             let key = base64(&format!("k/{hundred:02}{key:02}"));

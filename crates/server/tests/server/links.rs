@@ -36,7 +36,7 @@ impl Links {
                 row.push(Some(cut));
             }
             cuts.push(row);
-            members.push(Member::start_dialing(file, &dialed.join(",")));
+            members.push(Member::start(file, 1024, &dialed.join(",")));
         }
         (Links { cuts }, members)
     }

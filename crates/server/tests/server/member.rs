@@ -1,5 +1,6 @@
 //! Member in a separate process, and a client that sends JSON to it.
 
+use std::fmt::Display;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -24,6 +25,9 @@ const DESCRIPTORS_VARIABLE: &str = "TENURE_TEST_DESCRIPTORS";
 /// Exit status of a member that is evicted.
 pub(crate) const EVICTED_STATUS: i32 = 5;
 
+/// Longest time for which a test waits for a response or an effect. A busy machine takes long.
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(180);
+
 /// Beginning of the line that a member prints when it serves clients.
 const READY_LINE: &str = "serves clients at ";
 
@@ -40,22 +44,29 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Starts a member with this configuration file, and waits until it listens.
-    pub(crate) fn start(file: &Path) -> Member {
-        Member::start_with(file, 1024)
+    /// Starts a single member.
+    pub(crate) fn single() -> (Files, Member) {
+        Member::configured("")
     }
 
-    /// Starts a member with at most this many file descriptors.
-    pub(crate) fn start_with(file: &Path, descriptors: u64) -> Member {
-        Member::start_as(file, descriptors, "")
+    /// Starts a single member with these additional lines in its configuration file.
+    pub(crate) fn configured(lines: &str) -> (Files, Member) {
+        let files = Files::configured(1, lines);
+        let member = files.start(0);
+        (files, member)
     }
 
-    /// Starts a member that dials others at these addresses: `NAME=HOST:PORT`, separated by commas.
-    pub(crate) fn start_dialing(file: &Path, dialed: &str) -> Member {
-        Member::start_as(file, 1024, dialed)
+    /// Starts a cluster of three members.
+    pub(crate) fn cluster() -> (Files, Vec<Member>) {
+        let files = Files::of(3);
+        let members = files.start_all();
+        (files, members)
     }
 
-    fn start_as(file: &Path, descriptors: u64, dialed: &str) -> Member {
+    /// Starts a member with this configuration file, and waits until it listens. It has at most
+    /// this many file descriptors. `dialed` has the addresses at which it dials others:
+    /// `NAME=HOST:PORT`, separated by commas.
+    pub(crate) fn start(file: &Path, descriptors: u64, dialed: &str) -> Member {
         let mut process = spawn(file, descriptors, dialed);
         let mut out = BufReader::new(process.stdout.take().expect("its output"));
         let mut lines = out.by_ref().lines().map_while(Result::ok);
@@ -84,12 +95,17 @@ impl Member {
 
     /// Kills the member.
     pub(crate) fn kill(mut self) {
+        self.crash();
+    }
+
+    /// Kills the process of the member, and waits for its end.
+    pub(crate) fn crash(&mut self) {
         self.process.kill().expect("a process that runs");
         self.process.wait().expect("a process that was killed");
     }
 
     /// Returns the process ID.
-    pub(crate) fn id(&self) -> u32 {
+    pub(crate) fn process_id(&self) -> u32 {
         self.process.id()
     }
 
@@ -105,12 +121,22 @@ impl Member {
         assert!(self.process.wait().expect("a process that ends").success());
     }
 
-    /// Sends a request until it succeeds, for at most 20 s, and returns the response.
+    /// Sends a request until it succeeds, and returns the response.
     pub(crate) fn ask(&self, path: &str, body: &Value) -> Value {
-        let until = Instant::now() + Duration::from_secs(20);
+        self.ask_until(path, body, |status| status == 200).1
+    }
+
+    /// Sends a request until the member accepts or rejects it, and returns the HTTP status and the
+    /// response. A member without a leader does neither.
+    pub(crate) fn decided(&self, path: &str, body: &Value) -> (u16, Value) {
+        self.ask_until(path, body, |status| status != 503)
+    }
+
+    fn ask_until(&self, path: &str, body: &Value, is_final: fn(u16) -> bool) -> (u16, Value) {
+        let until = Instant::now() + TIME_LIMIT;
         loop {
             match post(self.address, path, body) {
-                Some((200, answer)) => return answer,
+                Some((status, answer)) if is_final(status) => return (status, answer),
                 other => {
                     let body: String = body.to_string().chars().take(200).collect();
                     assert!(Instant::now() < until, "{path} {body}: {other:?}");
@@ -118,6 +144,34 @@ impl Member {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    pub(crate) fn status(&self) -> Value {
+        self.ask("/v3/maintenance/status", &json!({}))
+    }
+
+    /// Returns the ID of the member, from its own response.
+    pub(crate) fn id(&self) -> Value {
+        self.status()["header"]["member_id"].take()
+    }
+
+    /// Returns true if the member leads, as far as it knows.
+    pub(crate) fn is_leader(&self) -> bool {
+        let status = self.status();
+        status["leader"] == status["header"]["member_id"]
+    }
+
+    /// Returns the number of claims in the queue of a lock or an election.
+    pub(crate) fn claims(&self, name: &str) -> usize {
+        let (key, end) = (base64(&format!("{name}/")), base64(&format!("{name}0")));
+        let found = self.ask("/v3/kv/range", &json!({ "key": key, "range_end": end }));
+        found["count"].as_str().map_or(0, |count| count.parse().expect("a number"))
+    }
+
+    /// Waits until this many claims are in the queue of a lock or an election.
+    #[track_caller]
+    pub(crate) fn wait_for_claims(&self, name: &str, count: usize) {
+        eventually("the claims are queued", || self.claims(name) == count);
     }
 
     pub(crate) fn put(&self, key: &str, value: &str) -> Value {
@@ -144,9 +198,9 @@ fn spawn(file: &Path, descriptors: u64, dialed: &str) -> Child {
         .expect("a process")
 }
 
-/// Waits for the exit of a process, at most a minute, and returns its exit status.
+/// Waits for the exit of a process, and returns its exit status.
 fn exit_status(process: &mut Child) -> i32 {
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + TIME_LIMIT;
     while Instant::now() < until {
         if let Some(status) = process.try_wait().expect("a process") {
             return status.code().expect("a status");
@@ -207,11 +261,6 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Writes the file of a single member.
-    pub(crate) fn single() -> Files {
-        Files::of(1)
-    }
-
     /// Writes the files of this many members, named `a`, `b`, …
     pub(crate) fn of(size: usize) -> Files {
         let folder = tempfile::tempdir().expect("a temporary directory");
@@ -222,16 +271,48 @@ impl Files {
         let write = |name: &&str| {
             let file = folder.path().join(format!("{name}.toml"));
             let data = folder.path().join(name);
-            let text = format!(
+            let mut text = format!(
                 "name = {name:?}\ndata-dir = {data:?}\ninitial-cluster = {:?}\n\
                  listen-client-urls = \"http://127.0.0.1:0\"\nsnapshot-count = 20\n",
                 members.join(",")
             );
+            if size == 1 {
+                // It leads immediately. The time limit of its requests grows with this time.
+                text.push_str("election-timeout = 20000\n");
+            }
             std::fs::write(&file, text).expect("a write");
             file
         };
         let files = names[..size].iter().map(write).collect();
         Files { folder, files, peers }
+    }
+
+    /// Writes the files of this many members, with these additional lines.
+    pub(crate) fn configured(size: usize, lines: &str) -> Files {
+        let files = Files::of(size);
+        (0..size).for_each(|index| files.configure(index, lines));
+        files
+    }
+
+    /// Appends lines to the configuration of a member.
+    pub(crate) fn configure(&self, index: usize, lines: &str) {
+        self.edit(index, |text| format!("{text}{lines}\n"));
+    }
+
+    /// Changes the configuration of a member.
+    pub(crate) fn edit(&self, index: usize, change: impl FnOnce(String) -> String) {
+        let text = std::fs::read_to_string(&self.files[index]).expect("a file");
+        std::fs::write(&self.files[index], change(text)).expect("a write");
+    }
+
+    /// Starts a member, and waits until it listens.
+    pub(crate) fn start(&self, index: usize) -> Member {
+        Member::start(&self.files[index], 1024, "")
+    }
+
+    /// Starts all members.
+    pub(crate) fn start_all(&self) -> Vec<Member> {
+        (0..self.files.len()).map(|index| self.start(index)).collect()
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -251,25 +332,53 @@ pub(crate) fn post_as(
     path: &str,
     body: &Value,
 ) -> Option<(u16, Value)> {
-    let token = match token {
+    let (token, body) = (authorization(token), body.to_string());
+    let head =
+        format!("POST {path} HTTP/1.0\r\nhost: {address}\r\n{token}content-length: {}", body.len());
+    let response = exchange(address, &format!("{head}\r\n\r\n{body}"))?;
+    let body = serde_json::from_str(&response.body);
+    Some((response.status, body.unwrap_or(Value::String(response.body))))
+}
+
+/// Returns the header with a token. An empty token is not sent.
+pub(crate) fn authorization(token: &str) -> String {
+    match token {
         "" => String::new(),
         token => format!("authorization: {token}\r\n"),
-    };
+    }
+}
+
+/// Sends a `GET`, and returns the HTTP status and the body.
+pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String) {
+    let response = exchange(address, &format!("GET {path} HTTP/1.0\r\n\r\n"));
+    let Response { status, body, .. } = response.expect("a response");
+    (status, body)
+}
+
+/// HTTP response, read to its end.
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Response {
+    /// Returns the value of a header, whose name is in lower case.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+    }
+}
+
+/// Sends an HTTP/1.0 request over a new connection; `None` if the connection fails.
+pub(crate) fn exchange(address: SocketAddr, request: &str) -> Option<Response> {
     let mut stream = TcpStream::connect(address).ok()?;
-    stream.set_read_timeout(Some(Duration::from_secs(20))).ok()?;
-    let body = body.to_string();
-    write!(
-        stream,
-        "POST {path} HTTP/1.0\r\nhost: {address}\r\n{token}\
-         content-length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).ok()?;
-    let (head, body) = answer.split_once("\r\n\r\n")?;
+    stream.set_read_timeout(Some(TIME_LIMIT)).ok()?;
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut response = String::new();
+    stream.read_to_string(&mut response).ok()?;
+    let (head, body) = response.split_once("\r\n\r\n")?;
     let status = head.split(' ').nth(1)?.parse().ok()?;
-    Some((status, serde_json::from_str(body).unwrap_or(Value::String(body.to_owned()))))
+    Some(Response { status, head: head.to_owned(), body: body.to_owned() })
 }
 
 /// Sends a JSON request, and returns the lines of the response as they arrive.
@@ -286,25 +395,24 @@ pub(crate) fn follow_with(
     headers: &[(&str, &str)],
     address: SocketAddr,
     path: &str,
-    body: &Value,
+    body: &dyn Display,
 ) -> impl Iterator<Item = Value> + use<> {
     let mut stream = TcpStream::connect(address).expect("a listener");
-    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time");
+    stream.set_read_timeout(Some(TIME_LIMIT)).expect("a time");
     let headers = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
     let headers = headers.collect::<String>();
-    let (body, length) = (body.to_string(), body.to_string().len());
-    write!(stream, "POST {path} HTTP/1.0\r\n{headers}content-length: {length}\r\n\r\n{body}")
-        .expect("an open connection");
+    let body = body.to_string();
+    let head = format!("POST {path} HTTP/1.0\r\n{headers}content-length: {}", body.len());
+    write!(stream, "{head}\r\n\r\n{body}").expect("an open connection");
     let lines = BufReader::new(stream).lines().map(|line| line.expect("a response"));
     let body = lines.skip_while(|line| !line.is_empty()).skip(1);
     body.map(|line| serde_json::from_str(&line).expect("JSON"))
 }
 
-/// Waits until a condition holds, for at most 20 s. Use it for delayed effects, such as those on
-/// counters.
+/// Waits until a condition holds. Use it for delayed effects, such as those on counters.
 #[track_caller]
 pub(crate) fn eventually(condition: &str, holds: impl Fn() -> bool) {
-    let until = Instant::now() + Duration::from_secs(20);
+    let until = Instant::now() + TIME_LIMIT;
     while !holds() {
         assert!(Instant::now() < until, "timed out: {condition}");
         std::thread::sleep(Duration::from_millis(10));

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::member::{Files, Member, base64, eventually, post};
-use crate::probes::get;
+use crate::member::{Member, base64, eventually, follow, get, post};
 
 /// Returns the path of a file in the folder `docs`.
 pub(crate) fn document(name: &str) -> PathBuf {
@@ -55,8 +54,7 @@ fn value(member: &Member, name: &str) -> f64 {
 
 #[test]
 fn documentation_lists_exactly_the_metrics_that_exist() {
-    let files = Files::of(3);
-    let members: Vec<Member> = files.files.iter().map(|it| Member::start(it)).collect();
+    let (_files, members) = Member::cluster();
     members[0].put("a", "1");
     let (served, documented) = (served(&members[0]), documented());
     assert!(served.len() > 40, "{served:?}");
@@ -127,10 +125,9 @@ fn runbook_names_only_tests_that_exist() {
 
 #[test]
 fn histograms_record_waits_holds_commits_renewals_and_watches() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     let lease = |id: u64| {
-        member.ask("/v3/lease/grant", &json!({ "ID": id, "TTL": 60 }));
+        member.ask("/v3/lease/grant", &json!({ "ID": id, "TTL": 600 }));
         id
     };
     let lock = |id: u64| {
@@ -143,12 +140,8 @@ fn histograms_record_waits_holds_commits_renewals_and_watches() {
     eventually("the second client waits", || value(&member, "tenure_claims_waiting") == 1.0);
     assert_eq!(value(&member, "tenure_lock_wait_seconds_count"), 1.0);
     assert_eq!(value(&member, "tenure_lock_hold_seconds_count"), 0.0);
-    let watched = crate::member::follow(
-        member.address,
-        "/v3/watch",
-        &json!({ "create_request": { "key": base64("a") } }),
-    );
-    let mut watched = watched.fuse();
+    let create = json!({ "create_request": { "key": base64("a") } });
+    let mut watched = follow(member.address, "/v3/watch", &create).fuse();
     assert_eq!(watched.next().expect("a response")["result"]["created"], json!(true));
     member.put("a", "1");
     assert!(watched.next().is_some_and(|it| it["result"]["events"].is_array()));
@@ -171,13 +164,12 @@ fn histograms_record_waits_holds_commits_renewals_and_watches() {
 
 #[test]
 fn restarted_leader_does_not_measure_old_claims() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
-    member.ask("/v3/lease/grant", &json!({ "ID": 7, "TTL": 60 }));
+    let (files, member) = Member::single();
+    member.ask("/v3/lease/grant", &json!({ "ID": 7, "TTL": 600 }));
     let locked: Value = member.ask("/v3/lock/lock", &json!({ "name": base64("a"), "lease": 7 }));
     assert_eq!(value(&member, "tenure_lock_wait_seconds_count"), 1.0);
     member.terminate();
-    let member = Member::start(&files.files[0]);
+    let member = files.start(0);
     member.ask("/v3/lock/unlock", &json!({ "key": locked["key"] }));
     assert_eq!(value(&member, "tenure_claims_holding"), 0.0);
     assert_eq!(value(&member, "tenure_lock_wait_seconds_count"), 0.0);

@@ -10,9 +10,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::member::{Files, Member, base64, post};
+use crate::member::{Files, Member, base64, exchange, post};
 use crate::metrics::document;
-use crate::probes::get;
 
 /// Longest time for which a test waits for Prometheus.
 const TIMEOUT: Duration = Duration::from_secs(180);
@@ -48,7 +47,7 @@ struct Prometheus {
 }
 
 impl Prometheus {
-    /// Starts a Prometheus that scrapes these members twice a second, with the alert rules of the
+    /// Starts a Prometheus that scrapes these members each second, with the alert rules of the
     /// documentation. Each alert fires without its delay.
     fn start(members: &[&Member]) -> Prometheus {
         let folder = tempfile::tempdir().expect("a temporary directory");
@@ -63,7 +62,7 @@ impl Prometheus {
         file("alerts.yml", rules.collect());
         let targets: Vec<String> = members.iter().map(|it| format!("'{}'", it.address)).collect();
         let config = format!(
-            "global:\n  scrape_interval: 500ms\n  scrape_timeout: 500ms\n  \
+            "global:\n  scrape_interval: 1s\n  scrape_timeout: 1s\n  \
              evaluation_interval: 500ms\n\
              rule_files: [alerts.yml]\n\
              scrape_configs:\n- job_name: tenure\n  static_configs: [{{ targets: [{}] }}]\n",
@@ -84,10 +83,8 @@ impl Prometheus {
 
     /// Returns the response to a request of the API; `None` if Prometheus does not respond yet.
     fn ask(&self, path: &str) -> Option<Value> {
-        // `get` expects a listener.
-        std::net::TcpStream::connect(self.address).ok()?;
-        let (_, body) = get(self.address, path);
-        serde_json::from_str(&body).ok()
+        let response = exchange(self.address, &format!("GET {path} HTTP/1.0\r\n\r\n"))?;
+        serde_json::from_str(&response.body).ok()
     }
 
     /// Returns the result of a query.
@@ -159,8 +156,8 @@ fn alert_rules_pass_their_unit_tests() {
 }
 
 /// Starts three members that have served some requests.
-fn busy_members(files: &Files) -> Vec<Member> {
-    let members: Vec<Member> = files.files.iter().map(|it| Member::start(it)).collect();
+fn busy_members() -> (Files, Vec<Member>) {
+    let (files, members) = Member::cluster();
     members[0].put("a", "1");
     members[0].ask("/v3/lease/grant", &json!({ "ID": 7, "TTL": 600 }));
     members[0].ask("/v3/lock/lock", &json!({ "name": base64("jobs"), "lease": 7 }));
@@ -169,7 +166,7 @@ fn busy_members(files: &Files) -> Vec<Member> {
         let request = json!({ "key": base64("a"), "lease": 9 });
         assert_ne!(post(member.address, "/v3/kv/put", &request).map(|it| it.0), Some(200));
     }
-    members
+    (files, members)
 }
 
 #[test]
@@ -177,8 +174,7 @@ fn killed_members_fire_alerts() {
     if !is_installed() {
         return;
     }
-    let files = Files::of(3);
-    let mut members = busy_members(&files);
+    let (_files, mut members) = busy_members();
     let prometheus = Prometheus::start(&members.iter().collect::<Vec<_>>());
     prometheus.wait_until("Prometheus starts", || prometheus.ask("/api/v1/alerts").is_some());
     prometheus
@@ -191,7 +187,9 @@ fn killed_members_fire_alerts() {
     for alert in ["TenureMemberDown", "TenureMemberUnreachable"] {
         prometheus.wait_until(alert, || prometheus.fires(alert));
     }
-    assert!(!prometheus.fires("TenureQuorumLost"), "two of three members are a quorum");
+    // On a busy machine Prometheus may miss a running member for a moment.
+    prometheus
+        .wait_until("two of three members are a quorum", || !prometheus.fires("TenureQuorumLost"));
     members.remove(1).kill();
     for alert in ["TenureQuorumLost", "TenureNoLeader"] {
         prometheus.wait_until(alert, || prometheus.fires(alert));

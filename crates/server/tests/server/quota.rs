@@ -1,38 +1,19 @@
 //! Quota of the store, and limits of requests that an operator sets.
 
-use std::fs::OpenOptions;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
+use std::net::SocketAddr;
 
 use serde_json::{Value, json};
 
 use crate::etcdctl::etcdctl;
 use crate::limits::metric;
-use crate::member::{Files, Member, base64, eventually, follow, post};
+use crate::member::{Files, Member, base64, eventually, follow, get};
 
 /// Message with which etcd rejects a put when the quota is reached.
 const NO_SPACE: &str = "etcdserver: mvcc: database space exceeded";
 
-/// Appends lines to the configuration file of a member.
-pub(crate) fn configure(file: &Path, lines: &str) {
-    let mut file = OpenOptions::new().append(true).open(file).expect("a file");
-    writeln!(file, "{lines}").expect("a write");
-}
-
 /// Returns the HTTP status and the body of `/health`.
 fn health(address: SocketAddr) -> (u16, String) {
     get(address, "/health")
-}
-
-/// Sends a `GET`, and returns the HTTP status and the body.
-pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(address).expect("a listener");
-    write!(stream, "GET {path} HTTP/1.0\r\n\r\n").expect("an open connection");
-    let mut response = String::new();
-    stream.read_to_string(&mut response).expect("a response");
-    let status = response.split(' ').nth(1).and_then(|it| it.parse().ok()).expect("a status");
-    (status, response.split("\r\n\r\n").last().unwrap_or_default().to_owned())
 }
 
 fn alarms(member: &Member) -> Vec<Value> {
@@ -42,7 +23,7 @@ fn alarms(member: &Member) -> Vec<Value> {
 
 /// Returns the HTTP status, the code and the message of a rejected request.
 fn rejected(member: &Member, path: &str, body: &Value) -> (u16, Value, Value) {
-    let (status, mut response) = post(member.address, path, body).expect("a response");
+    let (status, mut response) = member.decided(path, body);
     (status, response["code"].take(), response["message"].take())
 }
 
@@ -51,14 +32,10 @@ fn fill(member: &Member) -> usize {
     for count in 0..100 {
         let key = base64(&format!("k/{count:02}"));
         let put = json!({ "key": key, "value": base64(&"x".repeat(10_000)) });
-        let (status, response) = post(member.address, "/v3/kv/put", &put).expect("a response");
-        match status {
-            200 => {}
-            503 => std::thread::sleep(std::time::Duration::from_millis(100)),
-            _ => {
-                assert_eq!((status, &response["message"]), (429, &json!(NO_SPACE)), "{response}");
-                return count;
-            }
+        let (status, response) = member.decided("/v3/kv/put", &put);
+        if status != 200 {
+            assert_eq!((status, &response["message"]), (429, &json!(NO_SPACE)), "{response}");
+            return count;
         }
     }
     panic!("all puts were accepted");
@@ -66,24 +43,23 @@ fn fill(member: &Member) -> usize {
 
 #[test]
 fn full_store_raises_alarm_until_it_is_disarmed() {
-    let files = Files::of(3);
-    for file in &files.files {
-        configure(file, "quota-backend-bytes = 100000");
-    }
-    let mut members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    // Repeated after an election, the deletion below would delete nothing.
+    let files = Files::configured(3, "quota-backend-bytes = 100000\nelection-timeout = 1000");
+    let mut members = files.start_all();
     let accepted = fill(&members[1]);
     assert!((5..10).contains(&accepted), "{accepted} of 10 kB each");
     let size = metric(members[1].address, "etcd_mvcc_db_total_size_in_bytes");
     assert!((50_000..100_000).contains(&size), "{size} bytes");
     assert_eq!(metric(members[1].address, "etcd_server_quota_backend_bytes"), 100_000);
     // The alarm belongs to the member that received the request, and all members know it.
+    eventually("the alarm is known", || !alarms(&members[0]).is_empty());
     let [alarm] = &alarms(&members[0])[..] else { panic!("one alarm") };
     assert_eq!(alarm["alarm"], "NOSPACE");
     for member in &members {
         eventually("the member is unhealthy", || health(member.address).0 == 503);
         let response = health(member.address).1;
         assert!(response.contains(r#""health":"false","reason":"ALARM NOSPACE""#), "{response}");
-        let errors = member.ask("/v3/maintenance/status", &json!({}))["errors"].to_string();
+        let errors = member.status()["errors"].to_string();
         assert!(errors.contains("alarm:NOSPACE"), "{errors}");
     }
     let put = json!({ "request_put": { "key": base64("a") } });
@@ -102,7 +78,7 @@ fn full_store_raises_alarm_until_it_is_disarmed() {
     assert_eq!(members[2].ask("/v3/kv/txn", &json!({ "success": [range] }))["succeeded"], true);
     let all = json!({ "key": base64("k/"), "range_end": base64("k0") });
     members.remove(0).kill();
-    members.insert(0, Member::start(&files.files[0]));
+    members.insert(0, files.start(0));
     assert_eq!(members[0].ask("/v3/kv/deleterange", &all)["deleted"], accepted.to_string());
     assert_eq!(alarms(&members[0]).len(), 1);
     let small = json!({ "key": base64("a") });
@@ -114,7 +90,7 @@ fn full_store_raises_alarm_until_it_is_disarmed() {
     assert_eq!(alarms(&members[0]), [Value::Null; 0]);
     for member in &members {
         // A member that lags behind waits for the leader before it rejects a request.
-        let (status, response) = post(member.address, "/v3/kv/put", &small).expect("a response");
+        let (status, response) = member.decided("/v3/kv/put", &small);
         assert_eq!(status, 200, "{response}");
         eventually("the member is healthy", || health(member.address).0 == 200);
     }
@@ -122,17 +98,16 @@ fn full_store_raises_alarm_until_it_is_disarmed() {
 
 #[test]
 fn late_member_receives_alarm_by_snapshot() {
-    let files = Files::of(3);
-    let mut members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    let (files, mut members) = Member::cluster();
     members[0].put("a", "1");
     members.pop().expect("a third").kill();
-    let id = members[0].ask("/v3/maintenance/status", &json!({}))["header"]["member_id"].take();
+    let id = members[0].status()["header"]["member_id"].take();
     let alarm = json!({ "action": "ACTIVATE", "memberID": id, "alarm": "NOSPACE" });
     members[0].ask("/v3/maintenance/alarm", &alarm);
     // More entries than are kept for members that lag a little.
     let delete = json!({ "key": base64("nothing") });
     (0..1200).for_each(|_| drop(members[0].ask("/v3/kv/deleterange", &delete)));
-    let late = Member::start(&files.files[2]);
+    let late = files.start(2);
     eventually("the member has the alarm", || health(late.address).1.contains("ALARM NOSPACE"));
     assert_eq!(alarms(&late).len(), 1);
     // Only NOSPACE can be raised, and only for an existing member.
@@ -144,9 +119,7 @@ fn late_member_receives_alarm_by_snapshot() {
 
 #[test]
 fn etcdctl_lists_and_disarms_alarm() {
-    let files = Files::single();
-    configure(&files.files[0], "quota-backend-bytes = 50000");
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::configured("quota-backend-bytes = 50000");
     let etcdctl_output = |words: &[&str]| {
         let output = etcdctl(&member)?.args(words).output().expect("etcdctl");
         let (out, err) = (output.stdout, output.stderr);
@@ -166,20 +139,15 @@ fn etcdctl_lists_and_disarms_alarm() {
 
 #[test]
 fn negative_quota_means_no_quota() {
-    let files = Files::single();
-    configure(&files.files[0], "quota-backend-bytes = -1");
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::configured("quota-backend-bytes = -1");
     assert_eq!(metric(member.address, "etcd_server_quota_backend_bytes"), 0);
     member.put("a", "1");
 }
 
 #[test]
 fn options_limit_requests_and_transactions() {
-    let files = Files::of(3);
-    for file in &files.files {
-        configure(file, "max-request-bytes = 4000000\nmax-txn-ops = 200");
-    }
-    let members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    let files = Files::configured(3, "max-request-bytes = 4000000\nmax-txn-ops = 200");
+    let members = files.start_all();
     let large = |bytes| json!({ "key": base64("a"), "value": base64(&"x".repeat(bytes)) });
     let put = |bytes| rejected(&members[0], "/v3/kv/put", &large(bytes));
     members[0].put("a", "1");
@@ -202,9 +170,8 @@ fn options_limit_requests_and_transactions() {
 
 #[test]
 fn idle_watcher_receives_progress_periodically() {
-    let files = Files::single();
-    configure(&files.files[0], "experimental-watch-progress-notify-interval = \"200ms\"");
-    let member = Member::start(&files.files[0]);
+    let (_files, member) =
+        Member::configured("experimental-watch-progress-notify-interval = \"200ms\"");
     member.put("a", "1");
     let create = json!({ "key": base64("a"), "progress_notify": true });
     let mut response = follow(member.address, "/v3/watch", &json!({ "create_request": create }));

@@ -8,13 +8,17 @@ use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
 use tenure_etcd::{tenure, v3electionpb, v3lockpb};
 use tonic::Status;
 
+use crate::access::{enable_users, token};
 use crate::grpc::{Call, Connection};
 use crate::member::{Files, Member, base64, eventually, follow_with, post, post_as};
-use crate::three::{leader, start_with_timeouts};
+use crate::three::{HOUR, SOON, led_by_first_member, start_led_by_first};
 
 const WATCH: &str = "/etcdserverpb.Watch/Watch";
 const KEEP_ALIVE: &str = "/etcdserverpb.Lease/LeaseKeepAlive";
 const TRANSACT: &str = "/tenure.Session/Transact";
+/// Time to live of a lease that outlives a test, in seconds.
+const TTL: i64 = 600;
+
 const REQUIRE_LEADER: &[(&str, &str)] = &[("hasleader", "true")];
 
 fn watch_of(key: &str) -> rpc::WatchRequest {
@@ -36,12 +40,12 @@ async fn keep_alive(connection: &Connection, metadata: &[(&str, &str)], lease: i
     let mut call = connection.call(KEEP_ALIVE, metadata).await;
     call.send(&rpc::LeaseKeepAliveRequest { id: lease });
     let renewed: rpc::LeaseKeepAliveResponse = call.next().await.expect("a response");
-    assert_eq!(renewed.ttl, 60);
+    assert_eq!(renewed.ttl, TTL);
     call
 }
 
 fn lease_of(member: &Member) -> i64 {
-    let granted = member.ask("/v3/lease/grant", &json!({ "TTL": 60 }));
+    let granted = member.ask("/v3/lease/grant", &json!({ "TTL": TTL }));
     granted["ID"].as_str().and_then(|id| id.parse().ok()).expect("a lease")
 }
 
@@ -54,9 +58,9 @@ fn has_no_leader(status: &Status) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_require_a_leader_end_without_one() {
     let files = Files::of(3);
-    let mut members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
-    members[0].put("a", "1");
-    let follower = (leader(&members) + 1) % 3;
+    // The third member starts elections, but loses no leader that runs.
+    let mut members = start_led_by_first(&files, [HOUR, SOON]);
+    let follower = 2;
     let stays = members.remove(follower);
     let [holds, waits, stands, renewed] = [(); 4].map(|()| lease_of(&stays));
     for (path, name) in [("lock/lock", "jobs"), ("election/campaign", "office")] {
@@ -89,11 +93,8 @@ async fn calls_that_require_a_leader_end_without_one() {
     campaign.send(&stand);
     campaign.end();
     calls.push(("campaign", campaign));
-    let claims = |name: &str| {
-        let (key, end) = (base64(&format!("{name}/")), base64(&format!("{name}0")));
-        stays.ask("/v3/kv/range", &json!({ "key": key, "range_end": end }))["count"].clone()
-    };
-    eventually("both are queued", || [claims("jobs"), claims("office")] == ["2", "2"]);
+    let claims = || ["jobs", "office"].map(|name| stays.claims(name));
+    eventually("both are queued", || claims() == [2, 2]);
     members.into_iter().for_each(Member::kill);
     for (name, call) in &mut calls {
         let ended = call.next::<()>().await.expect_err("an end");
@@ -104,27 +105,16 @@ async fn calls_that_require_a_leader_end_without_one() {
     assert!(has_no_leader(&ended.expect_err("an end")));
     // Claims keep their places, because clients continue with them at other members.
     let _others: Vec<Member> =
-        (0..3).filter(|at| *at != follower).map(|at| Member::start(&files.files[at])).collect();
+        (0..3).filter(|at| *at != follower).map(|at| files.start(at)).collect();
     stays.put("a", "2");
-    assert_eq!([claims("jobs"), claims("office")], ["2", "2"]);
+    assert_eq!(claims(), [2, 2]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stream_survives_suspension_and_election() {
     let files = Files::of(3);
-    let mut members = start_with_timeouts(&files, [2_000; 3]);
-    members[0].put("a", "1");
-    let first = leader(&members);
-    let stays = members.remove((first + 1) % 3);
-    let leads = members.remove(
-        members
-            .iter()
-            .position(|it| {
-                let status = it.ask("/v3/maintenance/status", &json!({}));
-                status["leader"] == status["header"]["member_id"]
-            })
-            .expect("a leader"),
-    );
+    let mut members = start_led_by_first(&files, [2_000; 2]);
+    let (leads, stays) = (members.remove(0), members.remove(0));
     let connection = Connection::open(stays.address).await;
     let mut watch = watch(&connection, REQUIRE_LEADER, "a").await;
     stays.signal("STOP");
@@ -139,9 +129,8 @@ async fn stream_survives_suspension_and_election() {
 #[test]
 fn json_stream_that_requires_a_leader_ends_without_one() {
     let files = Files::of(3);
-    let mut members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
-    members[0].put("a", "1");
-    let stays = members.remove((leader(&members) + 1) % 3);
+    let mut members = start_led_by_first(&files, [HOUR, SOON]);
+    let stays = members.remove(2);
     let body = json!({ "create_request": { "key": base64("a") } });
     let metadata = [("Grpc-Metadata-Hasleader", "true")];
     let mut lines = follow_with(&metadata, stays.address, "/v3/watch", &body);
@@ -154,30 +143,10 @@ fn json_stream_that_requires_a_leader_ends_without_one() {
     assert_eq!(refused.map(|it| it.0), Some(503));
 }
 
-/// Creates root, and `bob` with the password `one`, who may read and write below `jobs/`. Enables
-/// users, and returns a token of root.
+/// Enables users, and returns a token of root.
 fn with_users(member: &Member) -> String {
-    let span = json!({
-        "permType": "READWRITE", "key": base64("jobs/"), "range_end": base64("jobs0"),
-    });
-    for (path, body) in [
-        ("user/add", json!({ "name": "root", "password": "secret" })),
-        ("user/grant", json!({ "user": "root", "role": "root" })),
-        ("role/add", json!({ "name": "jobs" })),
-        ("role/grant", json!({ "name": "jobs", "perm": span })),
-        ("user/add", json!({ "name": "bob", "password": "one" })),
-        ("user/grant", json!({ "user": "bob", "role": "jobs" })),
-        ("enable", json!({})),
-    ] {
-        member.ask(&format!("/v3/auth/{path}"), &body);
-    }
+    enable_users(member, "READWRITE");
     token(member, "root", "secret")
-}
-
-fn token(member: &Member, name: &str, password: &str) -> String {
-    let body = json!({ "name": name, "password": password });
-    let answer = member.ask("/v3/auth/authenticate", &body);
-    answer["token"].as_str().expect("a token").to_owned()
 }
 
 fn change(member: &Member, root: &str, path: &str, body: &serde_json::Value) {
@@ -205,7 +174,7 @@ impl Streams {
     async fn open(member: &Member, token: &str) -> Streams {
         let connection = Connection::open(member.address).await;
         let metadata = [("token", token)];
-        let grant = rpc::LeaseGrantRequest { ttl: 60, id: 0 };
+        let grant = rpc::LeaseGrantRequest { ttl: TTL, id: 0 };
         let granted = connection.unary("/etcdserverpb.Lease/LeaseGrant", &metadata, &grant).await;
         let rpc::LeaseGrantResponse { id: lease, .. } = granted.expect("a lease");
         let watch = watch(&connection, &metadata, "jobs/a").await;
@@ -235,8 +204,7 @@ impl Streams {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn open_streams_end_when_the_password_changes() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     let root = with_users(&member);
     let mut streams = Streams::open(&member, &token(&member, "bob", "one")).await;
     change(&member, &root, "user/changepw", &json!({ "name": "bob", "password": "two" }));
@@ -251,8 +219,7 @@ async fn open_streams_end_when_the_password_changes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn open_streams_end_when_their_user_is_replaced() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     let root = with_users(&member);
     let streams = Streams::open(&member, &token(&member, "bob", "one")).await;
     let bob = json!({ "name": "bob" });
@@ -264,8 +231,7 @@ async fn open_streams_end_when_their_user_is_replaced() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn open_streams_end_when_users_are_reenabled() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     let root = with_users(&member);
     let streams = Streams::open(&member, &token(&member, "bob", "one")).await;
     change(&member, &root, "disable", &json!({}));
@@ -275,14 +241,12 @@ async fn open_streams_end_when_users_are_reenabled() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn renewal_does_not_revive_an_expired_token() {
-    let files = Files::single();
-    let text = std::fs::read_to_string(&files.files[0]).expect("a file");
-    std::fs::write(&files.files[0], format!("{text}auth-token-ttl = 3\n")).expect("a write");
-    let member = Member::start(&files.files[0]);
+    // Each use extends the token, and the last one is the last request of the streams.
+    let (_files, member) = Member::configured("auth-token-ttl = 5");
     with_users(&member);
     let bob = token(&member, "bob", "one");
     let streams = Streams::open(&member, &bob).await;
-    tokio::time::sleep(Duration::from_millis(4500)).await;
+    tokio::time::sleep(Duration::from_millis(6500)).await;
     streams.assert_rejected().await;
     let put = json!({ "key": base64("jobs/a") });
     assert_eq!(post_as(&bob, member.address, "/v3/kv/put", &put).map(|it| it.0), Some(401));
@@ -291,15 +255,14 @@ async fn renewal_does_not_revive_an_expired_token() {
 /// Checks the codes of calls whose deadline passes while the member has no majority.
 #[tokio::test(flavor = "multi_thread")]
 async fn undecided_write_is_unavailable_at_its_deadline() {
-    let files = Files::of(3);
-    let members = start_with_timeouts(&files, [1_500, 3_600_000, 3_600_000]);
-    members[0].put("a", "1");
-    members.iter().for_each(|member| assert_eq!(member.get("a"), Some(base64("1"))));
+    let (_files, members) = led_by_first_member();
     let held = lease_of(&members[0]);
     members[0].ask("/v3/lock/lock", &json!({ "name": base64("jobs"), "lease": held }));
     let connection = Connection::open(members[1].address).await;
+    // Long enough for a busy machine to send the request to the leader. All calls of a kind wait
+    // at the same time.
     let waits = async |path: &str, message: &dyn Sendable| {
-        let mut call = connection.call(path, &[("grpc-timeout", "700m")]).await;
+        let mut call = connection.call(path, &[("grpc-timeout", "4S")]).await;
         message.send(&mut call);
         loop {
             match call.next::<()>().await {
@@ -313,38 +276,47 @@ async fn undecided_write_is_unavailable_at_its_deadline() {
     // Calls that only wait, with a majority.
     let lock = v3lockpb::LockRequest { name: b"jobs".to_vec(), lease: 0 };
     let observe = v3electionpb::LeaderRequest { name: b"office".to_vec() };
-    assert_eq!(waits("/v3lockpb.Lock/Lock", &lock).await, late);
-    assert_eq!(waits("/v3electionpb.Election/Observe", &observe).await, late);
-    assert_eq!(waits(WATCH, &watch_of("a")).await, late);
+    let watch = watch_of("a");
+    let with_majority = tokio::join!(
+        waits("/v3lockpb.Lock/Lock", &lock),
+        waits("/v3electionpb.Election/Observe", &observe),
+        waits(WATCH, &watch),
+    );
+    assert_eq!(<[_; 3]>::from(with_majority), [(); 3].map(|()| late.clone()));
     [0, 2].iter().for_each(|at: &usize| members[*at].signal("STOP"));
     let put = rpc::PutRequest { key: b"a".to_vec(), ..Default::default() };
     let range = rpc::RangeRequest { key: b"a".to_vec(), ..Default::default() };
     let delete = rpc::DeleteRangeRequest { key: b"a".to_vec(), ..Default::default() };
     let grant = rpc::LeaseGrantRequest { ttl: 60, id: 0 };
     let left = rpc::LeaseTimeToLiveRequest { id: held, keys: false };
-    assert_eq!(waits("/etcdserverpb.KV/Put", &put).await, unknown);
-    assert_eq!(waits("/etcdserverpb.KV/DeleteRange", &delete).await, unknown);
-    assert_eq!(waits("/etcdserverpb.KV/Txn", &put_of("a")).await, unknown);
-    assert_eq!(waits("/etcdserverpb.Lease/LeaseGrant", &grant).await, unknown);
-    assert_eq!(waits("/etcdserverpb.Lease/LeaseTimeToLive", &left).await, unknown);
-    assert_eq!(waits("/v3lockpb.Lock/Lock", &lock).await, unknown);
-    assert_eq!(waits("/etcdserverpb.KV/Range", &range).await, late);
-    assert_eq!(waits("/v3electionpb.Election/Leader", &observe).await, late);
-    let mut json = follow_with(
-        &[("Grpc-Timeout", "700m")],
-        members[1].address,
-        "/v3/kv/put",
-        &json!({ "key": base64("a") }),
+    let address = members[1].address;
+    let json = std::thread::spawn(move || {
+        let body = json!({ "key": base64("a") });
+        follow_with(&[("Grpc-Timeout", "4S")], address, "/v3/kv/put", &body).next()
+    });
+    let txn = put_of("a");
+    let undecided = tokio::join!(
+        waits("/etcdserverpb.KV/Put", &put),
+        waits("/etcdserverpb.KV/DeleteRange", &delete),
+        waits("/etcdserverpb.KV/Txn", &txn),
+        waits("/etcdserverpb.Lease/LeaseGrant", &grant),
+        waits("/etcdserverpb.Lease/LeaseTimeToLive", &left),
+        waits("/v3lockpb.Lock/Lock", &lock),
     );
-    assert_eq!(json.next().expect("a response")["code"], 14);
+    assert_eq!(<[_; 6]>::from(undecided), [(); 6].map(|()| unknown.clone()));
+    let reads = tokio::join!(
+        waits("/etcdserverpb.KV/Range", &range),
+        waits("/v3electionpb.Election/Leader", &observe),
+    );
+    assert_eq!(<[_; 2]>::from(reads), [late.clone(), late]);
+    assert_eq!(json.join().expect("a thread").expect("a response")["code"], 14);
     [0, 2].iter().for_each(|at: &usize| members[*at].signal("CONT"));
 }
 
 /// Clients tell errors apart by these codes and messages.
 #[tokio::test(flavor = "multi_thread")]
 async fn rejects_unknown_methods_and_invalid_urls_like_etcd() {
-    let files = Files::single();
-    let member = Member::start(&files.files[0]);
+    let (_files, member) = Member::single();
     member.put("a", "1");
     let connection = Connection::open(member.address).await;
     let add = rpc::MemberAddRequest { peer_ur_ls: vec!["nonsense".into()], is_learner: false };

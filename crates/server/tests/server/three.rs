@@ -7,57 +7,47 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::limits::metric;
-use crate::member::{Files, Member, base64, eventually, follow, post};
+use crate::member::{Files, Member, TIME_LIMIT, base64, eventually, follow, post};
 
 /// Returns the index of the member that leads.
 pub(crate) fn leader(members: &[Member]) -> usize {
-    let until = Instant::now() + Duration::from_secs(20);
+    let until = Instant::now() + TIME_LIMIT;
     loop {
-        for (index, member) in members.iter().enumerate() {
-            let status = member.ask("/v3/maintenance/status", &json!({}));
-            if status["leader"] == status["header"]["member_id"] {
-                return index;
-            }
+        if let Some(index) = members.iter().position(Member::is_leader) {
+            return index;
         }
         assert!(Instant::now() < until, "no leader");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 
 #[test]
 fn cluster_survives_the_crash_of_a_leader() {
     let files = Files::of(3);
-    let mut members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
-    members[0].put("a", "1");
-    for member in &members {
-        assert_eq!(member.get("a"), Some(base64("1")), "read at every member");
-    }
-    let lease = members[1].ask("/v3/lease/grant", &json!({ "TTL": 60 }));
+    let mut members = start_led_by_first(&files, [600; 2]);
+    let lease = members[1].ask("/v3/lease/grant", &json!({ "TTL": 600 }));
     let lock = json!({ "name": base64("jobs"), "lease": lease["ID"] });
     let held = members[2].ask("/v3/lock/lock", &lock);
-    let others = members[0].ask("/v3/lease/grant", &json!({ "TTL": 60 }));
-    let leads = leader(&members);
-    let follower = (leads + 1) % 3;
+    let others = members[0].ask("/v3/lease/grant", &json!({ "TTL": 600 }));
+    let (leads, follower) = (0, 1);
     // A client waits at a member that keeps running.
     let waiting = json!({ "name": base64("jobs"), "lease": others["ID"] });
     let address = members[follower].address;
     let waiter = std::thread::spawn(move || post(address, "/v3/lock/lock", &waiting));
-    let below = json!({ "key": base64("jobs/"), "range_end": base64("jobs0") });
     // Checked at the follower: entries that only the leader has may be lost.
-    eventually("the client is queued", || {
-        members[follower].ask("/v3/kv/range", &below)["count"] == "2"
-    });
+    members[follower].wait_for_claims("jobs", 2);
     members.remove(leads).kill();
     members[0].put("a", "2");
     for member in &members {
         assert_eq!(member.get("a"), Some(base64("2")));
         let renewed = member.ask("/v3/lease/keepalive", &json!({ "ID": lease["ID"] }));
-        assert_eq!(renewed["result"]["TTL"], "60", "{renewed}");
+        assert_eq!(renewed["result"]["TTL"], "600", "{renewed}");
     }
     members[1].ask("/v3/lock/unlock", &json!({ "key": held["key"] }));
     let response = waiter.join().expect("a thread").expect("a response");
     assert_eq!(response.0, 200, "{response:?}");
     // The crashed member restarts and catches up.
-    members.push(Member::start(&files.files[leads]));
+    members.push(files.start(leads));
     assert_eq!(members[2].get("a"), Some(base64("2")));
     let hash = |member: &Member| -> Value {
         member.get("a");
@@ -67,33 +57,65 @@ fn cluster_survives_the_crash_of_a_leader() {
 }
 
 /// Starts three members. `timeouts` are their election timeouts, in milliseconds.
-pub(crate) fn start_with_timeouts(files: &Files, timeouts: [u32; 3]) -> Vec<Member> {
-    for (file, timeout) in files.files.iter().zip(timeouts) {
-        let text = std::fs::read_to_string(file).expect("a file");
-        let text = format!("{text}election-timeout = {timeout}\n");
-        std::fs::write(file, text).expect("a write");
+pub(crate) fn start_with_timeouts(timeouts: [u32; 3]) -> (Files, Vec<Member>) {
+    let files = Files::of(3);
+    for (index, timeout) in timeouts.into_iter().enumerate() {
+        files.configure(index, &format!("election-timeout = {timeout}"));
     }
-    files.files.iter().map(|file| Member::start(file)).collect()
+    let members = files.start_all();
+    (files, members)
+}
+
+/// An election timeout that passes in no test, in milliseconds.
+pub(crate) const HOUR: u32 = 3_600_000;
+
+/// Election timeout of a member that starts the first election of its cluster, in milliseconds.
+pub(crate) const SOON: u32 = 250;
+
+/// Starts the three members of `files`, of which the first leads. Its own election timeout is an
+/// hour, so it does not step down, and denies the other members an election, however busy the
+/// machine is. `timeouts` are the election timeouts of the others, in milliseconds.
+pub(crate) fn start_led_by_first(files: &Files, timeouts: [u32; 2]) -> Vec<Member> {
+    let [second, third] = timeouts;
+    for (index, timeout) in [HOUR, second, SOON].into_iter().enumerate() {
+        files.configure(index, &format!("election-timeout = {timeout}"));
+    }
+    let mut members = files.start_all();
+    let target = json!({ "targetID": members[0].id() });
+    eventually("the first member leads", || {
+        // Rejected by a member that does not lead.
+        let transfer =
+            |it: &Member| post(it.address, "/v3/maintenance/transfer-leadership", &target);
+        members[0].is_leader() || {
+            members[1..].iter().for_each(|it| drop(transfer(it)));
+            members[0].is_leader()
+        }
+    });
+    members[0].put("a", "1");
+    if third != SOON {
+        members.remove(2).kill();
+        let (soon, later) = (format!("= {SOON}\n"), format!("= {third}\n"));
+        files.edit(2, |text| text.replace(&soon, &later));
+        members.push(files.start(2));
+    }
+    // After a linearizable read a member knows the leader and its term.
+    members.iter().for_each(|member| assert_eq!(member.get("a"), Some(base64("1"))));
+    members
 }
 
 /// Starts three members, of which the first leads. The others start an election only after an hour,
 /// or in a handover.
-fn led_by_first_member() -> (Files, [Member; 3]) {
+pub(crate) fn led_by_first_member() -> (Files, [Member; 3]) {
     let files = Files::of(3);
-    let members = start_with_timeouts(&files, [1_500, 3_600_000, 3_600_000]);
-    members[0].put("a", "1");
-    // After a linearizable read a member knows the leader and its term.
-    members.iter().for_each(|member| assert_eq!(member.get("a"), Some(base64("1"))));
-    assert_eq!(leader(&members), 0);
+    let members = start_led_by_first(&files, [HOUR; 2]);
     (files, members.try_into().unwrap_or_else(|_| unreachable!("three members")))
 }
 
 /// If the follower forwarded the request to the crashed leader, the request would fail.
 #[test]
 fn request_without_leader_is_executed_by_the_next() {
-    let files = Files::of(3);
     // Followers start an election after two seconds at the earliest.
-    let mut members = start_with_timeouts(&files, [2_000; 3]);
+    let (_files, mut members) = start_with_timeouts([2_000; 3]);
     members[0].put("a", "1");
     let leads = leader(&members);
     members.remove(leads).kill();
@@ -109,7 +131,7 @@ fn request_without_leader_is_executed_by_the_next() {
 impl Member {
     /// Returns the term that the member knows.
     pub(crate) fn term(&self) -> u64 {
-        let status = self.ask("/v3/maintenance/status", &json!({}));
+        let status = self.status();
         status["raftTerm"].as_str().and_then(|term| term.parse().ok()).expect("a term")
     }
 }
@@ -165,12 +187,11 @@ fn waiter_at_another_member_is_notified_before_commit() {
 
 #[test]
 fn restarted_member_alone_serves_no_stale_reads() {
-    let files = Files::of(3);
-    let members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    let (files, members) = Member::cluster();
     members[0].put("a", "1");
     assert_eq!(members[1].get("a"), Some(base64("1")));
     members.into_iter().for_each(Member::kill);
-    let second = Member::start(&files.files[1]);
+    let second = files.start(1);
     let body = json!({ "key": base64("a"), "serializable": true });
     let (status, response) = post(second.address, "/v3/kv/range", &body).expect("a response");
     assert_eq!(
@@ -182,7 +203,7 @@ fn restarted_member_alone_serves_no_stale_reads() {
     let watch = json!({ "create_request": { "key": base64("a") } });
     let (_, response) = post(second.address, "/v3/watch", &watch).expect("a response");
     assert!(response.to_string().contains("no leader"), "{response}");
-    let _third = Member::start(&files.files[2]);
+    let _third = files.start(2);
     assert_eq!(second.ask("/v3/kv/range", &body)["kvs"][0]["value"], base64("1"));
 }
 
@@ -190,8 +211,7 @@ fn restarted_member_alone_serves_no_stale_reads() {
 fn only_leader_transfers_leadership() {
     let (_files, [first, second, _third]) = led_by_first_member();
     let term = first.term();
-    let own = first.ask("/v3/maintenance/status", &json!({}))["leader"].clone();
-    let body = json!({ "targetID": own });
+    let body = json!({ "targetID": first.id() });
     let response = post(second.address, "/v3/maintenance/transfer-leadership", &body);
     let (status, response) = response.expect("a response");
     assert_eq!((status, &response["message"]), (400, &json!("etcdserver: not leader")));
@@ -227,8 +247,7 @@ fn handover_skips_unresponsive_member() {
 
 #[test]
 fn stopped_follower_delays_no_writes_and_catches_up() {
-    let files = Files::of(3);
-    let members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    let (_files, members) = Member::cluster();
     members[0].put("a", "1");
     let leads = leader(&members);
     let slow = &members[(leads + 1) % 3];
@@ -242,14 +261,13 @@ fn stopped_follower_delays_no_writes_and_catches_up() {
 
 #[test]
 fn leader_is_removed_through_any_member() {
-    let files = Files::of(3);
-    let mut members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    // The removal is requested once, and must not meet an election.
+    let (_files, mut members) = start_with_timeouts([1_000; 3]);
     members[0].put("a", "1");
     // With three members through a follower, and with the remaining two through the leader.
     for asks_follower in [true, false] {
         let leads = leader(&members);
-        let status = members[leads].ask("/v3/maintenance/status", &json!({}));
-        let remove = json!({ "ID": status["leader"] });
+        let remove = json!({ "ID": members[leads].id() });
         let receiver = if asks_follower { (leads + 1) % members.len() } else { leads };
         let response = post(members[receiver].address, "/v3/cluster/member/remove", &remove);
         let (status, response) = response.expect("a response");
@@ -284,17 +302,15 @@ fn abandoned_claim_leaves_the_queue_after_its_commit() {
         eventually("the member noticed", || metric(first.address, "tenure_connections") == 1);
         [&second, &third].iter().for_each(|it| it.signal("CONT"));
     };
-    let until = Instant::now() + Duration::from_secs(40);
+    let (until, started) = (Instant::now() + TIME_LIMIT, revision());
     loop {
         assert!(Instant::now() < until, "the claim was never queued");
-        let (term, started) = (first.term(), revision());
         try_once();
         let is_queued = (0..20).any(|_| {
             std::thread::sleep(Duration::from_millis(20));
             revision() != started
         });
-        // A deposed leader cannot know the outcome, and does not withdraw the claim.
-        if is_queued && first.term() == term {
+        if is_queued {
             return eventually("the claim was withdrawn", || {
                 let (now, count) = revision();
                 now >= started.0 + 2 && count == started.1

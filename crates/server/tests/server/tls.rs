@@ -25,7 +25,7 @@ fn etcdctl(folder: &Path, member: &Member, given: &str, arguments: &str) -> Opti
 /// A monitoring system uses the second port of the member, which has no TLS.
 #[test]
 fn tls_requires_a_client_certificate_and_reloads_files() {
-    let files = Files::single();
+    let files = Files::of(1);
     let folder = files.path();
     if authority(folder, "ca", "own")
         .and_then(|()| authority(folder, "other", "stranger"))
@@ -34,18 +34,15 @@ fn tls_requires_a_client_certificate_and_reloads_files() {
         return eprintln!("skipped: needs openssl");
     }
     let at = |name: &str| folder.join(name).display().to_string();
-    let text = std::fs::read_to_string(&files.files[0]).expect("a file").replace(
-        "listen-client-urls = \"http://127.0.0.1:0\"",
-        "listen-client-urls = \"https://127.0.0.1:0,http://127.0.0.1:0\"",
-    );
-    let files_of_tls = format!(
-        "cert-file = {:?}\nkey-file = {:?}\ntrusted-ca-file = {:?}\n",
-        at("own.pem"),
-        at("own.key"),
-        at("ca.pem")
-    );
-    std::fs::write(&files.files[0], text + &files_of_tls).expect("a write");
-    let member = Member::start(&files.files[0]);
+    files.edit(0, |text| {
+        text.replace("http://127.0.0.1:0", "https://127.0.0.1:0,http://127.0.0.1:0")
+    });
+    for (option, name) in
+        [("cert-file", "own.pem"), ("key-file", "own.key"), ("trusted-ca-file", "ca.pem")]
+    {
+        files.configure(0, &format!("{option} = {:?}", at(name)));
+    }
+    let member = files.start(0);
     let known = "--cacert ca.pem --cert own.pem --key own.key";
     let Some(put) = etcdctl(folder, &member, known, "put a 1") else {
         return eprintln!("skipped: needs etcdctl (Debian: etcd-client)");

@@ -83,7 +83,8 @@ impl Core {
             }
             ScheduledEvent::Crash { fault, process } => self.crash(process, Some(fault)),
             ScheduledEvent::CrashInPhase { fault, inside, count } => {
-                self.crash_in_phase(fault, inside, count)
+                let process = self.process_in_phase(fault, inside, count);
+                process.map_or(ProcessAction::Nothing, |process| self.crash(process, Some(fault)))
             }
             ScheduledEvent::Recover { fault, process, lost } => {
                 if self.liveness.is_up(process) {
@@ -167,13 +168,6 @@ impl Core {
         let all = (0..self.settings.size).map(ProcessId);
         let (inside, outside): (Vec<_>, Vec<_>) = all.partition(|process| side.contains(process));
         vec![inside, outside]
-    }
-
-    fn crash_in_phase(&mut self, fault: u32, inside: bool, count: u32) -> ProcessAction {
-        match self.process_in_phase(fault, inside, count) {
-            Some(process) => self.crash(process, Some(fault)),
-            None => ProcessAction::Nothing,
-        }
     }
 
     /// Returns the process that a crash in a phase concerns, if the process is still in that phase.

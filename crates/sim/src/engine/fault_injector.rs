@@ -6,9 +6,12 @@ use crate::settings::fault::{CrashTrigger, Fault};
 /// occurred.
 #[derive(Debug, Default)]
 pub(crate) struct FaultInjector {
-    message_crashes: Vec<CrashOnMessage>,
-    send_crashes: Vec<CrashWhileSending>,
-    save_crashes: Vec<CrashDuringSave>,
+    /// Crashes at an arriving message.
+    message_crashes: Vec<CountedCrash>,
+    /// Crashes in the middle of a step that sends messages.
+    send_crashes: Vec<CountedCrash>,
+    /// Crashes in a step that changes the stable state.
+    save_crashes: Vec<CountedCrash>,
     /// Number of occurrences of each configured fault, in the order of the settings.
     occurrences: Vec<u64>,
     /// Number of recoveries that occurred because a crash was configured with them.
@@ -19,27 +22,12 @@ pub(crate) struct FaultInjector {
     pub(crate) undeliverable: u64,
 }
 
-/// Crashes a process when its n-th message arrives.
+/// A crash of a process at the n-th event of a kind.
 #[derive(Debug)]
-struct CrashOnMessage {
+struct CountedCrash {
     process: ProcessId,
     left: u64,
-    fault: u32,
-}
-
-/// Crashes a process in the middle of the n-th step that sends messages.
-#[derive(Debug)]
-struct CrashWhileSending {
-    process: ProcessId,
-    left: u64,
-    fault: u32,
-}
-
-/// Crashes a process in the n-th step that changes its stable state.
-#[derive(Debug)]
-struct CrashDuringSave {
-    process: ProcessId,
-    left: u64,
+    /// True if a save in which the process crashes is kept.
     is_kept: bool,
     fault: u32,
 }
@@ -50,19 +38,15 @@ impl FaultInjector {
             FaultInjector { occurrences: vec![0; faults.len()], ..FaultInjector::default() };
         for (fault, configured) in (0..).zip(faults) {
             let Fault::Crash { process, when, .. } = *configured else { continue };
-            match when {
-                CrashTrigger::OnMessage(left) => {
-                    injector.message_crashes.push(CrashOnMessage { process, left, fault });
+            let (crashes, left, is_kept) = match when {
+                CrashTrigger::OnMessage(left) => (&mut injector.message_crashes, left, false),
+                CrashTrigger::Sending(left) => (&mut injector.send_crashes, left, false),
+                CrashTrigger::Saving { save, is_kept } => {
+                    (&mut injector.save_crashes, save, is_kept)
                 }
-                CrashTrigger::Sending(left) => {
-                    injector.send_crashes.push(CrashWhileSending { process, left, fault });
-                }
-                CrashTrigger::Saving { save: left, is_kept } => {
-                    let crash = CrashDuringSave { process, left, is_kept, fault };
-                    injector.save_crashes.push(crash);
-                }
-                _ => {}
-            }
+                _ => continue,
+            };
+            crashes.push(CountedCrash { process, left, is_kept, fault });
         }
         injector
     }
@@ -70,27 +54,13 @@ impl FaultInjector {
     /// Counts an arriving message. Returns the index of the fault that crashes its receiver now;
     /// `None` if no fault is due.
     pub(crate) fn on_message(&mut self, at: ProcessId) -> Option<u32> {
-        for crash in self.message_crashes.iter_mut().filter(|crash| crash.process == at) {
-            crash.left = crash.left.saturating_sub(1);
-            if crash.left == 0 {
-                crash.left = u64::MAX;
-                return Some(crash.fault);
-            }
-        }
-        None
+        count_down(&mut self.message_crashes, at).map(|crash| crash.fault)
     }
 
     /// Counts a step that sends messages. Returns the index of the fault that crashes the process
     /// in the middle of this step; `None` if no fault is due.
     pub(crate) fn on_send(&mut self, at: ProcessId) -> Option<u32> {
-        for crash in self.send_crashes.iter_mut().filter(|crash| crash.process == at) {
-            crash.left = crash.left.saturating_sub(1);
-            if crash.left == 0 {
-                crash.left = u64::MAX;
-                return Some(crash.fault);
-            }
-        }
-        None
+        count_down(&mut self.send_crashes, at).map(|crash| crash.fault)
     }
 
     /// Returns true if a crash during a save is configured.
@@ -106,14 +76,7 @@ impl FaultInjector {
     /// Counts a step that changes the stable state of a process. If a fault crashes the process in
     /// this step, returns the index of the fault, and true if the change is saved.
     pub(crate) fn on_save(&mut self, at: ProcessId) -> Option<(u32, bool)> {
-        for crash in self.save_crashes.iter_mut().filter(|crash| crash.process == at) {
-            crash.left = crash.left.saturating_sub(1);
-            if crash.left == 0 {
-                crash.left = u64::MAX;
-                return Some((crash.fault, crash.is_kept));
-            }
-        }
-        None
+        count_down(&mut self.save_crashes, at).map(|crash| (crash.fault, crash.is_kept))
     }
 
     /// Counts an occurrence of the configured fault with this index.
@@ -125,4 +88,15 @@ impl FaultInjector {
     pub(crate) fn occurrences(&self) -> &[u64] {
         &self.occurrences
     }
+}
+
+/// Counts an event of a process. Returns the crash that is due now.
+fn count_down(crashes: &mut [CountedCrash], at: ProcessId) -> Option<&CountedCrash> {
+    let mut of_process = crashes.iter_mut().filter(|crash| crash.process == at);
+    let due = of_process.find_map(|crash| {
+        crash.left = crash.left.saturating_sub(1);
+        (crash.left == 0).then_some(crash)
+    })?;
+    due.left = u64::MAX;
+    Some(due)
 }

@@ -3,6 +3,21 @@ use std::collections::VecDeque;
 /// Priority queue by time. Items with equal times leave it in the order in which they were pushed.
 /// No item may be pushed with a time before that of the last popped item.
 ///
+/// The items stay in place: only their keys move, which have the same type for all items.
+#[derive(Debug)]
+pub(crate) struct Queue<T> {
+    keys: Keys,
+    /// Items by place. Each place is in one key or in `free`.
+    items: Vec<Option<T>>,
+    /// Places without an item.
+    free: Vec<u32>,
+}
+
+/// Time and place of an item.
+type Key = (u64, u32);
+
+/// Keys of the items, in order of time.
+///
 /// It is a radix heap: bucket *i* holds the items whose time first differs from `base` in bit *i*.
 /// So the lowest bucket that is not empty holds the earliest items. When they are needed, the
 /// bucket is spread over the lower buckets, or sorted if it is small.
@@ -10,9 +25,9 @@ use std::collections::VecDeque;
 /// Each item moves only a few times, always between contiguous pieces of memory. A binary heap with
 /// a million messages would miss the cache at nearly every level. Items with equal times share a
 /// bucket and keep their order, so no sequence numbers are needed. No parameter depends on the
-/// distribution of delays. The items themselves stay in place: only their keys move.
+/// distribution of delays.
 #[derive(Debug)]
-pub(crate) struct Queue<T> {
+struct Keys {
     /// Items with times before `limit`, sorted by time.
     near: VecDeque<Key>,
     limit: u64,
@@ -25,14 +40,7 @@ pub(crate) struct Queue<T> {
     spare: Vec<Vec<Key>>,
     /// Bit *i* is set if bucket *i* is not empty.
     filled: u64,
-    /// Items by place. Each place is in one key or in `free`.
-    items: Vec<Option<T>>,
-    /// Places without an item.
-    free: Vec<u32>,
 }
-
-/// Time and place of an item.
-type Key = (u64, u32);
 
 const BITS: usize = u64::BITS as usize;
 
@@ -48,46 +56,24 @@ const MAX_SORTED: usize = 96;
 
 impl<T> Queue<T> {
     pub(crate) fn new() -> Self {
-        Queue {
-            near: VecDeque::new(),
-            limit: 0,
-            base: 0,
-            buckets: [const { Vec::new() }; BITS],
-            soonest: [u64::MAX; BITS],
-            spare: Vec::new(),
-            filled: 0,
-            items: Vec::new(),
-            free: Vec::new(),
-        }
+        Queue { keys: Keys::new(), items: Vec::new(), free: Vec::new() }
     }
 
     /// Returns the time of the next item. Returns `u64::MAX` if the queue is empty.
     #[inline]
     pub(crate) fn next_time(&self) -> u64 {
-        match self.near.front() {
-            Some((time, _)) => *time,
-            None if self.filled == 0 => u64::MAX,
-            None => self.soonest[self.filled.trailing_zeros() as usize],
-        }
+        self.keys.next_time()
     }
 
     #[inline]
     pub(crate) fn push(&mut self, time: u64, item: T) {
-        debug_assert!(time >= self.base, "time does not run backwards");
         let place = self.store(item);
-        if time < self.limit {
-            self.insert((time, place));
-        } else {
-            self.place((time, place));
-        }
+        self.keys.push((time, place));
     }
 
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(u64, T)> {
-        if self.near.is_empty() {
-            self.refill();
-        }
-        let (time, place) = self.near.pop_front()?;
+        let (time, place) = self.keys.pop()?;
         self.remove(place).map(|item| (time, item))
     }
 
@@ -110,49 +96,33 @@ impl<T> Queue<T> {
         // The near items are sorted. Of equal times in a bucket, the first was pushed first.
         let item = |key: &Key| self.item(*key);
         let meant = |(time, item): &(u64, &T)| is_meant(*time, item);
-        let near = self.near.iter().filter_map(item).find(meant);
-        let later = || self.buckets.iter().flatten().filter_map(item).filter(meant);
+        let near = self.keys.near.iter().filter_map(item).find(meant);
+        let later = || self.keys.buckets.iter().flatten().filter_map(item).filter(meant);
         near.or_else(|| later().min_by_key(|(time, _)| *time))
     }
 
     /// Returns all items with their times, in the order of popping.
     pub(crate) fn in_order(&self) -> Vec<(u64, &T)> {
-        let keys = self.near.iter().chain(self.buckets.iter().flatten());
-        let mut waiting: Vec<(u64, &T)> = keys.filter_map(|key| self.item(*key)).collect();
-        waiting.sort_by_key(|(time, _)| *time);
-        waiting
+        self.keys.in_order().into_iter().filter_map(|key| self.item(key)).collect()
     }
 
     /// Removes the first item with this time that `is_meant` accepts.
     pub(crate) fn take(&mut self, time: u64, is_meant: impl Fn(&T) -> bool) -> Option<T> {
-        let is = |key: &Key| key.0 == time && self.item(*key).is_some_and(|(_, it)| is_meant(it));
-        if let Some(index) = self.near.iter().position(is) {
-            let (_, place) = self.near.remove(index)?;
-            return self.remove(place);
-        }
-        let mut buckets = self.buckets.iter().enumerate();
-        let (number, index) =
-            buckets.find_map(|(number, bucket)| Some((number, bucket.iter().position(is)?)))?;
-        let bucket = &mut self.buckets[number];
-        let (_, place) = bucket.remove(index);
-        let soonest = bucket.iter().map(|(time, _)| *time).min();
-        self.soonest[number] = soonest.unwrap_or(u64::MAX);
-        if bucket.is_empty() {
-            self.filled &= !(1 << number);
-        }
+        let Queue { keys, items, .. } = self;
+        let is = |(at, place): &Key| {
+            *at == time && items[*place as usize].as_ref().is_some_and(&is_meant)
+        };
+        let place = keys.take(&is)?;
         self.remove(place)
     }
 
     /// Moves all items with a time before `earliest` to that time. Their order stays the same.
     pub(crate) fn postpone(&mut self, earliest: u64) {
-        let mut items = Vec::with_capacity(self.len());
-        while let Some(item) = self.pop() {
-            items.push(item);
+        let mut keys = Keys::new();
+        while let Some((time, place)) = self.keys.pop() {
+            keys.push((time.max(earliest), place));
         }
-        *self = Queue::new();
-        for (time, item) in items {
-            self.push(time.max(earliest), item);
-        }
+        self.keys = keys;
     }
 
     /// Stores an item and returns its place.
@@ -175,6 +145,74 @@ impl<T> Queue<T> {
 
     fn item(&self, (time, place): Key) -> Option<(u64, &T)> {
         self.items[place as usize].as_ref().map(|item| (time, item))
+    }
+}
+
+impl Keys {
+    fn new() -> Self {
+        Keys {
+            near: VecDeque::new(),
+            limit: 0,
+            base: 0,
+            buckets: [const { Vec::new() }; BITS],
+            soonest: [u64::MAX; BITS],
+            spare: Vec::new(),
+            filled: 0,
+        }
+    }
+
+    #[inline]
+    fn next_time(&self) -> u64 {
+        match self.near.front() {
+            Some((time, _)) => *time,
+            None if self.filled == 0 => u64::MAX,
+            None => self.soonest[self.filled.trailing_zeros() as usize],
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, key: Key) {
+        debug_assert!(key.0 >= self.base, "time does not run backwards");
+        if key.0 < self.limit {
+            self.insert(key);
+        } else {
+            self.place(key);
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Key> {
+        if self.near.is_empty() {
+            self.refill();
+        }
+        self.near.pop_front()
+    }
+
+    /// Returns all keys in the order of popping.
+    fn in_order(&self) -> Vec<Key> {
+        let mut keys: Vec<Key> =
+            self.near.iter().chain(self.buckets.iter().flatten()).copied().collect();
+        keys.sort_by_key(|(time, _)| *time);
+        keys
+    }
+
+    /// Removes the first key that `is_meant` accepts, and returns its place.
+    fn take(&mut self, is_meant: &dyn Fn(&Key) -> bool) -> Option<u32> {
+        if let Some(index) = self.near.iter().position(is_meant) {
+            let (_, place) = self.near.remove(index)?;
+            return Some(place);
+        }
+        let mut buckets = self.buckets.iter().enumerate();
+        let (number, index) = buckets
+            .find_map(|(number, bucket)| Some((number, bucket.iter().position(is_meant)?)))?;
+        let bucket = &mut self.buckets[number];
+        let (_, place) = bucket.remove(index);
+        let soonest = bucket.iter().map(|(time, _)| *time).min();
+        self.soonest[number] = soonest.unwrap_or(u64::MAX);
+        if bucket.is_empty() {
+            self.filled &= !(1 << number);
+        }
+        Some(place)
     }
 
     /// Puts an item into its bucket, which is given by the first bit in which its time differs from

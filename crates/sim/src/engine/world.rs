@@ -145,24 +145,20 @@ where
             let index = u32::try_from(index).expect("a script has fewer than 2^32 commands");
             self.core.event_queue.push(*time, ScheduledEvent::Script { index });
         }
-        match self.core.settings.workload.initiators.clone() {
-            Some(Initiators::All) => {
-                for place in 0..self.core.settings.size {
-                    self.issue(ProcessId(place), election::Command::Elect);
-                }
-            }
-            Some(Initiators::Listed(listed)) => {
-                for process in listed {
-                    self.issue(process, election::Command::Elect);
-                }
-            }
-            None => {}
+        let all = (0..self.core.settings.size).map(ProcessId);
+        let initiators = match self.core.settings.workload.initiators.clone() {
+            Some(Initiators::All) => all.clone().collect(),
+            Some(Initiators::Listed(listed)) => listed,
+            None => Vec::new(),
+        };
+        for process in initiators {
+            self.issue(process, election::Command::Elect);
         }
-        for place in 0..self.core.settings.size {
+        for process in all {
             if controls.is_stopped() {
                 return;
             }
-            self.begin_user(ProcessId(place));
+            self.begin_user(process);
         }
     }
 

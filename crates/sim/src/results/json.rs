@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct};
+use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use tenure_core::{ProcessId, ReportCondition};
 
@@ -21,7 +21,8 @@ impl Serialize for Report {
         let mut run = to.serialize_struct("Report", 14)?;
         run.serialize_field("algorithm", &self.algorithm)?;
         run.serialize_field("n", &self.size)?;
-        run.serialize_field("ids", &Ids(self))?;
+        let ids = (0..self.size).map(|process| self.rank(ProcessId(process)).id);
+        run.serialize_field("ids", &ids.collect::<Vec<u32>>())?;
         run.serialize_field("seed", &self.seed)?;
         run.serialize_field("messages", &Messages(&self.metrics))?;
         if self.elects {
@@ -30,11 +31,11 @@ impl Serialize for Report {
         run.serialize_field("elected", &Elected(self))?;
         let leaders: Vec<u32> = self.leaders.iter().map(|leader| self.rank(*leader).id).collect();
         run.serialize_field("leaders", &leaders)?;
-        run.serialize_field("entries", &Entries(&self.metrics))?;
-        run.serialize_field("delays", &Delays(&self.metrics))?;
+        run.serialize_field("entries", &Entries::of(&self.metrics))?;
+        run.serialize_field("delays", &Delays::of(&self.metrics, |_| true))?;
         run.serialize_field("bypass_max", &self.bypass_max)?;
         run.serialize_field("finished_at", &self.finished_at_units())?;
-        run.serialize_field("blocked", &Numbers(&self.blocked))?;
+        run.serialize_field("blocked", &numbers(&self.blocked))?;
         run.serialize_field("verdicts", &Verdicts(self))?;
         if let Some(time) = agreement_time(self) {
             run.serialize_field("agreement_time", &time)?;
@@ -58,25 +59,9 @@ impl Serialize for Report {
     }
 }
 
-struct Ids<'a>(&'a Report);
-
-impl Serialize for Ids<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let processes = (0..self.0.size).map(ProcessId);
-        to.collect_seq(processes.map(|process| self.0.rank(process).id))
-    }
-}
-
-struct Numbers<'a>(&'a [ProcessId]);
-
-impl Serialize for Numbers<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut numbers = to.serialize_seq(Some(self.0.len()))?;
-        for process in self.0 {
-            numbers.serialize_element(&process.number())?;
-        }
-        numbers.end()
-    }
+/// Returns the numbers of processes, from 1.
+fn numbers(processes: &[ProcessId]) -> Vec<u32> {
+    processes.iter().map(|process| process.number()).collect()
 }
 
 struct Messages<'a>(&'a Metrics);
@@ -124,12 +109,10 @@ impl Serialize for Elected<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let report = self.0;
         let beliefs = if report.elects { report.beliefs.as_slice() } else { &[] };
-        let mut elected = to.serialize_map(Some(beliefs.len()))?;
-        for (place, belief) in beliefs.iter().enumerate() {
+        to.collect_map(beliefs.iter().enumerate().map(|(place, belief)| {
             let rank = belief.map(|leader| report.rank(leader).id);
-            elected.serialize_entry(&ProcessId::at(place).number(), &rank)?;
-        }
-        elected.end()
+            (ProcessId::at(place).number(), rank)
+        }))
     }
 }
 
@@ -143,38 +126,48 @@ impl Serialize for EventsByProcess<'_> {
     }
 }
 
-struct Entries<'a>(&'a Metrics);
+/// Processes that entered, in order.
+#[derive(Serialize)]
+struct Entries {
+    total: u64,
+    order: Vec<u32>,
+}
 
-impl Serialize for Entries<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut entries = to.serialize_struct("Entries", 2)?;
-        entries.serialize_field("total", &self.0.entered)?;
-        entries.serialize_field("order", &Numbers(&self.0.entries))?;
-        entries.end()
+impl Entries {
+    fn of(metrics: &Metrics) -> Self {
+        Entries { total: metrics.entered, order: numbers(&metrics.entries) }
     }
 }
 
-struct Delays<'a>(&'a Metrics);
+/// Delays in units. A missing measurement is not shown as 0 where results are averaged.
+#[derive(Serialize)]
+struct Delays {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entry: Option<MeanAndMax<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit: Option<MeanAndMax<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    synchronisation: Option<MeanAndMax<f64>>,
+}
 
-impl Serialize for Delays<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut delays = to.serialize_struct("Delays", 3)?;
-        delays.serialize_field("entry", &Delay(&self.0.entry_delay))?;
-        delays.serialize_field("exit", &Delay(&self.0.exit_delay))?;
-        delays.serialize_field("synchronisation", &Delay(&self.0.synchronisation_delay))?;
-        delays.end()
+impl Delays {
+    fn of(metrics: &Metrics, is_shown: fn(&Tally) -> bool) -> Self {
+        let delay = |tally: &Tally| {
+            let (mean, max) = (in_units(tally.mean()), in_units(tally.longest as f64));
+            is_shown(tally).then_some(MeanAndMax { mean, max })
+        };
+        Delays {
+            entry: delay(&metrics.entry_delay),
+            exit: delay(&metrics.exit_delay),
+            synchronisation: delay(&metrics.synchronisation_delay),
+        }
     }
 }
 
-struct Delay<'a>(&'a Tally);
-
-impl Serialize for Delay<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut delay = to.serialize_struct("Delay", 2)?;
-        delay.serialize_field("mean", &in_units(self.0.mean()))?;
-        delay.serialize_field("max", &in_units(self.0.longest as f64))?;
-        delay.end()
-    }
+#[derive(Serialize)]
+pub(crate) struct MeanAndMax<M> {
+    pub(crate) mean: f64,
+    pub(crate) max: M,
 }
 
 struct Verdicts<'a>(&'a Report);
@@ -203,16 +196,17 @@ impl Serialize for Faults<'_> {
 
 /// Returns the numbers of a report that can be averaged over many runs, nested like the report.
 pub(crate) fn figures(report: &Report) -> impl Serialize + '_ {
+    let election_time = &report.metrics.election_time;
     Figures {
         messages: Messages(&report.metrics),
         election: report.elects.then(|| Election::of(&report.metrics)),
         entries: Total { total: report.metrics.entered },
-        delays: Measured::of(&report.metrics),
+        delays: Delays::of(&report.metrics, is_measured),
         bypass_max: report.bypass_max,
         finished_at: report.finished_at_units(),
-        election_time: measured(&report.metrics.election_time).map(|time| in_units(time.mean())),
+        election_time: is_measured(election_time).then(|| in_units(election_time.mean())),
         agreement_time: agreement_time(report),
-        waiting: Waiting {
+        waiting: MeanAndMax {
             mean: report.metrics.waiting.mean(),
             max: report.metrics.waiting.highest,
         },
@@ -235,14 +229,14 @@ struct Figures<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     election: Option<Election>,
     entries: Total,
-    delays: Measured<'a>,
+    delays: Delays,
     bypass_max: u32,
     finished_at: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     election_time: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     agreement_time: Option<f64>,
-    waiting: Waiting,
+    waiting: MeanAndMax<u64>,
     throughput: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     load: Option<LoadFigures>,
@@ -255,16 +249,10 @@ struct Figures<'a> {
 #[derive(Serialize)]
 struct LoadFigures {
     /// Messages sent or received by a process.
-    process: MeanAndMax,
+    process: MeanAndMax<u64>,
     /// Messages on a link that was used.
-    link: MeanAndMax,
+    link: MeanAndMax<u64>,
     utilisation: f64,
-}
-
-#[derive(Serialize)]
-struct MeanAndMax {
-    mean: f64,
-    max: u64,
 }
 
 impl LoadFigures {
@@ -326,39 +314,11 @@ impl LoadFields {
     }
 }
 
-/// Delays that were measured.
-#[derive(Serialize)]
-struct Measured<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    entry: Option<Delay<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    exit: Option<Delay<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    synchronisation: Option<Delay<'a>>,
-}
-
-impl<'a> Measured<'a> {
-    fn of(metrics: &'a Metrics) -> Self {
-        Measured {
-            entry: measured(&metrics.entry_delay).map(Delay),
-            exit: measured(&metrics.exit_delay).map(Delay),
-            synchronisation: measured(&metrics.synchronisation_delay).map(Delay),
-        }
-    }
-}
-
-/// Returns the tally, or `None` if it is empty: a missing measurement must not be shown as 0.
-fn measured(tally: &Tally) -> Option<&Tally> {
-    (tally.count > 0).then_some(tally)
+fn is_measured(tally: &Tally) -> bool {
+    tally.count > 0
 }
 
 #[derive(Serialize)]
 struct Total {
     total: u64,
-}
-
-#[derive(Serialize)]
-struct Waiting {
-    mean: f64,
-    max: u64,
 }

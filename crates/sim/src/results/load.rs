@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use tenure_core::ProcessId;
 
-use crate::results::tally::Gauge;
+use crate::results::tally::{Gauge, ratio};
 
 /// Work of each process and each link, and use of the critical section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -94,17 +94,13 @@ impl Load {
     /// processes.
     pub fn mean_messages(&self) -> f64 {
         let total: u64 = self.processes.iter().map(ProcessLoad::messages).sum();
-        mean(total, self.processes.len())
+        ratio(total, self.processes.len() as u64)
     }
 
     /// Returns the mean number of messages per link that was used; 0 if none was.
     pub fn mean_of_links(&self) -> f64 {
-        mean(self.links.values().sum(), self.links.len())
+        ratio(self.links.values().sum(), self.links.len() as u64)
     }
-}
-
-fn mean(total: u64, count: usize) -> f64 {
-    if count == 0 { 0.0 } else { total as f64 / count as f64 }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@ use tenure_core::{Label, Layer, ProcessId};
 use crate::results::elections::ElectionCost;
 use crate::results::load::Load;
 use crate::results::network_load::NetworkLoad;
-use crate::results::tally::{Gauge, Tally};
+use crate::results::tally::{Gauge, Tally, ratio};
 
 /// Messages of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +125,6 @@ impl Metrics {
 
     /// Returns the messages of one layer per entry; 0 without entries.
     pub fn messages_per_entry(&self, layer: Layer) -> f64 {
-        if self.entered == 0 { 0.0 } else { self.sent_in(layer) as f64 / self.entered as f64 }
+        ratio(self.sent_in(layer), self.entered)
     }
 }

@@ -3,6 +3,9 @@
 use serde::{Serialize, Serializer};
 use tenure_core::ProcessId;
 
+use crate::results::json::MeanAndMax;
+use crate::results::tally::ratio;
+
 /// Load of a network in a run. Lost messages, and those that a partition stops, do not count. A
 /// duplicate counts as a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,31 +58,21 @@ impl NetworkLoad {
     }
 }
 
-fn ratio(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
-}
-
 /// Figures that can be averaged over runs.
 #[derive(Serialize)]
 pub(crate) struct NetworkFigures {
     hops: u64,
-    stress: Spread,
+    stress: MeanAndMax<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    stretch: Option<Spread>,
-}
-
-#[derive(Serialize)]
-struct Spread {
-    mean: f64,
-    max: u64,
+    stretch: Option<MeanAndMax<u64>>,
 }
 
 impl NetworkFigures {
     pub(crate) fn of(load: &NetworkLoad) -> Self {
-        let stretch = Spread { mean: load.mean_stretch(), max: load.longest_path.into() };
+        let stretch = MeanAndMax { mean: load.mean_stretch(), max: load.longest_path.into() };
         NetworkFigures {
             hops: load.hops,
-            stress: Spread { mean: load.mean_stress(), max: load.max_stress() },
+            stress: MeanAndMax { mean: load.mean_stress(), max: load.max_stress() },
             stretch: load.is_overlay.then_some(stretch),
         }
     }

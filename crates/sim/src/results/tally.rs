@@ -54,3 +54,8 @@ impl Gauge {
         if self.since == 0 { 0.0 } else { self.area as f64 / self.since as f64 }
     }
 }
+
+/// Returns a part of a whole, such as a mean; 0 if the whole is 0.
+pub(crate) fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}

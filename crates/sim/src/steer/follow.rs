@@ -41,10 +41,8 @@ impl<P: Recorded> Simulation<P> {
     ) -> Result<Steered<'_, P>, FollowError<RunError>> {
         self.check().map_err(RunError::from)?;
         schedule.fits(self.settings().size)?;
-        let recorder = Recorder::new(Box::new(to), &self.header(), self.states);
-        let recorder = recorder.map_err(RunError::from)?;
-        let recorder = Some(recorder.judging(self.settings(), self.service()));
-        let mut core = Core::new(self.steered(schedule), self.services(), recorder);
+        let recorder = self.recorder(to).map_err(RunError::from)?;
+        let mut core = Core::new(self.steered(schedule), self.services(), Some(recorder));
         if let Some(users) = &mut core.agreement_users {
             users.is_spontaneous = false;
         }

@@ -305,13 +305,7 @@ impl<P: Office> Play<P> {
 
     fn judge(&mut self) -> Result<(), String> {
         for (at, seen) in self.cluster.take_events() {
-            let observed = match &seen {
-                ClusterEvent::Command(command) => Observation::Command { command, clock: None },
-                ClusterEvent::Event(event) => Observation::Event(event),
-                ClusterEvent::Crashed => Observation::Crashed,
-                ClusterEvent::Recovered => Observation::Recovered,
-            };
-            self.observe(at, observed).map_err(|violation| violation.to_string())?;
+            self.observe(at, seen.observed()).map_err(|violation| violation.to_string())?;
             self.follow(at, &seen)?;
         }
         Ok(())

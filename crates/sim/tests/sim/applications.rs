@@ -21,11 +21,10 @@ use tenure_core::{
     Algorithm, Election, Monitor, Mutex, Observation, Order, ProcessId, Property, Rank,
     TICKS_PER_UNIT, Violation,
 };
-use tenure_sim::{
-    CrashTrigger, Distribution, Fault, Judgement, Memory, Random, Recovery, Report, Settings,
-    Simulation, Workload,
-};
+use tenure_sim::{CrashTrigger, Distribution, Random, Report, Settings, Simulation, Workload};
 use tenure_trace::{ServiceCommand, ServiceEvent};
+
+use crate::common::runs::{crash, crash_and_recover, seeded, sent_of, simulate};
 
 const UNIT: u64 = TICKS_PER_UNIT;
 /// Time of the last command and the last crash.
@@ -34,9 +33,7 @@ const LAST_DISTURBANCE: u64 = 300 * UNIT;
 const END: u64 = 900 * UNIT;
 
 fn settings(size: u32, seed: u64) -> Settings {
-    let mut settings = Settings::new(size);
-    settings.seed = seed;
-    settings.network.latency = Distribution::between_units(1, 3).into();
+    let mut settings = seeded(size, seed, Workload::default(), Distribution::between_units(1, 3));
     settings.network.order = Some(Order::Fifo);
     settings.limits.until = Some(END);
     settings
@@ -46,10 +43,9 @@ fn settings(size: u32, seed: u64) -> Settings {
 fn crashes(settings: &mut Settings, count: u32) {
     let mut random = Random::new(settings.seed);
     for process in random.permutation(settings.size).into_iter().take(count as usize) {
-        let (at, after) = (random.below(LAST_DISTURBANCE), UNIT + random.below(100 * UNIT));
-        let recovery = Some(Recovery { after, memory: Memory::Stable });
-        let (process, when) = (ProcessId(process), CrashTrigger::At(at));
-        settings.faults.push(Fault::Crash { process, when, recovery });
+        let when = CrashTrigger::At(random.below(LAST_DISTURBANCE));
+        let after = UNIT + random.below(100 * UNIT);
+        settings.faults.push(crash_and_recover(process, when, after));
     }
 }
 
@@ -67,12 +63,10 @@ where
     Simulation::new(config, settings).with_command(UNIT, ProcessId(0), elect)
 }
 
-/// Returns the judgement on a property. If it is violated, also returns the description of the
-/// violation.
-fn judged<'a>(report: &'a Report, property: &str) -> (Judgement, Option<&'a str>) {
-    let finding = report.findings.iter().find(|finding| finding.property.name() == property);
-    let finding = finding.expect("it is watched");
-    (finding.judgement, finding.violation.as_ref().map(|violation| violation.message.as_str()))
+/// Returns the description of the violation of a property, if it is violated.
+fn violation<'a>(report: &'a Report, property: &str) -> Option<&'a str> {
+    let finding = report.finding(property).expect("it is watched");
+    finding.violation.as_ref().map(|violation| violation.message.as_str())
 }
 
 /// Runs a group in which all processes write at regular intervals. Returns how many writes each
@@ -90,8 +84,7 @@ fn write<E: Election>(election: E::Config, settings: Settings, context: &str) ->
         }
     }
     let (report, processes) = simulation.run_and_inspect().unwrap();
-    let verdict = judged(&report, "durability");
-    assert_eq!(verdict.1, None, "{context}, seed {seed}");
+    assert_eq!(violation(&report, "durability"), None, "{context}, seed {seed}");
     processes.iter().map(|process| process.application().writes().len()).collect()
 }
 
@@ -150,7 +143,7 @@ fn transact<E: Election>(election: E::Config, settings: Settings) {
         }
     }
     let (report, processes) = simulation.run_and_inspect().unwrap();
-    assert_eq!(judged(&report, "atomicity").1, None, "seed {seed}");
+    assert_eq!(violation(&report, "atomicity"), None, "seed {seed}");
     let uncertain = processes.iter().filter(|process| process.application().is_uncertain());
     assert_eq!(uncertain.count(), 0, "seed {seed}: all have recovered, but a process is uncertain");
 }
@@ -192,14 +185,11 @@ fn spanning_tree_counts_and_recovers_on_random_graphs() {
         let election = bully::Config::plain(size, 3 * UNIT);
         let still = simulation::<SpanningTree, Bully>(config, election, settings(size, seed));
         let report = still.with_monitor("one-tree", OnApplication(OneTree::new())).run().unwrap();
-        assert_eq!(judged(&report, "one-tree").1, None, "seed {seed}");
+        assert_eq!(violation(&report, "one-tree"), None, "seed {seed}");
         // The initiator need not be the winner, who wins in one term.
-        let sent = |kind: &str| {
-            let kinds = report.metrics.kinds.iter().filter(|it| it.label.kind == kind);
-            kinds.map(|it| it.sent).sum::<u64>()
-        };
-        assert_eq!(sent("explore"), 2 * count - u64::from(size - 1), "seed {seed}");
-        assert_eq!(sent("explore") + sent("echo"), 2 * count, "seed {seed}");
+        let [explored, echoed] = ["explore", "echo"].map(|kind| sent_of(&report, kind));
+        assert_eq!(explored, 2 * count - u64::from(size - 1), "seed {seed}");
+        assert_eq!(explored + echoed, 2 * count, "seed {seed}");
 
         // All processes are neighbours, so every survivor is reachable.
         let all = (0..size).flat_map(|one| (0..one).map(move |it| (ProcessId(one), ProcessId(it))));
@@ -210,7 +200,7 @@ fn spanning_tree_counts_and_recovers_on_random_graphs() {
         let crashed = simulation::<SpanningTree, Bully>(config, election, settings);
         let crashed = crashed.with_monitor("one-tree", OnApplication(OneTree::new()));
         let (report, processes) = crashed.run_and_inspect().unwrap();
-        assert_eq!(judged(&report, "one-tree").1, None, "seed {seed}");
+        assert_eq!(violation(&report, "one-tree"), None, "seed {seed}");
         let parents = processes.iter().filter(|process| process.application().parent().is_some());
         assert_eq!(parents.count(), processes.len() - 1, "seed {seed}: all came back");
     }
@@ -240,7 +230,7 @@ fn apart(seed: u64, most: u64) -> Option<String> {
         simulation = simulation.with_command(0, process, set).with_command(END, process, read);
     }
     let report = simulation.run().unwrap();
-    judged(&report, "together").1.map(|description| format!("seed {seed}: {description}"))
+    violation(&report, "together").map(|description| format!("seed {seed}: {description}"))
 }
 
 /// Monitor that checks that clocks which are read at the same time differ little.
@@ -283,12 +273,12 @@ fn lost_token_is_regenerated_once() {
         settings.instrumentation.properties =
             Some(vec![Property::MutualExclusion, Property::StarvationFreedom, Property::Fencing]);
         let mut random = Random::new(seed);
-        for process in random.permutation(5).into_iter().take(3).map(ProcessId) {
+        for process in random.permutation(5).into_iter().take(3) {
             // The process inside holds the token.
             let when = CrashTrigger::Inside { entry: 1 + random.below(3), after: 0 };
-            settings.faults.push(Fault::Crash { process, when, recovery: None });
+            settings.faults.push(crash(process, when));
         }
-        let report = Simulation::<P>::for_algorithm(config, settings).unwrap().run().unwrap();
+        let report = simulate::<P>(config, settings);
         assert_eq!(report.failures().next(), None, "seed {seed}");
         assert_eq!(report.blocked, [], "seed {seed}");
         report.metrics.entered
@@ -310,18 +300,14 @@ fn at_most_one_master_with_two_of_five_down() {
         settings.instrumentation.properties =
             Some(vec![Property::MutualExclusion, Property::Fencing]);
         let mut random = Random::new(seed);
-        let victims = random.permutation(5);
-        for process in victims.into_iter().take(2).map(ProcessId) {
+        for process in random.permutation(5).into_iter().take(2) {
             let when = CrashTrigger::At(random.below(150) * UNIT);
-            settings.faults.push(Fault::Crash { process, when, recovery: None });
+            settings.faults.push(crash(process, when));
         }
         let times = Some(EntryTimes::plain(3 * UNIT));
         let election = raft::Config::plain(5, 3 * UNIT);
         let config = coordinated::Config { election, times };
-        let report = Simulation::<Coordinated<Raft>>::for_algorithm(config, settings)
-            .unwrap()
-            .run()
-            .unwrap();
+        let report = simulate::<Coordinated<Raft>>(config, settings);
         assert_eq!(report.failures().next(), None, "seed {seed}");
         assert_eq!(report.blocked, [], "seed {seed}: {:?}", report.ended);
         assert!(report.metrics.entered >= 9, "seed {seed}: the three that are left");
@@ -340,10 +326,10 @@ fn elects_least_loaded_process() {
         let leaders = |report: Report| (report.leaders.clone(), report.failures().count());
         let mut settings = Settings::new(3);
         (settings.ranks, settings.workload) = (ranks, Workload::elect());
-        let on_ring = Simulation::<ChangRoberts>::for_algorithm(ring, settings.clone()).unwrap();
-        let by_bully = Simulation::<Bully>::for_algorithm(bully, settings).unwrap();
+        let on_ring = simulate::<ChangRoberts>(ring, settings.clone());
+        let by_bully = simulate::<Bully>(bully, settings);
         let expected = (vec![ProcessId(leader)], 0);
-        assert_eq!(leaders(on_ring.run().unwrap()), expected, "{loads:?}");
-        assert_eq!(leaders(by_bully.run().unwrap()), expected, "{loads:?}");
+        assert_eq!(leaders(on_ring), expected, "{loads:?}");
+        assert_eq!(leaders(by_bully), expected, "{loads:?}");
     }
 }

@@ -6,7 +6,9 @@ use tenure_algorithms::detector::{heartbeat, phi_accrual};
 use tenure_core::{
     Effects, Group, LocalTime, ProcessId, Protocol, TICKS_PER_UNIT, Timing, Verdict,
 };
-use tenure_sim::{Chance, CrashTrigger, Distribution, Fault, Random, Settings, Simulation};
+use tenure_sim::{Chance, CrashTrigger, Distribution, Random, Settings, Simulation, Workload};
+
+use crate::common::runs::{crash, seeded};
 
 /// Protocol whose processes record the reports of their failure detectors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -65,16 +67,8 @@ fn run<C: TimeoutPolicy>(config: &C, mut settings: Settings, units: u64) -> Vec<
 }
 
 fn settings(size: u32, seed: u64) -> Settings {
-    let mut settings = Settings::new(size);
-    settings.seed = seed;
-    settings.network.latency =
-        Distribution::LogNormal { median: 10 * TICKS_PER_UNIT, sigma: 0.5 }.into();
-    settings
-}
-
-fn crash(process: u32, unit: u64) -> Fault {
-    let when = CrashTrigger::At(unit * TICKS_PER_UNIT);
-    Fault::Crash { process: ProcessId(process), when, recovery: None }
+    let latency = Distribution::LogNormal { median: 10 * TICKS_PER_UNIT, sigma: 0.5 };
+    seeded(size, seed, Workload::default(), latency)
 }
 
 fn complete<C: TimeoutPolicy>(config: &C) {
@@ -83,7 +77,8 @@ fn complete<C: TimeoutPolicy>(config: &C) {
         let mut settings = settings(5, seed);
         settings.network.loss = Chance::of(0.05);
         let doomed = &random.permutation(5)[..1 + random.below(4) as usize];
-        settings.faults = doomed.iter().map(|it| crash(*it, random.below(5_000))).collect();
+        let mut time = || CrashTrigger::At(random.below(5_000) * TICKS_PER_UNIT);
+        settings.faults = doomed.iter().map(|it| crash(*it, time())).collect();
         for (place, witness) in run(config, settings, 15_000).iter().enumerate() {
             for peer in doomed.iter().filter(|_| !doomed.contains(&(place as u32))) {
                 assert!(witness.suspects(ProcessId(*peer)), "seed {seed}: P{}", place + 1);
@@ -149,7 +144,7 @@ fn detection<C: TimeoutPolicy>(config: &C) -> f64 {
     let (mut sum, mut count) = (0, 0);
     for seed in 0..100 {
         let mut settings = settings(4, seed);
-        settings.faults = vec![crash(0, 10_000)];
+        settings.faults = vec![crash(0, CrashTrigger::At(10_000 * TICKS_PER_UNIT))];
         for witness in &run(config, settings, 20_000)[1..] {
             let last = witness.heard.iter().rfind(|(_, of, _)| *of == ProcessId(0));
             let (units, ..) = last.expect("it crashed");

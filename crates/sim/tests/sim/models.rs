@@ -94,8 +94,7 @@ fn only_fifo_link_keeps_order() {
 fn drifting_timers_are_exact_by_local_clock() {
     let mut differs = 0;
     for seed in 0..20 {
-        let mut settings = Settings::new(2);
-        settings.seed = seed;
+        let mut settings = Settings { seed, ..Settings::new(2) };
         settings.time.drift_ppm = 100_000;
         let (report, processes) = ticks(50, settings);
         let fired = &processes[0].fired;
@@ -110,28 +109,21 @@ fn drifting_timers_are_exact_by_local_clock() {
 
 #[test]
 fn steps_take_time_sequentially() {
-    let delay = |size| {
-        let mut settings = Settings::new(size);
+    let run = |entries, hold| {
+        let mut settings = Settings::new(3);
         settings.workload = Workload::locking(Locking {
             pattern: Pattern::Closed { think: Distribution::units(100) },
-            entries: Entries::Listed(vec![1]),
-            hold: Distribution::units(1),
+            entries: Entries::Listed(entries),
+            hold,
         });
         settings.time.step = Distribution::units(10);
-        let report = Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap();
-        report.metrics.entry_delay.longest
+        Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap()
     };
     // Requesting takes a step, replying takes a step, and each message takes a unit.
-    assert_eq!(delay(3), 22_000_000);
+    let alone = run(vec![1], Distribution::units(1));
+    assert_eq!(alone.metrics.entry_delay.longest, 22_000_000);
     // Two concurrent requests: the second reply of a process waits for the first.
-    let mut settings = Settings::new(3);
-    settings.workload = Workload::locking(Locking {
-        pattern: Pattern::Closed { think: Distribution::units(100) },
-        entries: Entries::Listed(vec![1, 1]),
-        hold: Distribution::ZERO,
-    });
-    settings.time.step = Distribution::units(10);
-    let report = Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap();
+    let report = run(vec![1, 1], Distribution::ZERO);
     assert_eq!(report.metrics.entries, [P1, ProcessId(1)]);
     assert!(report.metrics.entry_delay.longest >= 32_000_000, "{:?}", report.metrics);
 }
@@ -139,8 +131,7 @@ fn steps_take_time_sequentially() {
 #[test]
 fn messages_before_gst_arrive_late_but_bounded() {
     let delays = |gst| {
-        let mut settings = Settings::new(3);
-        settings.workload = Workload::entries(20);
+        let mut settings = Settings { workload: Workload::entries(20), ..Settings::new(3) };
         settings.time.timing = Some(Timing::Partial);
         settings.time.gst = gst;
         let report = Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap();
@@ -158,9 +149,8 @@ fn messages_before_gst_arrive_late_but_bounded() {
 fn links_can_have_own_latency() {
     let mut spans = vec![Distribution::units(1); 9];
     spans[1] = Distribution::units(50);
-    let mut settings = Settings::new(3);
+    let mut settings = Settings { workload: Workload::elect_by([P1]), ..Settings::new(3) };
     settings.network.latency = Latency::Links(Arc::from(spans));
-    settings.workload = Workload::elect_by([P1]);
     let report = Simulation::<Extrema>::new(Configs::Each(vec![1, 2, 3]), settings).run().unwrap();
     // P1's messages are slow: its own id, the largest on its lap, and the announcement.
     assert_eq!(report.finished_at_units(), (50 + 1) as f64 + (1 + 50 + 1) as f64 + 52.0);
@@ -196,8 +186,7 @@ fn open_arrivals_queue_up() {
 
 #[test]
 fn hot_process_enters_more_often() {
-    let mut settings = Settings::new(4);
-    settings.workload = Workload::hot(4, ProcessId(2), 7, 0);
+    let settings = Settings { workload: Workload::hot(4, ProcessId(2), 7, 0), ..Settings::new(4) };
     let report = Simulation::<Ring>::new((), settings).run().unwrap();
     assert_eq!(report.metrics.entries, [ProcessId(2); 7]);
 }
@@ -248,8 +237,7 @@ fn rejects_invalid_settings_with_remedy() {
 
 #[test]
 fn measures_encoded_message_size() {
-    let mut settings = Settings::new(2);
-    settings.workload = Workload::entries(1);
+    let mut settings = Settings { workload: Workload::entries(1), ..Settings::new(2) };
     settings.instrumentation.bytes = true;
     let report = Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap();
     // Two requests of three bytes (name, clock, process), two replies of four.

@@ -15,9 +15,7 @@ use crate::common::{Permission, Rule};
 
 /// Returns the settings of a group whose processes enter once each.
 fn settings(size: u32) -> Settings {
-    let mut settings = Settings::new(size);
-    settings.workload = Workload::entries(1);
-    settings
+    Settings { workload: Workload::entries(1), ..Settings::new(size) }
 }
 
 /// Runs a lock that broadcasts and is answered, over a network.

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use crate::common::runs::{
+    assert_served, crash, crash_and_recover, is_violated, seeded, simulate, talkative,
+};
 use crate::common::{Extrema, Highest, Permission, Ring, Rule};
 use tenure_algorithms::mutex::{Central, Raymond, central, raymond};
 use tenure_core::tree::Shape;
 use tenure_core::{Algorithm, Office, Order, ProcessId, Property, Rank};
 use tenure_sim::{
-    BackgroundTraffic, BlockKind, CrashTrigger, Distribution, EndReason, Entries, Fault,
-    Initiators, Judgement, Latency, Locking, Memory, Pattern, Report, Settings, Simulation,
-    Tracking, Workload,
+    BlockKind, CrashTrigger, Distribution, EndReason, Fault, Initiators, Judgement, Latency,
+    Memory, Report, Settings, Simulation, Tracking, Workload,
 };
 
 const P1: ProcessId = ProcessId(0);
@@ -23,39 +25,32 @@ fn permission(settings: Settings) -> Report {
 }
 
 fn ring_of(ids: &[u32]) -> (Settings, tenure_sim::Configs<u32>) {
-    let mut settings = Settings::new(ids.len() as u32);
+    let mut settings = Settings { workload: Workload::elect(), ..Settings::new(ids.len() as u32) };
     settings.ranks = ids.iter().map(|id| Rank::of_id(*id)).collect();
-    settings.workload = Workload::elect();
     (settings, tenure_sim::Configs::Each(ids.to_vec()))
 }
 
 #[test]
 fn serves_all_requests_at_expected_cost() {
     for seed in 0..200 {
-        let mut settings = Settings::new(5);
-        settings.seed = seed;
-        settings.workload = Workload::entries(3);
-        settings.network.latency = Distribution::between_units(1, 9).into();
+        let settings = seeded(5, seed, Workload::entries(3), Distribution::between_units(1, 9));
         let report = permission(settings);
-        assert_eq!(report.ended, EndReason::Served, "seed {seed}");
+        assert_served(&report, &format!("seed {seed}"));
         assert_eq!(report.metrics.entered, 15, "seed {seed}");
         assert_eq!(report.metrics.sent, 15 * 8, "seed {seed}");
-        assert_eq!(report.failures().next(), None, "seed {seed}");
     }
 }
 
 #[test]
 fn unit_delays_match_literature() {
-    let mut settings = Settings::new(3);
-    settings.workload = Workload::sequential(20);
+    let settings = Settings { workload: Workload::sequential(20), ..Settings::new(3) };
     let report = permission(settings);
     let delays = &report.metrics.entry_delay;
     assert_eq!((delays.count, delays.mean(), delays.longest), (20, 2e6, 2_000_000));
     assert_eq!(report.metrics.exit_delay.longest, 0);
     assert_eq!(report.metrics.synchronisation_delay.count, 0, "no process waited");
 
-    let mut settings = Settings::new(3);
-    settings.workload = Workload::entries(2);
+    let settings = Settings { workload: Workload::entries(2), ..Settings::new(3) };
     let report = permission(settings);
     let handed_on = &report.metrics.synchronisation_delay;
     assert_eq!((handed_on.mean(), handed_on.longest), (1e6, 1_000_000));
@@ -64,8 +59,7 @@ fn unit_delays_match_literature() {
 
 #[test]
 fn detects_wrong_rule() {
-    let mut settings = Settings::new(3);
-    settings.workload = Workload::entries(1);
+    let settings = Settings { workload: Workload::entries(1), ..Settings::new(3) };
     let reply_always = Simulation::<Permission>::new(Rule::ReplyAlways, settings.clone());
     let report = reply_always.run().unwrap();
     assert_eq!(report.judgement("mutual-exclusion"), Some(Judgement::Violated));
@@ -100,19 +94,16 @@ fn decreasing_ring_of_five_has_known_cost() {
 
 #[test]
 fn equal_ids_violate_unique_leader() {
-    let mut settings = Settings::new(4);
-    settings.workload = Workload::elect();
+    let settings = Settings { workload: Workload::elect(), ..Settings::new(4) };
     let report = Simulation::<Extrema>::new(7, settings).run().unwrap();
-    assert_eq!(report.judgement("uniqueness"), Some(Judgement::Violated));
-    assert_eq!(report.judgement("irrevocability"), Some(Judgement::Violated));
-    assert_eq!(report.judgement("agreement"), Some(Judgement::Violated));
-    assert_eq!(report.judgement("one-leader-at-a-time"), Some(Judgement::Violated));
+    for property in ["uniqueness", "irrevocability", "agreement", "one-leader-at-a-time"] {
+        assert!(is_violated(&report, property), "{property}");
+    }
 }
 
 #[test]
 fn run_ends_although_token_circulates() {
-    let mut settings = Settings::new(4);
-    settings.workload = Workload::entries(2);
+    let mut settings = Settings { workload: Workload::entries(2), ..Settings::new(4) };
     let report = Simulation::<Ring>::new((), settings.clone()).run().unwrap();
     assert_eq!((report.ended, report.metrics.entered), (EndReason::Served, 8));
     assert_eq!(report.bypass_max, 1);
@@ -126,8 +117,7 @@ fn run_ends_although_token_circulates() {
 
 #[test]
 fn lost_token_blocks_all_waiters() {
-    let mut settings = Settings::new(3);
-    settings.workload = Workload::entries(1);
+    let mut settings = Settings { workload: Workload::entries(1), ..Settings::new(3) };
     settings.network.loss = tenure_sim::Chance::at_most(1.0, 1);
     let report = Simulation::<Ring>::new((), settings).run().unwrap();
     assert_eq!(report.metrics.entered, 1);
@@ -139,13 +129,11 @@ fn lost_token_blocks_all_waiters() {
 #[test]
 fn duplicated_token_violates_exclusion() {
     let violated = (0..50).filter(|seed| {
-        let mut settings = Settings::new(3);
-        settings.seed = *seed;
-        settings.workload = Workload::entries(3);
-        settings.network.latency = Distribution::between_units(1, 5).into();
+        let mut settings =
+            seeded(3, *seed, Workload::entries(3), Distribution::between_units(1, 5));
         settings.network.duplication = tenure_sim::Chance::at_most(0.5, 1);
         let report = Simulation::<Ring>::new((), settings).run().unwrap();
-        report.judgement("mutual-exclusion") == Some(Judgement::Violated)
+        is_violated(&report, "mutual-exclusion")
     });
     assert!(violated.count() > 10);
 }
@@ -159,10 +147,8 @@ fn crash_triggers_fire_as_configured() {
         CrashTrigger::Waiting { request: 1, after: 0 },
     ];
     for when in cases {
-        let mut settings = Settings::new(3);
-        settings.workload = Workload::entries(1);
-        settings.faults = vec![Fault::Crash { process: P1, when, recovery: None }];
-        let report = permission(settings);
+        let (workload, faults) = (Workload::entries(1), vec![crash(0, when)]);
+        let report = permission(Settings { workload, faults, ..Settings::new(3) });
         assert_eq!(report.blocked, [P2, ProcessId(2)], "{when:?}");
         assert_eq!(report.warnings, [""; 0], "{when:?}");
         let crash = report.faults.iter().find(|count| count.fault == "crash").unwrap();
@@ -172,12 +158,9 @@ fn crash_triggers_fire_as_configured() {
 
 #[test]
 fn automatic_recovery_is_not_counted_as_crash() {
-    let mut settings = Settings::new(3);
-    settings.workload = Workload::entries(1);
-    let recovery = Some(tenure_sim::Recovery { after: 3_000_000, memory: Memory::Stable });
-    settings.faults =
-        vec![Fault::Crash { process: P1, when: CrashTrigger::At(1_500_000), recovery }];
-    let report = permission(settings);
+    let faults = vec![crash_and_recover(0, CrashTrigger::At(1_500_000), 3_000_000)];
+    let workload = Workload::entries(1);
+    let report = permission(Settings { workload, faults, ..Settings::new(3) });
     let seen = |fault| {
         let count = report.faults.iter().find(|count| count.fault == fault).unwrap();
         (count.requested, count.injected, count.observed)
@@ -187,11 +170,9 @@ fn automatic_recovery_is_not_counted_as_crash() {
 
 #[test]
 fn warns_about_faults_that_never_occur() {
-    let mut settings = Settings::new(2);
-    settings.workload = Workload::entries(1);
-    let when = CrashTrigger::OnMessage(1000);
+    let mut settings = Settings { workload: Workload::entries(1), ..Settings::new(2) };
     settings.faults = vec![
-        Fault::Crash { process: P2, when, recovery: None },
+        crash(1, CrashTrigger::OnMessage(1000)),
         Fault::Recover { process: P1, at: 1, memory: Memory::Stable },
         Fault::Partition { side: vec![P1], from: 50_000_000, until: Some(60_000_000) },
     ];
@@ -209,10 +190,8 @@ fn warns_about_faults_that_never_occur() {
 #[test]
 fn partition_stops_messages_until_it_heals() {
     let partitioned = |from, until| {
-        let mut settings = Settings::new(2);
-        settings.workload = Workload::entries(1);
-        settings.faults = vec![Fault::Partition { side: vec![P1], from, until }];
-        permission(settings)
+        let faults = vec![Fault::Partition { side: vec![P1], from, until }];
+        permission(Settings { workload: Workload::entries(1), faults, ..Settings::new(2) })
     };
     let healed = partitioned(0, Some(0));
     assert_eq!(healed.blocked, []);
@@ -224,29 +203,25 @@ fn partition_stops_messages_until_it_heals() {
 #[test]
 fn detector_reports_crashes_and_stable_state_survives() {
     let run = |memory| {
-        let mut settings = Settings::new(3);
-        settings.workload = Workload::elect();
-        let crash = CrashTrigger::At(10_000_000);
+        let mut settings = Settings { workload: Workload::elect(), ..Settings::new(3) };
         settings.faults = vec![
-            Fault::Crash { process: ProcessId(2), when: crash, recovery: None },
+            crash(2, CrashTrigger::At(10_000_000)),
             Fault::Recover { process: ProcessId(2), at: 20_000_000, memory },
         ];
-        let simulation = Simulation::<Highest>::new((), settings);
-        simulation.run_and_inspect().unwrap()
+        Simulation::<Highest>::new((), settings).run_and_inspect().unwrap()
     };
     let (report, processes) = run(Memory::Stable);
     assert_eq!(report.judgement("validity"), Some(Judgement::Holds));
     assert_eq!(report.leaders, [ProcessId(2)]);
-    assert_eq!(processes[0].terms(), 3, "elected, suspected, trusted");
-    assert_eq!(processes[2].terms(), 2, "elected and recovered");
+    assert_eq!(processes[0].terms, 3, "elected, suspected, trusted");
+    assert_eq!(processes[2].terms, 2, "elected and recovered");
     let (report, _) = run(Memory::Lost);
     assert_eq!(report.blocked, [ProcessId(2)], "the restarted process waits for the leader");
 }
 
 #[test]
 fn false_suspicion_creates_second_leader() {
-    let mut settings = Settings::new(2);
-    settings.workload = Workload::elect();
+    let mut settings = Settings { workload: Workload::elect(), ..Settings::new(2) };
     settings.faults =
         vec![Fault::Suspicion { observer: P1, peer: P2, from: 5_000_000, until: None }];
     let report = Simulation::<Highest>::new((), settings).run().unwrap();
@@ -276,21 +251,13 @@ fn multiplying_messages_end_run() {
 fn application_causality_violates_only_wider_order() {
     let mut violated = [0, 0];
     for seed in 0..200 {
-        let mut settings = Settings::new(3);
-        settings.seed = seed;
-        let locking = Locking {
-            pattern: Pattern::Closed { think: Distribution::between_units(0, 20) },
-            entries: Entries::Each(2),
-            hold: Distribution::units(1),
-        };
-        let background_traffic = BackgroundTraffic::always(Distribution::units(1));
-        settings.workload = Workload::locking(locking).with_background_traffic(background_traffic);
+        let mut settings = Settings { seed, ..Settings::new(3) };
+        settings.workload = talkative(2, Distribution::between_units(0, 20));
         settings.network.latency = Distribution::between_units(1, 9).into();
         settings.instrumentation.order = Tracking::Always;
         let report = Simulation::<Ring>::new((), settings).run().unwrap();
-        let of = |property| report.judgement(property) == Some(Judgement::Violated);
-        violated[0] += u32::from(of("order"));
-        violated[1] += u32::from(of("order-with-messages"));
+        violated[0] += u32::from(is_violated(&report, "order"));
+        violated[1] += u32::from(is_violated(&report, "order-with-messages"));
     }
     assert!(violated[1] > violated[0], "{violated:?}");
 }
@@ -300,9 +267,8 @@ fn distinguishes_starvation_from_deadlock() {
     // P2's request never arrives in this run; the others take turns meanwhile.
     let mut spans = vec![Distribution::units(1); 9];
     spans[3] = Distribution::units(1_000_000);
-    let mut settings = Settings::new(3);
+    let mut settings = Settings { workload: Workload::entries(1000), ..Settings::new(3) };
     settings.network.latency = Latency::Links(Arc::from(spans));
-    settings.workload = Workload::entries(1000);
     settings.limits.until = Some(1_000_000_000);
     settings.instrumentation.properties = Some(vec![Property::Bypass(Some(9))]);
     let config = central::Config::default();
@@ -321,15 +287,12 @@ fn office_is_judged_as_lock_and_election() {
         type Output = Report;
 
         fn office<P: Office + Algorithm>(self, config: P::Config) -> Report {
-            Simulation::<P>::for_algorithm(config, self.0).unwrap().run().unwrap()
+            simulate::<P>(config, self.0)
         }
     }
     for seed in 0..50 {
-        let mut settings = Settings::new(4);
-        settings.seed = seed;
-        settings.workload = Workload::entries(5);
+        let mut settings = seeded(4, seed, Workload::entries(5), Distribution::between_units(0, 1));
         settings.workload.initiators = Some(Initiators::All);
-        settings.network.latency = Distribution::between_units(0, 1).into();
         let parameters = Parameters::plain(4);
         let report = visit_office("coordinated:bully", "bully", &parameters, Run(settings));
         let report = report.unwrap();
@@ -345,10 +308,8 @@ fn office_is_judged_as_lock_and_election() {
 #[test]
 fn timestamped_replies_keep_request_order() {
     for seed in 0..300 {
-        let mut settings = Settings::new(3);
-        settings.seed = seed;
-        settings.workload = Workload::entries(4);
-        settings.network.latency = Distribution::exponential_units(3).into();
+        let mut settings =
+            seeded(3, seed, Workload::entries(4), Distribution::exponential_units(3));
         settings.network.order = Some(Order::Reordered);
         let report = permission(settings);
         assert_eq!(report.judgement("order"), Some(Judgement::Holds), "seed {seed}");

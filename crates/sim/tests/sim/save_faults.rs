@@ -2,26 +2,23 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::{Raft, raft};
-use tenure_core::{ProcessId, TICKS_PER_UNIT};
-use tenure_sim::{Controls, CrashTrigger, Fault, Memory, Recovery, Settings, Simulation, Workload};
-use tenure_trace::{Action, Kind, Record, Schedule, Subject};
+use tenure_core::TICKS_PER_UNIT;
+use tenure_sim::{CrashTrigger, Fault, Settings, Simulation, Workload};
+use tenure_trace::{Action, Kind, Record, Schedule, Subject, TraceBuffer};
 
-use crate::common::page::Page;
+use crate::common::runs::{crash_and_recover, parsed, text, traced};
 
 /// Returns a simulation with these faults, in which three processes elect a leader.
 fn three(faults: Vec<Fault>) -> Simulation<Raft> {
-    let mut settings = Settings::new(3);
-    settings.workload = Workload::elect();
+    let mut settings = Settings { workload: Workload::elect(), faults, ..Settings::new(3) };
     settings.limits.until = Some(20 * TICKS_PER_UNIT);
-    settings.faults = faults;
     let plain = raft::Config::plain(3, TICKS_PER_UNIT);
     Simulation::new(raft::Config { variants: Variants::none(), ..plain }, settings)
 }
 
 /// Returns a fault in which P1 crashes during its save number `save`, and recovers.
 fn crash(save: u64, is_kept: bool) -> Fault {
-    let recovery = Some(Recovery { after: 5 * TICKS_PER_UNIT, memory: Memory::Stable });
-    Fault::Crash { process: ProcessId(0), when: CrashTrigger::Saving { save, is_kept }, recovery }
+    crash_and_recover(0, CrashTrigger::Saving { save, is_kept }, 5 * TICKS_PER_UNIT)
 }
 
 /// Returns all records without their times.
@@ -31,17 +28,15 @@ fn happened(records: &[Record]) -> Vec<(Subject, Kind)> {
 
 /// Returns the records that result from a schedule. Returns `None` if the schedule is impossible.
 fn along(schedule: &Schedule) -> Option<Vec<(Subject, Kind)>> {
-    let page = Page::default();
-    three(Vec::new()).follow(schedule, page.clone()).ok()?;
-    Some(happened(&page.trace().records))
+    let buffer = TraceBuffer::default();
+    three(Vec::new()).follow(schedule, buffer.clone()).ok()?;
+    Some(happened(&parsed(&text(&buffer)).records))
 }
 
 #[test]
 fn replay_reproduces_crash_during_save() {
     for (save, is_kept) in [(1, true), (1, false), (2, true), (2, false)] {
-        let page = Page::default();
-        three(vec![crash(save, is_kept)]).run_traced(page.clone(), Controls::new()).unwrap();
-        let trace = page.trace();
+        let trace = parsed(&traced(&three(vec![crash(save, is_kept)])).1);
         let crashes = trace.records.iter().filter(|it| it.kind == Kind::Crash).count();
         assert_eq!(crashes, 1, "{save} {is_kept}");
         let mutes = trace.records.iter().filter(|it| it.kind == Kind::Mute).count();

@@ -129,9 +129,8 @@ fn unbounded_delay_gives_unbounded_skew() {
 /// If messages may be lost, the other army might never attack.
 #[test]
 fn lost_message_leaves_army_alone() {
-    let mut settings = Settings::new(2);
+    let mut settings = Settings { beyond_assumptions: true, ..Settings::new(2) };
     settings.network.loss = Chance::of(1.0);
-    settings.beyond_assumptions = true;
     let config = Config { strengths: [1, 1], wait: ticks(MIN) };
     assert_eq!(attack_under(config, settings).unwrap().skew, None);
 }

@@ -5,8 +5,9 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::page::Page;
+use crate::common::runs::{crash, crash_and_recover, is_violated, seeded, traced};
 use crate::common::{Extrema, Permission, Ring, Rule};
+use tenure_algorithms::election::chang_roberts;
 use tenure_sim::{
     BackgroundTraffic, Chance, Configs, Controls, CrashTrigger, Distribution, EndReason, Entries,
     Fault, Judgement, Latency, Locking, Memory, Moments, Pattern, Random, Recovery, Settings,
@@ -14,34 +15,20 @@ use tenure_sim::{
 };
 use tenure_trace::Recorded;
 
-fn trace<P: Recorded>(simulation: &Simulation<P>) -> Vec<u8> {
-    let page = Page::default();
-    simulation.run_traced(page.clone(), Controls::new()).unwrap();
-    let bytes = page.0.lock().unwrap();
-    bytes.clone()
-}
-
-fn hash(bytes: &[u8]) -> u64 {
+fn hash_of_trace<P: Recorded>(simulation: &Simulation<P>) -> u64 {
     let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
+    traced(simulation).1.hash(&mut hasher);
     hasher.finish()
 }
 
 /// Returns a simulation whose settings of every kind are random.
 fn eventful(seed: u64) -> Simulation<Permission> {
-    let mut settings = Settings::new(4);
-    settings.seed = seed;
-    settings.workload = Workload::entries(3);
-    settings.network.latency = Distribution::LogNormal { median: 2_000_000, sigma: 0.7 }.into();
+    let latency = Distribution::LogNormal { median: 2_000_000, sigma: 0.7 };
+    let mut settings = seeded(4, seed, Workload::entries(3), latency);
     settings.network.duplication = Chance::of(0.1);
     settings.time.drift_ppm = 20_000;
     settings.time.step = Distribution::exponential_units(1);
-    let recovery = Some(Recovery { after: 3_000_000, memory: Memory::Stable });
-    settings.faults = vec![Fault::Crash {
-        process: tenure_core::ProcessId(1),
-        when: CrashTrigger::At(9),
-        recovery,
-    }];
+    settings.faults = vec![crash_and_recover(1, CrashTrigger::At(9), 3_000_000)];
     Simulation::new(Rule::Stamps, settings)
 }
 
@@ -52,7 +39,7 @@ fn seed_determines_trace_for_any_threads() {
         run_parallel(
             40,
             threads,
-            |seed| hash(&trace(&eventful(seed as u64))),
+            |seed| hash_of_trace(&eventful(seed as u64)),
             |hash| {
                 hashes.push(hash);
                 true
@@ -70,10 +57,8 @@ fn seed_determines_trace_for_any_threads() {
 #[test]
 fn recording_does_not_change_run() {
     let simulation = eventful(11);
-    let page = Page::default();
-    let traced = simulation.run_traced(page.clone(), Controls::new()).unwrap();
+    let (traced, text) = traced(&simulation);
     assert_eq!(traced, simulation.run().unwrap());
-    let text = String::from_utf8(page.0.lock().unwrap().clone()).unwrap();
     let lines: Vec<serde_json::Value> =
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines[0]["trace"], "tenure");
@@ -125,16 +110,11 @@ fn ring_elections_match_theory() {
     let mut mean = Moments::new();
     for seed in 0..2000 {
         let ids = Random::new(seed).permutation(size);
-        let mut settings = Settings::new(size);
+        let mut settings = Settings { workload: Workload::elect(), ..Settings::new(size) };
         settings.ranks = ids.iter().map(|id| tenure_core::Rank::of_id(*id)).collect();
-        settings.workload = Workload::elect();
         let configs = Configs::Each(ids.clone());
         let report = Simulation::<Extrema>::new(configs, settings).run().unwrap();
-        assert_eq!(
-            report.metrics.sent,
-            tenure_algorithms::election::chang_roberts::messages(&ids),
-            "seed {seed}"
-        );
+        assert_eq!(report.metrics.sent, chang_roberts::messages(&ids), "seed {seed}");
         assert_eq!(report.failures().next(), None, "seed {seed}");
         mean.add(report.metrics.sent as f64);
     }
@@ -145,15 +125,13 @@ fn ring_elections_match_theory() {
 
 #[test]
 fn shrinks_failing_seed() {
-    let mut settings = Settings::new(7);
-    settings.workload = Workload::entries(5);
+    let mut settings = Settings { workload: Workload::entries(5), ..Settings::new(7) };
     settings.network.latency = Distribution::exponential_units(3).into();
     settings.network.duplication = Chance::of(0.05);
     settings.network.loss = Chance::of(0.0001);
     let fails = |settings: &Settings| {
         let report = Simulation::<Ring>::new((), settings.clone()).run().unwrap();
-        let violated = report.judgement("mutual-exclusion") == Some(Judgement::Violated);
-        violated.then_some(report)
+        is_violated(&report, "mutual-exclusion").then_some(report)
     };
     let large = |seed| Settings { seed, ..settings.clone() };
     let seed = (1000..2000).find(|seed| fails(&large(*seed)).is_some()).expect("some seed fails");
@@ -169,15 +147,13 @@ fn shrinks_failing_seed() {
 #[test]
 fn formats_replay_command() {
     let p = |number: u32| tenure_core::ProcessId(number - 1);
-    let mut settings = Settings::new(4);
-    settings.seed = 9;
-    settings.workload = Workload::entries(2);
-    settings.network.latency = Distribution::Uniform { min: 500_000, max: 2_000_000 }.into();
+    let mut settings =
+        seeded(4, 9, Workload::entries(2), Distribution::Uniform { min: 500_000, max: 2_000_000 });
     settings.network.loss = Chance::of(0.25);
     settings.time.drift_ppm = 1500;
     settings.beyond_assumptions = true;
     settings.faults = vec![
-        Fault::Crash { process: p(3), when: CrashTrigger::At(10_000_000), recovery: None },
+        crash(2, CrashTrigger::At(10_000_000)),
         Fault::Recover { process: p(3), at: 50_500_000, memory: Memory::Stable },
         Fault::Partition { side: vec![p(1), p(2)], from: 10_000_000, until: Some(50_000_000) },
     ];
@@ -205,7 +181,7 @@ fn replay_command_contains_every_option() {
     let inside = CrashTrigger::Inside { entry: 2, after: 500_000 };
     settings.faults = vec![
         Fault::Crash { process: p(3), when: inside, recovery: forgetting },
-        Fault::Crash { process: p(2), when: CrashTrigger::OnMessage(4), recovery: None },
+        crash(1, CrashTrigger::OnMessage(4)),
         Fault::Recover { process: p(2), at: 50_000_000, memory: Memory::Lost },
         Fault::Partition { side: vec![p(1)], from: 10_000_000, until: None },
     ];
@@ -215,7 +191,7 @@ fn replay_command_contains_every_option() {
                     --recover 3@+5.5:forgetful --seed 1";
     assert_eq!(replay_command("central", &settings), expected);
     assert_eq!(tenure_sim::inexpressible(&settings), [""; 0]);
-    settings.faults.push(Fault::Crash { process: p(3), when: inside, recovery: None });
+    settings.faults.push(crash(2, inside));
     assert_eq!(tenure_sim::inexpressible(&settings).len(), 1);
 }
 

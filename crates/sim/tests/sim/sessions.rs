@@ -1,34 +1,38 @@
 //! A session is the run itself, paused after each step.
 
-use crate::common::page::Page;
+use crate::common::runs::{
+    assert_hold, crash, crash_and_recover, is_violated, parsed, seeded, text, traced,
+};
 use tenure_algorithms::election::{Bully, Raft, bully, raft};
 use tenure_algorithms::mutex::{RicartAgrawala, SuzukiKasami, ricart_agrawala};
 use tenure_core::{Algorithm, Order, ProcessId, TICKS_PER_UNIT};
 use tenure_sim::{
-    Chance, Controls, CrashTrigger, Detector, Distribution, EndReason, Fault, Initiators,
-    Intervention, InterventionError, Judgement, Pattern, Settings, Simulation, StepError, Workload,
+    Chance, Controls, CrashTrigger, Distribution, EndReason, Fault, Intervention,
+    InterventionError, Pattern, Report, Settings, Simulation, StepError, Workload,
 };
-use tenure_trace::{Action, Recorded, Schedule, Trace};
-
-fn text(page: &Page) -> String {
-    String::from_utf8(page.0.lock().unwrap().clone()).unwrap()
-}
+use tenure_trace::{Action, Recorded, Schedule, TraceBuffer};
 
 fn action(words: &str) -> Action {
     words.parse().unwrap()
 }
 
-fn steers(words: &[&str]) -> Vec<Intervention> {
-    words.iter().map(|words| words.parse().unwrap()).collect()
+/// Runs a simulation with interventions. Returns its report and its trace.
+fn steered<P: Recorded>(
+    simulation: &Simulation<P>,
+    interventions: &[&str],
+) -> Result<(Report, String), InterventionError> {
+    let buffer = TraceBuffer::default();
+    let steers: Vec<Intervention> =
+        interventions.iter().map(|words| words.parse().unwrap()).collect();
+    let report =
+        simulation.run_with_interventions(&steers, None, buffer.clone(), Controls::new())?;
+    Ok((report, text(&buffer)))
 }
 
 /// Returns settings of a lock with random delays, losses, duplicates, crashes, recoveries and
 /// partitions.
 fn locks(seed: u64) -> Settings {
-    let mut settings = Settings::new(4);
-    settings.seed = seed;
-    settings.workload = Workload::entries(3);
-    settings.network.latency = Distribution::between_units(1, 5).into();
+    let mut settings = seeded(4, seed, Workload::entries(3), Distribution::between_units(1, 5));
     settings.beyond_assumptions = true;
     match seed % 4 {
         0 => settings.workload.locking.as_mut().unwrap().pattern = Pattern::Sequential { total: 9 },
@@ -45,24 +49,16 @@ fn locks(seed: u64) -> Settings {
 fn crash_and_cut() -> Vec<Fault> {
     let (soon, later) = (4 * TICKS_PER_UNIT, 9 * TICKS_PER_UNIT);
     let when = CrashTrigger::Inside { entry: 1, after: TICKS_PER_UNIT / 2 };
-    let recovery = tenure_sim::Recovery { after: later, memory: tenure_sim::Memory::Stable };
     vec![
-        Fault::Crash { process: ProcessId(2), when, recovery: Some(recovery) },
+        crash_and_recover(2, when, later),
         Fault::Partition { side: vec![ProcessId(0)], from: soon, until: Some(later) },
     ]
 }
 
 fn elections(seed: u64) -> Settings {
-    let mut settings = Settings::new(4);
-    settings.seed = seed;
-    settings.workload = Workload { initiators: Some(Initiators::All), ..Workload::default() };
+    let mut settings = Settings { seed, workload: Workload::elect(), ..Settings::new(4) };
     settings.beyond_assumptions = true;
-    settings.detector = Some(Detector::default());
-    settings.faults = vec![Fault::Crash {
-        process: ProcessId(3),
-        when: CrashTrigger::At(seed * TICKS_PER_UNIT / 3),
-        recovery: None,
-    }];
+    settings.faults = vec![crash(3, CrashTrigger::At(seed * TICKS_PER_UNIT / 3))];
     settings.limits.until = seed.is_multiple_of(2).then_some(60 * TICKS_PER_UNIT);
     settings
 }
@@ -75,8 +71,8 @@ where
 {
     let seed = settings.seed;
     let simulation = Simulation::<P>::for_algorithm(config, settings).unwrap();
-    let (at_once, stepped) = (Page::default(), Page::default());
-    let expected = simulation.run_traced(at_once.clone(), Controls::new()).unwrap();
+    let (expected, trace) = traced(&simulation);
+    let stepped = TraceBuffer::default();
     let mut session = simulation.session(stepped.clone()).unwrap();
     let mut unforeseen = 0;
     let ended = loop {
@@ -97,11 +93,8 @@ where
     assert_eq!(session.next(), None, "seed {seed}");
     assert_eq!(session.step(), Err(StepError::Ended(ended)), "seed {seed}: an end is an end");
     assert_eq!(session.finish().unwrap(), expected, "seed {seed}");
-    assert_eq!(text(&stepped), text(&at_once), "seed {seed}");
-    let steered = Page::default();
-    let report =
-        simulation.run_with_interventions(&[], None, steered.clone(), Controls::new()).unwrap();
-    assert_eq!((report, text(&steered)), (expected, text(&at_once)), "seed {seed}");
+    assert_eq!(text(&stepped), trace, "seed {seed}");
+    assert_eq!(steered(&simulation, &[]).unwrap(), (expected, trace), "seed {seed}");
 }
 
 #[test]
@@ -125,34 +118,25 @@ fn session_respects_run_limits() {
 }
 
 fn three(entries: u32) -> Simulation<RicartAgrawala> {
-    let mut settings = Settings::new(3);
-    settings.workload = Workload::entries(entries);
+    let settings = Settings { workload: Workload::entries(entries), ..Settings::new(3) };
     Simulation::for_algorithm(ricart_agrawala::Config::default(), settings).unwrap()
 }
 
 #[test]
 fn losing_request_leaves_sender_waiting() {
     let simulation = three(1);
-    let page = Page::default();
-    let lost = steers(&["1 lose p1→p2 request"]);
-    let report =
-        simulation.run_with_interventions(&lost, None, page.clone(), Controls::new()).unwrap();
-    assert_eq!(report.judgement("starvation-freedom"), Some(Judgement::Violated));
+    let (report, _) = steered(&simulation, &["1 lose p1→p2 request"]).unwrap();
+    assert!(is_violated(&report, "starvation-freedom"));
     assert!(report.blocked.contains(&ProcessId(0)));
     assert_eq!(report.metrics.dropped, 1);
-    let served =
-        simulation.run_with_interventions(&[], None, Page::default(), Controls::new()).unwrap();
-    assert_eq!(
-        served.judgement("starvation-freedom"),
-        Some(Judgement::Holds),
-        "without it, all are served"
-    );
+    let (served, _) = steered(&simulation, &[]).unwrap();
+    assert_hold(&served, &["starvation-freedom"], "without it, all are served");
 }
 
 #[test]
 fn intervention_takes_effect_immediately() {
     let simulation = three(1);
-    let mut session = simulation.session(Page::default()).unwrap();
+    let mut session = simulation.session(TraceBuffer::default()).unwrap();
     session.step().unwrap();
     let before = session.in_flight().len();
     session.intervene(&action("duplicate p1→p2 request")).unwrap();
@@ -178,8 +162,8 @@ fn intervention_takes_effect_immediately() {
 #[test]
 fn impossible_intervention_changes_nothing() {
     let simulation = three(1);
-    let (page, plain) = (Page::default(), Page::default());
-    let mut session = simulation.session(page.clone()).unwrap();
+    let buffer = TraceBuffer::default();
+    let mut session = simulation.session(buffer.clone()).unwrap();
     session.step().unwrap();
     for words in [
         "lose p1→p2 reply",
@@ -205,28 +189,22 @@ fn impossible_intervention_changes_nothing() {
     }
     while session.step().is_ok() {}
     let report = session.finish().unwrap();
-    assert_eq!(simulation.run_traced(plain.clone(), Controls::new()).unwrap(), report);
-    assert_eq!(text(&plain), text(&page));
+    assert_eq!((report, text(&buffer)), traced(&simulation));
 }
 
 #[test]
 fn delayed_message_keeps_fifo_order() {
     for seed in 0..20 {
-        let mut settings = Settings::new(3);
-        settings.seed = seed;
-        settings.workload = Workload::entries(4);
+        let mut settings = Settings { seed, workload: Workload::entries(4), ..Settings::new(3) };
         settings.network.order = Some(Order::Fifo);
         let config = ricart_agrawala::Config::default();
         let simulation = Simulation::<RicartAgrawala>::for_algorithm(config, settings).unwrap();
-        let (page, late) =
-            (Page::default(), steers(&["4 delay p1→p2 by 3", "20 delay p1→p2 by 5"]));
-        let ran = simulation.run_with_interventions(&late, None, page.clone(), Controls::new());
+        let ran = steered(&simulation, &["4 delay p1→p2 by 3", "20 delay p1→p2 by 5"]);
         if let Err(InterventionError::Impossible(_)) = ran {
             continue;
         }
-        ran.unwrap();
         let mut received = Vec::new();
-        for line in text(&page).lines().filter(|line| line.contains("\"receive\"")) {
+        for line in ran.unwrap().1.lines().filter(|line| line.contains("\"receive\"")) {
             let line: serde_json::Value = serde_json::from_str(line).unwrap();
             if line["process"] == 2 && line["data"]["peer"] == 1 {
                 received.push(line["data"]["number"].as_u64().unwrap());
@@ -238,12 +216,10 @@ fn delayed_message_keeps_fifo_order() {
 
 #[test]
 fn intervention_crashes_leader_without_planned_fault() {
-    let mut settings = Settings::new(4);
-    settings.workload = Workload { initiators: Some(Initiators::All), ..Workload::default() };
-    settings.detector = Some(Detector::default());
+    let settings = Settings { workload: Workload::elect(), ..Settings::new(4) };
     let config = bully::Config::plain(4, TICKS_PER_UNIT);
     let simulation = Simulation::<Bully>::for_algorithm(config, settings).unwrap();
-    let mut session = simulation.session(Page::default()).unwrap();
+    let mut session = simulation.session(TraceBuffer::default()).unwrap();
     while session.step().is_ok() {}
     session.intervene(&action("crash p4")).unwrap();
     assert!(session.next().is_some(), "the run continues");
@@ -254,11 +230,7 @@ fn intervention_crashes_leader_without_planned_fault() {
 
 #[test]
 fn reports_impossible_interventions() {
-    let run = |words: &[&str]| {
-        let error =
-            three(1).run_with_interventions(&steers(words), None, Page::default(), Controls::new());
-        error.unwrap_err().to_string()
-    };
+    let run = |words: &[&str]| steered(&three(1), words).map(drop).unwrap_err().to_string();
     let description = "'3 crash p9' is not possible after that step";
     assert_eq!(run(&["3 crash p9"]), description);
     assert!(run(&["900 crash p1"]).starts_with("'900 crash p1' comes too late: the run ended"));
@@ -274,12 +246,12 @@ fn reports_impossible_interventions() {
 #[test]
 fn stopped_run_is_prefix_of_whole() {
     let simulation = three(2);
-    let traced = |most| {
-        let page = Page::default();
-        simulation.run_with_interventions(&[], most, page.clone(), Controls::new()).unwrap();
-        text(&page)
+    let stopped = |most| {
+        let buffer = TraceBuffer::default();
+        simulation.run_with_interventions(&[], most, buffer.clone(), Controls::new()).unwrap();
+        text(&buffer)
     };
-    let (whole, part) = (traced(None), traced(Some(10)));
+    let (whole, part) = (stopped(None), stopped(Some(10)));
     assert!(part.len() < whole.len() && whole.starts_with(&part));
 }
 
@@ -288,16 +260,11 @@ fn stopped_run_is_prefix_of_whole() {
 #[test]
 fn schedule_can_be_left_at_any_step() {
     let simulation = three(1);
-    let page = Page::default();
-    simulation.run_traced(page.clone(), Controls::new()).unwrap();
-    let directory = std::env::temp_dir().join(format!("tenure-course-{}", std::process::id()));
-    std::fs::write(&directory, text(&page)).unwrap();
-    let schedule = Schedule::from_trace(&Trace::read(&directory).unwrap()).unwrap();
-    std::fs::remove_file(&directory).unwrap();
-    let followed = Page::default();
+    let schedule = Schedule::from_trace(&parsed(&traced(&simulation).1)).unwrap();
+    let followed = TraceBuffer::default();
     simulation.follow(&schedule, followed.clone()).unwrap();
     for left_after in 0..=schedule.actions.len() {
-        let walked = Page::default();
+        let walked = TraceBuffer::default();
         let mut session = simulation.session_along(&schedule, walked.clone()).unwrap();
         for _ in 0..left_after {
             assert!(session.next().is_some());

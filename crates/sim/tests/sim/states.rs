@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::common::page::Page;
+use crate::common::runs::{parsed, traced};
 use serde_json::Value;
 use tenure_algorithms::catalogue::{AGREEMENTS, ELECTIONS, MUTEXES, Parameters, Visitor, visit};
 use tenure_core::{Agreement, Algorithm, Election, Mutex, ProcessId, Rank};
-use tenure_sim::{Controls, Initiators, Settings, Simulation, Workload};
+use tenure_sim::{Initiators, Settings, Simulation, Workload};
 
 use tenure_trace::state::tree;
-use tenure_trace::{Kind, Reader, Record, Recorded, Subject};
+use tenure_trace::{Kind, Record, Recorded, Subject};
 
 /// Runs a protocol once and writes its trace, with or without states.
 struct Traced {
@@ -17,9 +17,9 @@ struct Traced {
     states: bool,
 }
 
-/// Bytes of a trace, and the final states as text and as trees.
+/// A trace, and the final states as text and as trees.
 struct Ran {
-    trace: Vec<u8>,
+    trace: String,
     last: Vec<(String, Value)>,
 }
 
@@ -49,18 +49,15 @@ impl Traced {
         if self.states {
             simulation = simulation.with_states();
         }
-        let page = Page::default();
-        simulation.run_traced(page.clone(), Controls::new()).unwrap();
+        let (_, trace) = traced(&simulation);
         let (_, processes) = simulation.run_and_inspect().unwrap();
         let last = processes.iter().map(|process| (format!("{process:?}"), tree(process)));
-        let trace = page.0.lock().unwrap().clone();
         Ran { trace, last: last.collect() }
     }
 }
 
 fn run(name: &str, states: bool) -> Ran {
-    let mut settings = Settings::new(3);
-    settings.seed = 7;
+    let settings = Settings { seed: 7, ..Settings::new(3) };
     let ranks: Arc<[Rank]> = (1..=3).map(Rank::of_id).collect();
     let parameters = Parameters { ranks, ..Parameters::plain(3) };
     visit(name, &parameters, Traced { settings, states }).expect("a name of the catalogue")
@@ -72,8 +69,8 @@ fn names() -> Vec<String> {
     plain.chain(made.map(str::to_owned)).collect()
 }
 
-fn records(trace: &[u8]) -> Vec<Record> {
-    Reader::new(trace, "run").unwrap().map(Result::unwrap).collect()
+fn records(trace: &str) -> Vec<Record> {
+    parsed(trace).records
 }
 
 /// Returns all numbers in a text, sorted.

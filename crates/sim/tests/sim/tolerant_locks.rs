@@ -5,20 +5,9 @@ use tenure_algorithms::mutex::{
     NishioLiManning, RepairedRing, RicartAgrawala, SuzukiKasami, TokenRing, TolerantRicartAgrawala,
 };
 use tenure_core::{Algorithm, Mutex, ProcessId};
-use tenure_sim::{
-    CrashTrigger, Distribution, EndReason, Fault, Judgement, Random, Report, Settings, Simulation,
-    Workload,
-};
+use tenure_sim::{CrashTrigger, Distribution, Fault, Random, Report, Settings};
 
-/// Returns settings in which all processes request at the same time, three times, with random
-/// delays.
-fn busy(size: u32, seed: u64) -> Settings {
-    let mut settings = Settings::new(size);
-    settings.seed = seed;
-    settings.workload = Workload::entries(3);
-    settings.network.latency = Distribution::between_units(1, 5).into();
-    settings
-}
+use crate::common::runs::{assert_hold, assert_served, busy, crash, is_violated, simulate};
 
 /// Returns faults in which all processes except one crash, at random times. The seed selects the
 /// process that survives.
@@ -26,15 +15,14 @@ fn all_but_one(size: u32, seed: u64) -> Vec<Fault> {
     let mut random = Random::new(seed);
     let first = u32::try_from(random.below(u64::from(size))).unwrap();
     (0..size - 1)
-        .map(|step| Fault::Crash {
-            process: ProcessId((first + step) % size),
-            when: match random.below(4) {
+        .map(|step| {
+            let when = match random.below(4) {
                 0 => CrashTrigger::Inside { entry: 1 + random.below(2), after: 0 },
                 1 => CrashTrigger::Waiting { request: 1, after: random.below(9) * 1_000_000 },
                 2 => CrashTrigger::OnMessage(1 + random.below(9)),
                 _ => CrashTrigger::At(random.below(60) * 1_000_000),
-            },
-            recovery: None,
+            };
+            crash((first + step) % size, when)
         })
         .collect()
 }
@@ -50,21 +38,18 @@ fn false_suspicions_of_one(size: u32, seed: u64) -> Vec<Fault> {
 }
 
 fn run<P: Mutex + Algorithm<Config: Default>>(settings: Settings) -> Report {
-    let seed = settings.seed;
-    let ran =
-        Simulation::<P>::for_algorithm(P::Config::default(), settings).and_then(|it| it.run());
-    ran.unwrap_or_else(|error| panic!("seed {seed}: {error}"))
+    simulate::<P>(P::Config::default(), settings)
 }
 
 /// Returns the number of runs in which a process waits forever. Runs have five or seven processes.
 fn blocked<P: Mutex + Algorithm<Config: Default>>(seeds: u64) -> u64 {
     let one = |size, seed| {
-        let mut settings = busy(size, seed);
+        let mut settings = busy(size, 3, seed);
         settings.faults = all_but_one(size, seed);
         settings.beyond_assumptions = true;
         let report = run::<P>(settings);
-        assert_eq!(report.judgement("mutual-exclusion"), Some(Judgement::Holds), "seed {seed}");
-        u64::from(report.judgement("starvation-freedom") == Some(Judgement::Violated))
+        assert_hold(&report, &["mutual-exclusion"], &format!("seed {seed}"));
+        u64::from(is_violated(&report, "starvation-freedom"))
     };
     (0..seeds).map(|seed| one(if seed % 2 == 0 { 5 } else { 7 }, seed)).sum()
 }
@@ -72,11 +57,10 @@ fn blocked<P: Mutex + Algorithm<Config: Default>>(seeds: u64) -> u64 {
 fn survives_the_crash_of_all_but_one<P: Mutex + Algorithm<Config: Default>>(seeds: u64) {
     for size in [3, 5, 7] {
         for seed in 0..seeds {
-            let mut settings = busy(size, seed);
+            let mut settings = busy(size, 3, seed);
             settings.faults = all_but_one(size, seed);
             let report = run::<P>(settings);
-            assert_eq!(report.failures().next(), None, "n = {size}, seed {seed}");
-            assert_eq!(report.ended, EndReason::Served, "n = {size}, seed {seed}");
+            assert_served(&report, &format!("n = {size}, seed {seed}"));
             assert!(report.metrics.entered >= 3, "n = {size}, seed {seed}: the survivor's");
         }
     }
@@ -105,7 +89,7 @@ where
 {
     for size in [5, 7] {
         for seed in 0..100 {
-            let (tolerant, plain) = (run::<P>(busy(size, seed)), run::<Q>(busy(size, seed)));
+            let (tolerant, plain) = (run::<P>(busy(size, 3, seed)), run::<Q>(busy(size, 3, seed)));
             assert_eq!(tolerant.failures().next(), None, "n = {size}, seed {seed}");
             assert_eq!(tolerant.metrics.entered, u64::from(3 * size), "n = {size}, seed {seed}");
             assert_eq!(tolerant.metrics.sent, plain.metrics.sent, "n = {size}, seed {seed}");
@@ -125,15 +109,15 @@ fn tolerant_locks_cost_same_without_crash() {
 /// the same time.
 fn count_runs_with_two_inside<P: Mutex + Algorithm<Config: Default>>() -> usize {
     let one = |seed: &u64| {
-        let mut settings = busy(5, *seed);
+        let mut settings = busy(5, 3, *seed);
         // Longer than an inquiry to all processes takes.
         settings.workload.locking.as_mut().expect("they lock").hold = Distribution::units(12);
         settings.faults = false_suspicions_of_one(5, *seed);
         settings.beyond_assumptions = true;
         let report = run::<P>(settings);
-        assert_eq!(report.judgement("starvation-freedom"), Some(Judgement::Holds), "seed {seed}");
+        assert_hold(&report, &["starvation-freedom"], &format!("seed {seed}"));
         assert_eq!(report.metrics.entered, 15, "seed {seed}");
-        report.judgement("mutual-exclusion") == Some(Judgement::Violated)
+        is_violated(&report, "mutual-exclusion")
     };
     (0..500).filter(one).count()
 }

@@ -6,9 +6,10 @@ use crate::access::{AccessChange, AccessControl, Permission, Principal, ROOT, Us
 use crate::claim::claim_key;
 use crate::command::{Command, Delete, Operation, Put, Txn};
 use crate::error::Error;
-use crate::lease::{LeaseId, Leases};
+use crate::lease::LeaseId;
 use crate::range::Range;
 use crate::span::Span;
+use crate::store::Store;
 
 impl AccessControl {
     /// Checks that a principal has all permissions, as changes of users and roles require.
@@ -86,81 +87,78 @@ impl AccessControl {
         self.authorize_write(principal, &delete.span)?;
         if delete.prev_kv { self.authorize_read(principal, &delete.span) } else { Ok(()) }
     }
+}
 
+impl Store {
     /// Checks that a principal may list all leases. It must be able to read every key of every
     /// lease, as in etcd since version 3.6.9.
-    pub(crate) fn authorize_lease_list(
-        &self,
-        principal: &Principal,
-        leases: &Leases,
-    ) -> Result<(), Error> {
-        self.authorize(principal, |user| {
-            let spans = self.granted_spans(user, Permission::Read);
-            leases.0.values().all(|lease| covers_keys(&spans, &lease.keys))
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UserEmpty`] or [`Error::PermissionDenied`].
+    pub fn authorize_lease_list(&self, principal: &Principal) -> Result<(), Error> {
+        self.access.authorize(principal, |user| {
+            let spans = self.access.granted_spans(user, Permission::Read);
+            self.leases.0.values().all(|lease| covers_keys(&spans, &lease.keys))
         })
+    }
+
+    /// Checks that a principal may renew a lease. It must be able to write every key that is
+    /// attached to the lease.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UserEmpty`] or [`Error::PermissionDenied`].
+    pub fn authorize_renewal(&self, principal: &Principal, lease: LeaseId) -> Result<(), Error> {
+        self.access.authenticated_user(principal)?;
+        self.authorize_lease_end(principal, lease)
     }
 
     /// Checks that a principal may end a lease. The same permission is required to attach a key to
     /// it. Otherwise a user could attach a key that the owner of the lease may not write, so the
     /// owner could no longer end the lease.
-    pub(crate) fn authorize_lease_end(
-        &self,
-        principal: &Principal,
-        lease: LeaseId,
-        leases: &Leases,
-    ) -> Result<(), Error> {
-        let Some(lease) = leases.0.get(&lease) else { return Ok(()) };
-        self.authorize(principal, |user| {
-            covers_keys(&self.granted_spans(user, Permission::Write), &lease.keys)
+    fn authorize_lease_end(&self, principal: &Principal, lease: LeaseId) -> Result<(), Error> {
+        let Some(lease) = self.lease(lease) else { return Ok(()) };
+        self.access.authorize(principal, |user| {
+            covers_keys(&self.access.granted_spans(user, Permission::Write), &lease.keys)
         })
     }
 
     /// Checks that a principal may attach keys to the leases in a transaction, as
     /// [`Self::authorize_lease_end`].
-    fn authorize_txn_leases(
-        &self,
-        principal: &Principal,
-        txn: &Txn,
-        leases: &Leases,
-    ) -> Result<(), Error> {
+    fn authorize_txn_leases(&self, principal: &Principal, txn: &Txn) -> Result<(), Error> {
         txn.success.iter().chain(&txn.failure).try_for_each(|operation| match operation {
-            Operation::Put(put) => self.authorize_lease_end(principal, put.lease, leases),
-            Operation::Txn(txn) => self.authorize_txn_leases(principal, txn, leases),
+            Operation::Put(put) => self.authorize_lease_end(principal, put.lease),
+            Operation::Txn(txn) => self.authorize_txn_leases(principal, txn),
             Operation::Range(_) | Operation::Delete(_) => Ok(()),
         })
     }
 
-    /// Checks that a principal may apply a command. A client that adds a claim to a queue must also
-    /// be able to read the queue.
-    pub(crate) fn authorize_command(
-        &self,
-        principal: &Principal,
-        command: &Command,
-        leases: &Leases,
-    ) -> Result<(), Error> {
-        if self.authenticated_user(principal)?.is_none() {
+    /// Returns an error if a principal lacks the right to apply a command. A client that adds a
+    /// claim to a queue must also be able to read the queue.
+    pub fn authorize(&self, principal: &Principal, command: &Command) -> Result<(), Error> {
+        let access = self.access();
+        if access.authenticated_user(principal)?.is_none() {
             return Ok(());
         }
         match command {
             Command::Put(put) => {
-                self.authorize_put(principal, put)?;
-                self.authorize_lease_end(principal, put.lease, leases)
+                access.authorize_put(principal, put)?;
+                self.authorize_lease_end(principal, put.lease)
             }
-            Command::Delete(delete) => self.authorize_delete(principal, delete),
+            Command::Delete(delete) => access.authorize_delete(principal, delete),
             Command::Txn(txn) => {
-                self.authorize_txn(principal, txn)?;
-                self.authorize_txn_leases(principal, txn, leases)
+                access.authorize_txn(principal, txn)?;
+                self.authorize_txn_leases(principal, txn)
             }
             Command::Compact { .. } | Command::Grant { .. } => Ok(()),
-            Command::Revoke { lease } => self.authorize_lease_end(principal, *lease, leases),
+            Command::Revoke { lease } => self.authorize_lease_end(principal, *lease),
             Command::Expire { .. } | Command::Checkpoint { .. } => Err(Error::PermissionDenied),
             Command::Enqueue(it) => {
-                self.authorize_write(
-                    principal,
-                    &Span::single(claim_key(&it.name, it.lease, it.mode)),
-                )?;
-                self.authorize_read(principal, &Span::prefix([&it.name[..], b"/"].concat()))?;
-                self.authorize_lease_end(principal, it.lease, leases)
+                let claim = Span::single(claim_key(&it.name, it.lease, it.mode));
+                access.authorize_write(principal, &claim)?;
+                access.authorize_read(principal, &Span::prefix([&it.name[..], b"/"].concat()))?;
+                self.authorize_lease_end(principal, it.lease)
             }
             // Users may change their own passwords. At etcd only root may.
             Command::Access(AccessChange::ChangePassword { name, .. })
@@ -168,7 +166,7 @@ impl AccessControl {
             {
                 Ok(())
             }
-            Command::Access(_) | Command::Alarm(_) => self.authorize_root(principal),
+            Command::Access(_) | Command::Alarm(_) => access.authorize_root(principal),
         }
     }
 }

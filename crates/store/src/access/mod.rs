@@ -178,7 +178,13 @@ impl AccessControl {
         match change {
             AccessChange::Enable { secret } => self.enable(secret)?,
             AccessChange::Disable => self.secret = Bytes::default(),
-            AccessChange::AddUser { name, password } => self.add_user(name, password)?,
+            AccessChange::AddUser { name, .. } if name.is_empty() => return Err(Error::UserEmpty),
+            AccessChange::AddUser { name, .. } if self.users.contains_key(&name) => {
+                return Err(Error::UserExists);
+            }
+            AccessChange::AddUser { name, password } => {
+                self.users.insert(name, User { password, ..User::default() });
+            }
             AccessChange::DeleteUser { name } => {
                 self.protect_root(name == ROOT)?;
                 self.users.remove(&name).map(drop).ok_or(Error::UserNotFound)?;
@@ -199,7 +205,11 @@ impl AccessControl {
                 let had = self.user_mut(&user)?.roles.remove(&role);
                 had.then_some(()).ok_or(Error::RoleNotGranted)?;
             }
-            AccessChange::AddRole { name } => self.add_role(name)?,
+            AccessChange::AddRole { name } if name.is_empty() => return Err(Error::RoleEmpty),
+            AccessChange::AddRole { name } if self.roles.contains_key(&name) => {
+                return Err(Error::RoleExists);
+            }
+            AccessChange::AddRole { name } => drop(self.roles.insert(name, BTreeMap::new())),
             AccessChange::DeleteRole { name } => {
                 self.protect_root(name == ROOT)?;
                 self.roles.remove(&name).map(drop).ok_or(Error::RoleNotFound)?;
@@ -234,28 +244,6 @@ impl AccessControl {
     /// Rejects a change that concerns root (`is_of_root`) while authentication is enabled.
     fn protect_root(&self, is_of_root: bool) -> Result<(), Error> {
         (!is_of_root || !self.is_enabled()).then_some(()).ok_or(Error::AccessWouldBeLost)
-    }
-
-    fn add_user(&mut self, name: String, password: Bytes) -> Result<(), Error> {
-        match name.as_str() {
-            "" => Err(Error::UserEmpty),
-            name if self.users.contains_key(name) => Err(Error::UserExists),
-            _ => {
-                self.users.insert(name, User { password, ..User::default() });
-                Ok(())
-            }
-        }
-    }
-
-    fn add_role(&mut self, name: String) -> Result<(), Error> {
-        match name.as_str() {
-            "" => Err(Error::RoleEmpty),
-            name if self.roles.contains_key(name) => Err(Error::RoleExists),
-            _ => {
-                self.roles.insert(name, BTreeMap::new());
-                Ok(())
-            }
-        }
     }
 
     fn user_mut(&mut self, name: &str) -> Result<&mut User, Error> {

@@ -1,27 +1,15 @@
 //! Users and permissions. Changes of them take effect in the order of the log.
 
 use tenure_store::{
-    AccessChange, Bytes, Command, CommandResult, Delete, Enqueue, Error, LockMode, LogPosition,
-    Operation, Outcome, Permission, Principal, Put, Range, Span, Store, Txn,
+    AccessChange, Bytes, Command, CommandResult, Delete, Enqueue, Error, LockMode, Operation,
+    Permission, Principal, Put, Range, Span, Txn,
 };
 
-struct Log {
-    store: Store,
-    index: u64,
-}
+use crate::log::Log;
 
 impl Log {
-    fn new() -> Self {
-        Log { store: Store::default(), index: 0 }
-    }
-
-    fn apply(&mut self, principal: &Principal, command: Command) -> Outcome {
-        self.index += 1;
-        self.store.apply_as(LogPosition { index: self.index, term: 1 }, principal, command)
-    }
-
     fn change(&mut self, change: AccessChange) -> Result<CommandResult, Error> {
-        self.apply(&Principal::Member, Command::Access(change)).result
+        self.apply(Command::Access(change)).result
     }
 
     /// Returns a log in which authentication is enabled, and a user who has `permission` on the
@@ -58,23 +46,23 @@ fn missing_permission_changes_nothing() {
         (&eve, "a/1", Error::PermissionDenied),
         (&Principal::Anonymous, "a/1", Error::UserEmpty),
     ] {
-        let outcome = log.apply(principal, Command::Put(put(key)));
+        let outcome = log.apply_as(principal, Command::Put(put(key)));
         assert_eq!((outcome.result, outcome.events.len()), (Err(why), 0), "{key}");
     }
     // Returning the previous value requires the read permission.
     let prev = Command::Put(Put { prev_kv: true, ..put("a/1") });
-    assert_eq!(log.apply(&bob, prev).result, Err(Error::PermissionDenied));
+    assert_eq!(log.apply_as(&bob, prev).result, Err(Error::PermissionDenied));
     let delete = Delete { span: Span::prefix("a"), prev_kv: false };
-    assert_eq!(log.apply(&bob, Command::Delete(delete)).result, Err(Error::PermissionDenied));
+    assert_eq!(log.apply_as(&bob, Command::Delete(delete)).result, Err(Error::PermissionDenied));
     // All branches of a transaction are checked.
     let failure = vec![Operation::Range(Range::of(Span::single("a/1")))];
     let txn = Txn { compare: vec![], success: vec![Operation::Put(put("a/1"))], failure };
-    assert_eq!(log.apply(&bob, Command::Txn(txn)).result, Err(Error::PermissionDenied));
+    assert_eq!(log.apply_as(&bob, Command::Txn(txn)).result, Err(Error::PermissionDenied));
     let access = Command::Access(AccessChange::Disable);
-    assert_eq!(log.apply(&bob, access).result, Err(Error::PermissionDenied));
+    assert_eq!(log.apply_as(&bob, access).result, Err(Error::PermissionDenied));
     assert_eq!((log.store.revision(), log.store.len()), (before.revision(), 0));
     assert_eq!(log.store.access(), before.access());
-    assert!(log.apply(&bob, Command::Put(put("a/1"))).result.is_ok());
+    assert!(log.apply_as(&bob, Command::Put(put("a/1"))).result.is_ok());
 }
 
 #[test]
@@ -94,7 +82,7 @@ fn user_without_password_never_gets_one() {
 #[test]
 fn deleted_user_is_rejected() {
     let (mut log, bob) = Log::with(Permission::ReadWrite);
-    assert!(log.apply(&bob, Command::Grant { lease: 7, ttl: 10 }).result.is_ok());
+    assert!(log.apply_as(&bob, Command::Grant { lease: 7, ttl: 10 }).result.is_ok());
     assert_eq!(log.store.access().authenticated_user(&bob), Ok(Some("bob")));
     assert!(log.change(AccessChange::DeleteUser { name: "bob".into() }).is_ok());
     assert_eq!(log.store.access().authenticated_user(&bob), Err(Error::PermissionDenied));
@@ -104,7 +92,7 @@ fn deleted_user_is_rejected() {
         Command::Compact { revision: 1 },
         Command::Txn(Txn::default()),
     ] {
-        let answer = log.apply(&bob, command.clone()).result;
+        let answer = log.apply_as(&bob, command.clone()).result;
         assert_eq!(answer, Err(Error::PermissionDenied), "{command:?}");
     }
 }
@@ -112,15 +100,15 @@ fn deleted_user_is_rejected() {
 #[test]
 fn permissions_apply_in_log_order() {
     let (mut log, bob) = Log::with(Permission::ReadWrite);
-    assert!(log.apply(&bob, Command::Put(put("a/1"))).result.is_ok());
+    assert!(log.apply_as(&bob, Command::Put(put("a/1"))).result.is_ok());
     let revoke = AccessChange::Revoke { role: "a".into(), span: Span::prefix("a/") };
     assert_eq!(log.change(revoke.clone()), Ok(CommandResult::AccessChanged));
-    assert_eq!(log.apply(&bob, Command::Put(put("a/1"))).result, Err(Error::PermissionDenied));
+    assert_eq!(log.apply_as(&bob, Command::Put(put("a/1"))).result, Err(Error::PermissionDenied));
     assert_eq!(log.change(revoke), Err(Error::PermissionNotGranted));
     let lost = AccessChange::DeleteUser { name: "root".into() };
     assert_eq!(log.change(lost), Err(Error::AccessWouldBeLost));
     assert_eq!(log.change(AccessChange::Disable), Ok(CommandResult::AccessChanged));
-    assert!(log.apply(&Principal::Anonymous, Command::Put(put("a/1"))).result.is_ok());
+    assert!(log.apply_as(&Principal::Anonymous, Command::Put(put("a/1"))).result.is_ok());
 }
 
 #[test]
@@ -132,10 +120,10 @@ fn enqueue_requires_read_and_write_permission() {
         (Permission::ReadWrite, "b/lock", false),
     ] {
         let (mut log, bob) = Log::with(permission);
-        assert!(log.apply(&bob, Command::Grant { lease: 7, ttl: 10 }).result.is_ok());
+        assert!(log.apply_as(&bob, Command::Grant { lease: 7, ttl: 10 }).result.is_ok());
         let (mode, value) = (LockMode::Exclusive, Bytes::default());
         let enqueue = Enqueue { name: name.into(), lease: 7, mode, value };
-        let answer = log.apply(&bob, Command::Enqueue(enqueue)).result;
+        let answer = log.apply_as(&bob, Command::Enqueue(enqueue)).result;
         assert_eq!(answer.is_ok(), may, "{permission:?} {name}: {answer:?}");
     }
 }
@@ -144,15 +132,15 @@ fn enqueue_requires_read_and_write_permission() {
 fn revocation_requires_write_permission_and_expiry_does_not() {
     let (mut log, bob) = Log::with(Permission::ReadWrite);
     let root = Principal::User("root".into());
-    assert!(log.apply(&root, Command::Grant { lease: 7, ttl: 10 }).result.is_ok());
+    assert!(log.apply_as(&root, Command::Grant { lease: 7, ttl: 10 }).result.is_ok());
     let put = Put { lease: 7, ..put("b") };
-    assert!(log.apply(&root, Command::Put(put)).result.is_ok());
+    assert!(log.apply_as(&root, Command::Put(put)).result.is_ok());
     let revoke = Command::Revoke { lease: 7 };
-    assert_eq!(log.apply(&bob, revoke.clone()).result, Err(Error::PermissionDenied));
+    assert_eq!(log.apply_as(&bob, revoke.clone()).result, Err(Error::PermissionDenied));
     let expire = Command::Expire { term: 1, leases: vec![] };
-    assert_eq!(log.apply(&bob, expire.clone()).result, Err(Error::PermissionDenied));
-    assert!(log.apply(&Principal::Member, expire).result.is_ok());
-    assert!(log.apply(&root, revoke).result.is_ok());
+    assert_eq!(log.apply_as(&bob, expire.clone()).result, Err(Error::PermissionDenied));
+    assert!(log.apply_as(&Principal::Member, expire).result.is_ok());
+    assert!(log.apply_as(&root, revoke).result.is_ok());
 }
 
 #[test]
@@ -160,8 +148,8 @@ fn attaching_a_key_requires_permission_to_end_the_lease() {
     let (mut log, bob) = Log::with(Permission::ReadWrite);
     let root = Principal::User("root".into());
     for (lease, key) in [(7, "b"), (8, "a/1")] {
-        assert!(log.apply(&root, Command::Grant { lease, ttl: 10 }).result.is_ok());
-        assert!(log.apply(&root, Command::Put(Put { lease, ..put(key) })).result.is_ok());
+        assert!(log.apply_as(&root, Command::Grant { lease, ttl: 10 }).result.is_ok());
+        assert!(log.apply_as(&root, Command::Put(Put { lease, ..put(key) })).result.is_ok());
     }
     let writes = |lease| {
         let put = Put { lease, ..put("a/2") };
@@ -177,16 +165,16 @@ fn attaching_a_key_requires_permission_to_end_the_lease() {
         ]
     };
     for command in writes(7) {
-        let answer = log.apply(&bob, command.clone()).result;
+        let answer = log.apply_as(&bob, command.clone()).result;
         assert_eq!(answer, Err(Error::PermissionDenied), "{command:?}");
     }
     for command in writes(8) {
-        let answer = log.apply(&bob, command.clone()).result;
+        let answer = log.apply_as(&bob, command.clone()).result;
         assert!(answer.is_ok(), "{command:?}: {answer:?}");
     }
-    let gone = log.apply(&bob, Command::Put(Put { lease: 9, ..put("a/2") }));
+    let gone = log.apply_as(&bob, Command::Put(Put { lease: 9, ..put("a/2") }));
     assert_eq!(gone.result, Err(Error::LeaseNotFound));
-    assert!(log.apply(&bob, Command::Revoke { lease: 8 }).result.is_ok());
+    assert!(log.apply_as(&bob, Command::Revoke { lease: 8 }).result.is_ok());
 }
 
 #[test]
@@ -205,11 +193,11 @@ fn renewal_requires_write_and_listing_requires_read() {
                 store.authorize_lease_list(principal).is_ok(),
             )
         };
-        assert!(log.apply(&root, Command::Grant { lease: 7, ttl: 10 }).result.is_ok());
+        assert!(log.apply_as(&root, Command::Grant { lease: 7, ttl: 10 }).result.is_ok());
         assert_eq!(may(&log, &bob), (true, true), "no key is attached");
-        assert!(log.apply(&root, Command::Put(Put { lease: 7, ..put("a/1") })).result.is_ok());
+        assert!(log.apply_as(&root, Command::Put(Put { lease: 7, ..put("a/1") })).result.is_ok());
         assert_eq!(may(&log, &bob), (may_renew, may_list), "{permission:?}");
-        assert!(log.apply(&root, Command::Put(Put { lease: 7, ..put("b") })).result.is_ok());
+        assert!(log.apply_as(&root, Command::Put(Put { lease: 7, ..put("b") })).result.is_ok());
         assert_eq!(may(&log, &bob), (false, false), "{permission:?}");
         assert_eq!(may(&log, &root), (true, true));
         assert_eq!(may(&log, &Principal::Anonymous), (false, false));

@@ -2,25 +2,12 @@
 
 use tenure_store::{
     Command, CommandResult, Delete, Enqueue, Error, LeaseChange, LeaseCheckpoint, LeaseExpiry,
-    Limits, LockMode, LogPosition, Operation, Outcome, Put, Range, SortOrder, SortTarget, Span,
-    Store, Txn,
+    LockMode, Operation, Outcome, Put, Range, SortOrder, SortTarget, Span, Txn,
 };
 
-struct Log {
-    store: Store,
-    at: LogPosition,
-}
+use crate::log::Log;
 
 impl Log {
-    fn new() -> Self {
-        Log { store: Store::new(Limits::default()), at: LogPosition { index: 0, term: 1 } }
-    }
-
-    fn apply(&mut self, command: Command) -> Outcome {
-        self.at.index += 1;
-        self.store.apply(self.at, command)
-    }
-
     fn grant(&mut self, lease: u64) {
         let granted = self.apply(Command::Grant { lease, ttl: 10 });
         assert_eq!(granted.result, Ok(CommandResult::Granted { lease, ttl: 10 }));

@@ -4,6 +4,7 @@ mod access;
 mod comparison;
 mod draw;
 mod locks;
+mod log;
 mod model;
 mod properties;
 mod quota;

@@ -123,13 +123,17 @@ impl Model {
         at: LogPosition,
         command: &Command,
     ) -> (Result<FinishedResult, Error>, Changes) {
-        let mut step =
-            Step { keys: self.now().clone(), changes: Changes::default(), has_new_revision: false };
+        let mut step = Step {
+            at,
+            keys: self.now().clone(),
+            changes: Changes::default(),
+            has_new_revision: false,
+        };
         let answer = match command {
             Command::Txn(txn) => self.transact(txn, &mut step).map(FinishedResult::Txn),
-            command => self.answer(at, command, &mut step).map(FinishedResult::Other),
+            command => self.answer(command, &mut step).map(FinishedResult::Other),
         };
-        let Step { keys, changes, has_new_revision } = step;
+        let Step { keys, changes, has_new_revision, .. } = step;
         if has_new_revision || !changes.events.is_empty() {
             self.states.push(keys);
             let revision = self.revision();
@@ -138,12 +142,7 @@ impl Model {
         (answer, changes)
     }
 
-    fn answer(
-        &mut self,
-        at: LogPosition,
-        command: &Command,
-        step: &mut Step,
-    ) -> Result<CommandResult, Error> {
+    fn answer(&mut self, command: &Command, step: &mut Step) -> Result<CommandResult, Error> {
         match command {
             Command::Put(put) => {
                 check_put(put)?;
@@ -170,7 +169,7 @@ impl Model {
             Command::Grant { lease, ttl } => {
                 let (lease, ttl) = (*lease, (*ttl).max(2));
                 let keys = BTreeSet::new();
-                let value = ModelLease { ttl, left: ttl, renewal_index: at.index, keys };
+                let value = ModelLease { ttl, left: ttl, renewal_index: step.at.index, keys };
                 self.leases.insert(lease, value);
                 step.changes.leases.push(LeaseChange::Remaining { lease, seconds: ttl });
                 Ok(CommandResult::Granted { lease, ttl })
@@ -183,57 +182,43 @@ impl Model {
                 false => Err(Error::LeaseNotFound),
             },
             Command::Expire { term, leases } => {
-                Ok(CommandResult::Expired { leases: self.expire(at, *term, leases, step) })
+                Ok(CommandResult::Expired { leases: self.expire(*term, leases, step) })
             }
             Command::Checkpoint { term, leases } => {
+                let is_current = *term == step.at.term;
                 for LeaseCheckpoint { lease, left, renewal_index } in
-                    leases.iter().filter(|_| *term == at.term)
+                    leases.iter().filter(|_| is_current)
                 {
                     let known = self.leases.get(lease).map(|it| (it.ttl, it.renewal_index));
                     if known.is_some_and(|(ttl, since)| *left >= ttl || since <= *renewal_index) {
-                        self.note(at, *lease, *left, step);
+                        self.note(*lease, *left, step);
                     }
                 }
                 Ok(CommandResult::Checkpointed)
             }
-            Command::Enqueue(enqueue) => self.enqueue(at, enqueue, step),
+            Command::Enqueue(enqueue) => self.enqueue(enqueue, step),
         }
     }
 
-    fn expire(
-        &mut self,
-        at: LogPosition,
-        term: u64,
-        leases: &[LeaseExpiry],
-        step: &mut Step,
-    ) -> u64 {
+    fn expire(&mut self, term: u64, leases: &[LeaseExpiry], step: &mut Step) -> u64 {
         let mut ended = 0;
-        for LeaseExpiry { lease, renewal_index } in leases {
-            let Some(known) = self.leases.get(lease) else { continue };
-            let fresh = known.renewal_index > *renewal_index && !self.has(Mistake::RenewalIgnored);
-            if term != at.term || fresh {
-                let (lease, renewal_index) = (*lease, *renewal_index);
-                step.changes.leases.push(LeaseChange::ExpiryRejected {
-                    lease,
-                    term,
-                    renewal_index,
-                });
+        for &LeaseExpiry { lease, renewal_index } in leases {
+            let Some(known) = self.leases.get(&lease) else { continue };
+            let fresh = known.renewal_index > renewal_index && !self.has(Mistake::RenewalIgnored);
+            if term != step.at.term || fresh {
+                let rejected = LeaseChange::ExpiryRejected { lease, term, renewal_index };
+                step.changes.leases.push(rejected);
             } else {
-                ended += u64::from(self.end(*lease, step));
+                ended += u64::from(self.end(lease, step));
             }
         }
         ended
     }
 
-    fn enqueue(
-        &mut self,
-        at: LogPosition,
-        enqueue: &Enqueue,
-        step: &mut Step,
-    ) -> Result<CommandResult, Error> {
+    fn enqueue(&mut self, enqueue: &Enqueue, step: &mut Step) -> Result<CommandResult, Error> {
         let lease = enqueue.lease;
         let ttl = self.leases.get(&lease).ok_or(Error::LeaseNotFound)?.ttl;
-        self.note(at, lease, ttl, step);
+        self.note(lease, ttl, step);
         let mode = match enqueue.mode {
             LockMode::Slots(0) => LockMode::Slots(1),
             mode => mode,
@@ -250,11 +235,11 @@ impl Model {
         Ok(CommandResult::Enqueued { claim, is_held: inside })
     }
 
-    fn note(&mut self, at: LogPosition, lease: u64, left: u64, step: &mut Step) {
+    fn note(&mut self, lease: u64, left: u64, step: &mut Step) {
         let Some(known) = self.leases.get_mut(&lease) else { return };
         known.left = left.min(known.ttl);
         if known.left == known.ttl {
-            known.renewal_index = at.index;
+            known.renewal_index = step.at.index;
         }
         step.changes.leases.push(LeaseChange::Remaining { lease, seconds: known.left });
     }
@@ -500,6 +485,7 @@ pub(crate) fn claims(keys: &Keys) -> BTreeSet<(Bytes, Bytes, u64)> {
 }
 
 struct Step {
+    at: LogPosition,
     keys: Keys,
     changes: Changes,
     has_new_revision: bool,
@@ -528,12 +514,10 @@ fn has_kept(step: &Step, put: &Put) -> Result<(), Error> {
 
 fn check_txn(txn: &Txn) -> Result<(), Error> {
     fn sizes(txn: &Txn, most: usize) -> Result<(), Error> {
-        if [&txn.success, &txn.failure].iter().any(|list| list.len() > most)
-            || txn.compare.len() > most
-        {
+        let size = txn.compare.len().max(txn.success.len()).max(txn.failure.len());
+        if size > most {
             return Err(Error::TooManyOperations);
         }
-        let size = txn.compare.len().max(txn.success.len()).max(txn.failure.len());
         txn.compare.iter().try_for_each(|compare| has_key(&compare.span))?;
         txn.success.iter().chain(&txn.failure).try_for_each(|operation| match operation {
             Operation::Range(range) => has_key(&range.span),
@@ -545,10 +529,10 @@ fn check_txn(txn: &Txn) -> Result<(), Error> {
     sizes(txn, 6)?;
     // No path through the transaction puts a key twice, or puts and deletes one.
     for path in paths(txn) {
-        for (at, one) in &path {
+        for one in &path {
             let Operation::Put(put) = one else { continue };
-            let clashes = path.iter().any(|(other, two)| match two {
-                Operation::Put(two) => other != at && two.key == put.key,
+            let clashes = path.iter().any(|two| match two {
+                Operation::Put(two) => !std::ptr::eq(two, put) && two.key == put.key,
                 Operation::Delete(two) => two.span.contains(&put.key),
                 _ => false,
             });
@@ -560,21 +544,17 @@ fn check_txn(txn: &Txn) -> Result<(), Error> {
     Ok(())
 }
 
-/// Operations that a transaction runs, each with its position in the nested lists.
-type Path<'a> = Vec<(Vec<usize>, &'a Operation)>;
+/// Operations that a transaction runs.
+type Path<'a> = Vec<&'a Operation>;
 
 fn paths(txn: &Txn) -> Vec<Path<'_>> {
     let mut all = Vec::new();
     for list in [&txn.success, &txn.failure] {
         let mut paths: Vec<Path<'_>> = vec![Vec::new()];
-        for (at, operation) in list.iter().enumerate() {
+        for operation in list {
             let more = match operation {
-                Operation::Txn(txn) => {
-                    let mut inner = self::paths(txn);
-                    inner.iter_mut().flatten().for_each(|(place, _)| place.insert(0, at));
-                    inner
-                }
-                other => vec![vec![(vec![at], other)]],
+                Operation::Txn(txn) => self::paths(txn),
+                other => vec![vec![other]],
             };
             paths = paths
                 .iter()

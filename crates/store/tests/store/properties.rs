@@ -31,25 +31,18 @@ fn compare_with_model(bytes: &[u8], mistake: Option<Mistake>) -> Result<(), Stri
         let before = model.now().clone();
         let (answer, changes_made) = model.apply(at, &command);
         let read = match &command {
-            Command::Txn(txn) if txn.is_read_only() => Some(store.begin_txn(txn)),
+            Command::Txn(txn) if txn.is_read_only() => {
+                Some(store.begin_txn(txn).map(CommandResult::Txn))
+            }
             _ => None,
         };
         let outcome = store.apply(at, command.clone());
         let context = || format!("{command:?} of {before:?}");
         if let Some(read) = read {
-            expect_equal(
-                "the read of a transaction",
-                &read.map(CommandResult::Txn),
-                &outcome.result,
-                context,
-            )?;
+            expect_equal("the read of a transaction", &read, &outcome.result, context)?;
         }
-        expect_equal(
-            "the result",
-            &outcome.result.clone().map(FinishedResult::of),
-            &answer,
-            context,
-        )?;
+        let result = outcome.result.clone().map(FinishedResult::of);
+        expect_equal("the result", &result, &answer, context)?;
         expect_equal("the revision", &outcome.revision, &model.revision(), context)?;
         compare_outcome(&outcome, &changes_made, context)?;
         compare_claims(&outcome, &model, &before, context)?;
@@ -106,12 +99,8 @@ fn compare_outcome(
         texts.sort();
         texts
     };
-    expect_equal(
-        "the list of lease changes",
-        &sorted(&outcome.leases),
-        &sorted(&changes_made.leases),
-        &context,
-    )
+    let (ours, models) = (sorted(&outcome.leases), sorted(&changes_made.leases));
+    expect_equal("the list of lease changes", &ours, &models, &context)
 }
 
 /// Compares the claims that a command has granted or ended.
@@ -162,12 +151,8 @@ fn compare_reads(draw: &mut Draw<'_>, store: &Store, model: &Model) -> Result<Ra
     let all = model.changes.iter().filter(|(revision, (_, kv, _))| {
         from > 0 && *revision >= from && range.span.contains(&kv.key)
     });
-    expect_equal(
-        "the list of replayed events",
-        &shown,
-        &all.map(|(_, change)| change.clone()).collect(),
-        context,
-    )?;
+    let all = all.map(|(_, change)| change.clone()).collect();
+    expect_equal("the list of replayed events", &shown, &all, context)?;
     Ok(range)
 }
 

@@ -1,25 +1,13 @@
 //! Size of a store, and rejection of commands at its quota.
 
 use tenure_store::{
-    Alarm, AlarmChange, Command, CommandResult, Delete, Enqueue, Error, LockMode, LogPosition,
-    Operation, Outcome, Put, Span, Store, Txn,
+    Alarm, AlarmChange, Command, CommandResult, Delete, Enqueue, Error, LockMode, Operation, Put,
+    Span, Txn,
 };
 
-struct Log {
-    store: Store,
-    index: u64,
-}
+use crate::log::Log;
 
 impl Log {
-    fn new() -> Self {
-        Log { store: Store::default(), index: 0 }
-    }
-
-    fn apply(&mut self, command: Command) -> Outcome {
-        self.index += 1;
-        self.store.apply(LogPosition { index: self.index, term: 1 }, command)
-    }
-
     fn result(&mut self, command: Command) -> Result<CommandResult, Error> {
         self.apply(command).result
     }
@@ -132,7 +120,7 @@ fn snapshot_keeps_alarms_and_new_cluster_clears_them() {
     let mut log = Log::new();
     log.result(put("a", "1", 0)).expect("the store is not full");
     log.alarm(7, true);
-    let read = Store::decode(&log.store.snapshot().encode()).expect("a snapshot");
+    let read = tenure_store::Store::decode(&log.store.snapshot().encode()).expect("a snapshot");
     assert_eq!((read.is_full(), read.size()), (true, log.store.size()));
     assert_eq!(read, log.store);
     assert!(!read.into_new_cluster(10).is_full());

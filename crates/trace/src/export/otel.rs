@@ -162,20 +162,19 @@ impl Spans {
         if let Some(place) = process.open.iter().rposition(|span| span.condition == Some(condition))
         {
             let span = process.open.remove(place);
-            let closed = self.closed(span);
-            self.processes[at.index()].closed.push(closed);
+            self.put(at, span);
         }
     }
 
     /// Ends all spans of a process, the innermost first.
     fn close(&mut self, at: ProcessId) {
         while let Some(span) = self.processes[at.index()].open.pop() {
-            let closed = self.closed(span);
-            self.processes[at.index()].closed.push(closed);
+            self.put(at, span);
         }
     }
 
-    fn closed(&self, span: Span) -> Value {
+    /// Adds a span that has ended.
+    fn put(&mut self, at: ProcessId, span: Span) {
         let Span { number, parent, condition, started, links, attributes } = span;
         let mut closed = json!({
             "traceId": self.trace,
@@ -194,7 +193,7 @@ impl Spans {
         if !links.is_empty() {
             closed["links"] = links.into();
         }
-        closed
+        self.processes[at.index()].closed.push(closed);
     }
 
     fn finish(mut self) -> Vec<(ProcessId, Vec<Value>)> {

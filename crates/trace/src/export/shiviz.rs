@@ -59,7 +59,8 @@ pub fn from_shiviz(log: &str) -> Result<Trace, ImportError> {
         line: line + 1,
         description: error.to_string(),
     };
-    let header: Header = serde_json::from_str(header).map_err(|error| malformed(2, error))?;
+    let header: Header =
+        serde_json::from_slice(header.as_bytes()).map_err(|error| malformed(2, error))?;
     let mut records = Vec::new();
     let events: Vec<(usize, &str)> = lines.collect();
     for event in events.chunks(3) {

@@ -106,9 +106,7 @@ impl Header {
             replay: None,
         }
     }
-}
 
-impl Header {
     /// Returns true if the header names the property, as promised or as violated.
     pub(crate) fn names(&self, property: Property) -> bool {
         self.promises.iter().chain(&self.violates).any(|name| name == property.name())
@@ -123,8 +121,7 @@ impl Header {
     /// Returns the graph whose neighbours must not be inside at the same time, if the header names
     /// the property that demands it.
     pub(crate) fn conflicts(&self) -> Option<Arc<Graph>> {
-        let name = Property::LocalMutualExclusion.name();
-        let is_named = self.promises.iter().chain(&self.violates).any(|named| named == name);
+        let is_named = self.names(Property::LocalMutualExclusion);
         self.network().filter(|_| is_named).map(Arc::new)
     }
 

@@ -29,6 +29,6 @@ pub use reader::{MAX_LINE_BYTES, ReadError, Reader};
 pub use segments::{Segments, segment};
 pub use service::{ApplicationCommand, ApplicationEvent, CommandData, EventData};
 pub use subject::Subject;
-pub use trace::Trace;
+pub use trace::{Trace, TraceBuffer};
 pub use units::now;
 pub use writer::{AppendError, CreateError, WriteError, Writer};

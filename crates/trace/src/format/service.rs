@@ -142,13 +142,10 @@ impl CommandData {
             Ok(AnyCommand::Application(command)) => {
                 CommandData::Led(led::Command::Application(command))
             }
-            Err(_) => match serde_json::from_str(json) {
-                Ok(command) => CommandData::Application(command),
-                Err(_) => match serde_json::from_str(json) {
-                    Ok(command) => CommandData::Agreement(command),
-                    Err(_) => CommandData::Other(serde_json::from_str(json)?),
-                },
-            },
+            Err(_) => serde_json::from_str(json)
+                .map(CommandData::Application)
+                .or_else(|_| serde_json::from_str(json).map(CommandData::Agreement))
+                .or_else(|_| serde_json::from_str(json).map(CommandData::Other))?,
         })
     }
 }
@@ -208,13 +205,10 @@ impl EventData {
                 EventData::Stream(stream::Event::Received { from, item })
             }
             Ok(AnyEvent::Application(event)) => EventData::Led(led::Event::Application(event)),
-            Err(_) => match serde_json::from_str(json) {
-                Ok(event) => EventData::Application(event),
-                Err(_) => match serde_json::from_str(json) {
-                    Ok(event) => EventData::Agreement(event),
-                    Err(_) => EventData::Other(serde_json::from_str(json)?),
-                },
-            },
+            Err(_) => serde_json::from_str(json)
+                .map(EventData::Application)
+                .or_else(|_| serde_json::from_str(json).map(EventData::Agreement))
+                .or_else(|_| serde_json::from_str(json).map(EventData::Other))?,
         })
     }
 }

@@ -1,6 +1,9 @@
 //! Traces in memory.
 
+use std::io::{self, BufRead, Write};
+use std::mem;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::format::event::Record;
 use crate::format::header::Header;
@@ -24,13 +27,44 @@ impl Trace {
     ///
     /// Returns a [`ReadError`]. The records that were read before are lost.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, ReadError> {
-        Trace::gather(Reader::open(&path)?, path.as_ref())
+        Trace::gather(Reader::open(path)?)
     }
 
-    fn gather(mut reader: Reader, path: &Path) -> Result<Self, ReadError> {
+    /// Parses a trace in memory. Errors name it by `name`.
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`ReadError`], as [`Trace::read`] does.
+    pub fn parse(bytes: &[u8], name: &str) -> Result<Self, ReadError> {
+        Trace::gather(Reader::new(bytes, name)?)
+    }
+
+    fn gather<R: BufRead>(mut reader: Reader<R>) -> Result<Self, ReadError> {
         let header = reader.header().clone();
         let records = reader.by_ref().collect::<Result<_, _>>()?;
-        let torn = reader.torn().then(|| path.to_path_buf());
+        let torn = reader.torn().then(|| reader.path().to_path_buf());
         Ok(Trace { header, records, torn })
+    }
+}
+
+/// Output of a trace into memory. Clones share the bytes, so that they can be read after the writer
+/// of the trace is dropped.
+#[derive(Clone, Debug, Default)]
+pub struct TraceBuffer(Arc<Mutex<Vec<u8>>>);
+
+impl TraceBuffer {
+    /// Takes the written bytes out of the buffer.
+    pub fn take(&self) -> Vec<u8> {
+        mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for TraceBuffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

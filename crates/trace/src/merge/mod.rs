@@ -42,7 +42,7 @@ pub struct Merged {
 pub fn merge_files<P: AsRef<Path>>(
     paths: impl IntoIterator<Item = P>,
 ) -> Result<Merged, MergeError> {
-    gather(MergedFiles::open_with(paths, |path| Ok(Reader::open(path)?.skipping_contents()))?)
+    gather(MergedFiles::open(paths)?)
 }
 
 /// Reads and merges files like [`merge_files`], and keeps the contents of messages, and states.

@@ -1,6 +1,5 @@
 //! Syntax trees of expressions.
 
-use std::fmt;
 use std::ops::Range;
 
 /// Part of a text, in bytes.
@@ -81,26 +80,6 @@ impl Operator {
             Operator::Plus | Operator::Minus => 5,
             _ => 4,
         }
-    }
-}
-
-impl fmt::Display for Operator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Operator::LeadsTo => "~>",
-            Operator::Implies => "=>",
-            Operator::Or => "|",
-            Operator::And => "&",
-            Operator::Equal => "=",
-            Operator::NotEqual => "!=",
-            Operator::Less => "<",
-            Operator::AtMost => "<=",
-            Operator::Greater => ">",
-            Operator::AtLeast => ">=",
-            Operator::In => "in",
-            Operator::Plus => "+",
-            Operator::Minus => "-",
-        })
     }
 }
 

@@ -40,7 +40,7 @@ pub fn perform<P: Protocol<Command: ServiceCommand>>(
     config: impl Fn(Group) -> P::Config,
 ) -> Result<Vec<String>, PerformError> {
     let mut stages = Vec::new();
-    perform_on::<P>(&mut stages, script, config)
+    perform_on::<P>(&mut stages, script, &config)
 }
 
 /// Performs a script like [`perform`], and appends each test cluster to `stages`. A script starts a
@@ -48,7 +48,7 @@ pub fn perform<P: Protocol<Command: ServiceCommand>>(
 pub(crate) fn perform_on<P: Protocol<Command: ServiceCommand>>(
     stages: &mut Vec<TestCluster<P>>,
     script: &Script,
-    config: impl Fn(Group) -> P::Config,
+    config: &dyn Fn(Group) -> P::Config,
 ) -> Result<Vec<String>, PerformError> {
     let mut outcomes = Vec::with_capacity(script.blocks.len());
     for block in &script.blocks {
@@ -56,7 +56,7 @@ pub(crate) fn perform_on<P: Protocol<Command: ServiceCommand>>(
         for (line, action) in block.actions() {
             match (action, stages.last_mut()) {
                 (Action::Group(size), _) => {
-                    stages.push(TestCluster::with_transcript(*size, Order::Fifo, &config));
+                    stages.push(TestCluster::with_transcript(*size, Order::Fifo, config));
                 }
                 (_, None) => return Err(PerformError::NoGroup { line }),
                 (action, Some(cluster)) => {

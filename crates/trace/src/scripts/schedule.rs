@@ -51,7 +51,7 @@ impl Schedule {
         config: impl Fn(Group) -> P::Config,
     ) -> Result<Vec<Self>, PerformError> {
         let mut stages = Vec::new();
-        perform_on::<P>(&mut stages, script, config)?;
+        perform_on::<P>(&mut stages, script, &config)?;
         let schedule = |cluster: &TestCluster<P>| Schedule {
             size: cluster.size(),
             down: Vec::new(),

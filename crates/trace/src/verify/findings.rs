@@ -2,9 +2,9 @@ use std::collections::BTreeMap;
 
 use tenure_core::{Finding, Judgement, Property, ReportCondition};
 
+use super::Election;
 use super::elections::MeasuredElection;
 use super::verification::Violated;
-use super::{Accesses, Election, Quantiles, Traffic, Verification};
 use crate::format::Header;
 
 /// A violation, with its time in ticks and a description.
@@ -18,8 +18,8 @@ pub(super) struct Found {
 pub(super) struct Findings {
     header: Header,
     start: u64,
-    properties: BTreeMap<Property, Judgement>,
-    violations: Vec<Violated>,
+    pub(super) properties: BTreeMap<Property, Judgement>,
+    pub(super) violations: Vec<Violated>,
 }
 
 impl Findings {
@@ -79,45 +79,18 @@ impl Findings {
         }
     }
 
-    /// Returns the verification with its verdicts. Its figures are not set yet.
-    pub(super) fn into_verification(self) -> Verification {
+    /// Returns the overall verdict.
+    pub(super) fn verdict(&self) -> Judgement {
         let counting = |judgement| {
             let mut same = self.properties.iter().filter(move |(_, each)| **each == judgement);
             same.any(|(property, _)| self.counts(*property))
         };
-        let verdict = if counting(Judgement::Violated) {
+        if counting(Judgement::Violated) {
             Judgement::Violated
         } else if counting(Judgement::Incomplete) {
             Judgement::Incomplete
         } else {
             Judgement::Holds
-        };
-        let header = self.header;
-        Verification {
-            algorithm: header.algorithm,
-            service: header.service,
-            n: header.n,
-            verdict,
-            properties: self.properties,
-            violations: self.violations,
-            records: 0,
-            duration: 0.0,
-            entries: 0,
-            latency: Quantiles::default(),
-            waiting: Vec::new(),
-            inside: Vec::new(),
-            elections: Vec::new(),
-            messages: Traffic::default(),
-            accesses: Accesses::default(),
-            counter: None,
-            overlaps: 0,
-            late: 0,
-            bypass_max: 0,
-            crashes: 0,
-            torn: Vec::new(),
-            empty: Vec::new(),
-            unmatched: 0,
-            contradictions: 0,
         }
     }
 

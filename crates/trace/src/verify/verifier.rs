@@ -273,17 +273,48 @@ impl TraceVerifier {
 
     /// Finishes the verification of merged traces, and adds the irregularities of the merge.
     pub fn finish_with(self, merge_report: MergeReport) -> Verification {
-        let mut verification = self.finish();
         let MergeReport { unmatched, contradictions, torn, empty } = merge_report;
+        let findings = self.findings();
+        let elections = self.elections.held.iter().map(|held| findings.election(held)).collect();
+        let mut verification = Verification {
+            algorithm: self.header.algorithm,
+            service: self.header.service,
+            n: self.header.n,
+            verdict: findings.verdict(),
+            records: self.records,
+            duration: findings.since_start(self.now),
+            properties: findings.properties,
+            violations: findings.violations,
+            entries: self.entries.total,
+            latency: self.entries.latency.quantiles(),
+            waiting: self.process_states.processes_in(Condition::Waiting),
+            inside: self.process_states.processes_in(Condition::Inside),
+            elections,
+            messages: self.traffic,
+            accesses: self.resource.accesses,
+            counter: self.resource.counter(),
+            overlaps: self.entries.overlaps,
+            late: self.entries.late,
+            bypass_max: self.locks.bypass().max_bypass(),
+            crashes: self.crashes,
+            unmatched,
+            contradictions,
+            torn,
+            empty,
+        };
         if contradictions > 0 {
             verification.contradicts_itself();
         }
-        Verification { unmatched, contradictions, torn, empty, ..verification }
+        verification
     }
 
     /// Finishes the verification without the report of a merge. The caller adds the files that are
     /// incomplete or empty.
     pub fn finish(self) -> Verification {
+        self.finish_with(MergeReport::default())
+    }
+
+    fn findings(&self) -> Findings {
         let mut findings = Findings::new(&self.header, self.start.unwrap_or(self.now));
         if matches!(self.header.service, Service::Mutex | Service::Office) {
             self.verify_entries(&mut findings);
@@ -317,24 +348,7 @@ impl TraceVerifier {
         if self.resource.seen() {
             self.verify_resource(&mut findings);
         }
-        let elections = self.elections.held.iter().map(|held| findings.election(held)).collect();
-        Verification {
-            records: self.records,
-            duration: findings.since_start(self.now),
-            entries: self.entries.total,
-            latency: self.entries.latency.quantiles(),
-            waiting: self.process_states.processes_in(Condition::Waiting),
-            inside: self.process_states.processes_in(Condition::Inside),
-            elections,
-            messages: self.traffic,
-            accesses: self.resource.accesses,
-            counter: self.resource.counter(),
-            overlaps: self.entries.overlaps,
-            late: self.entries.late,
-            bypass_max: self.locks.bypass().max_bypass(),
-            crashes: self.crashes,
-            ..findings.into_verification()
-        }
+        findings
     }
 
     /// Verifies mutual exclusion. If a resource checks fences, an overlap counts only if the

@@ -16,7 +16,7 @@ use tenure_core::service::log::{self, Content, Entry};
 use tenure_core::{Layer, ProcessId, Term, Verdict};
 use tenure_trace::diagram::{Page, Window};
 use tenure_trace::{
-    EventData, Header, Kind, MessageRecord, Reader, Record, Service, Source, Subject,
+    EventData, Header, Kind, MessageRecord, Record, Service, Source, Subject, Trace,
 };
 
 /// Script that returns elements that exceed the window, or that have overflowing content and cannot
@@ -31,8 +31,8 @@ const READY: &str = "window.viewer";
 /// messages.
 const LAMPORT: &str = include_str!("lamport.ndjson");
 
-/// Opens the page of these records in a browser. Returns `None` if no browser is installed.
-fn showing(header: &Header, records: &[Record], window: Window) -> Option<(Tab, TempDir)> {
+/// Opens the page of a run in a browser. Returns `None` if no browser is installed.
+fn showing((header, records): &(Header, Vec<Record>), window: Window) -> Option<(Tab, TempDir)> {
     let mut tab = Tab::open()?;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("page.html");
@@ -44,10 +44,16 @@ fn showing(header: &Header, records: &[Record], window: Window) -> Option<(Tab, 
     Some((tab, folder))
 }
 
+/// Asserts that the text of an element starts with `start`.
+#[track_caller]
+fn assert_starts(tab: &mut Tab, element: &str, start: &str) {
+    let text = tab.text(element);
+    assert!(text.starts_with(start), "{text}");
+}
+
 fn lamport() -> (Header, Vec<Record>) {
-    let mut reader = Reader::new(LAMPORT.as_bytes(), "lamport.ndjson").unwrap();
-    let records = reader.by_ref().collect::<Result<_, _>>().unwrap();
-    (reader.header().clone(), records)
+    let Trace { header, records, .. } = Trace::parse(LAMPORT.as_bytes(), "lamport").unwrap();
+    (header, records)
 }
 
 fn message_record(peer: u32, message: &'static str, number: u64) -> MessageRecord {
@@ -55,14 +61,14 @@ fn message_record(peer: u32, message: &'static str, number: u64) -> MessageRecor
     MessageRecord { peer, layer, message: message.into(), number, session: 0, content: None }
 }
 
+fn elected(leader: u32, number: u64) -> Kind {
+    let leader = ProcessId(leader);
+    Kind::Event(election::Event::Elected { leader, term: Term { number, leader } }.into())
+}
+
 /// Returns a run in which P3 leads and crashes. P2 suspects P3 and loses a message to it, and then
 /// leads. P3 recovers during a partition.
 fn takeover() -> (Header, Vec<Record>) {
-    let elected = |leader, number| {
-        let leader = ProcessId(leader);
-        let term = Term { number, leader };
-        Kind::Event(election::Event::Elected { leader, term }.into())
-    };
     let suspects = Kind::Suspicion { peer: ProcessId(2), verdict: Verdict::Suspect };
     let sides = vec![vec![ProcessId(0), ProcessId(1)], vec![ProcessId(2)]];
     let story = [
@@ -104,8 +110,7 @@ fn takeover() -> (Header, Vec<Record>) {
 
 #[test]
 fn steps_through_counterexample_to_violation() {
-    let (header, records) = lamport();
-    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&lamport(), Window::default()) else { return };
     assert_eq!(tab.text("h1"), "lamport, 2 processes");
     assert_eq!(tab.text("#verdict"), "✗ violated");
     assert_eq!(tab.text("#where"), "6 of 6", "it opens where something goes wrong");
@@ -114,7 +119,7 @@ fn steps_through_counterexample_to_violation() {
     assert_eq!(tab.text("#where"), "1 of 6");
     tab.click("#forth");
     assert_eq!(tab.text("#where"), "2 of 6");
-    assert!(tab.text("#event").starts_with("P2 asks to enter"), "{}", tab.text("#event"));
+    assert_starts(&mut tab, "#event", "P2 asks to enter");
     tab.click("#back");
     assert_eq!(tab.text("#announcement"), "1 units: P1 asks to enter; P1 sends request to P2");
     tab.click("#verdicts li.violated button");
@@ -128,8 +133,7 @@ fn steps_through_counterexample_to_violation() {
 /// The overview also marks a violation by the last event, at its edge.
 #[test]
 fn overview_marks_violations() {
-    let (header, records) = lamport();
-    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&lamport(), Window::default()) else { return };
     for (wide, look) in [(1280, "light"), (500, "dark")] {
         tab.resize(wide, 900, look);
         tab.until(&format!("innerWidth === {wide}"));
@@ -156,8 +160,7 @@ fn overview_marks_violations() {
 
 #[test]
 fn selects_event_and_process_by_click() {
-    let (header, records) = lamport();
-    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&lamport(), Window::default()) else { return };
     let place = tab.value(
         "(() => { const box = document.getElementById('picture').getBoundingClientRect(); \
          const picture = viewer.picture; const at = viewer.trace.at[3]; \
@@ -179,39 +182,27 @@ fn selects_event_and_process_by_click() {
     let state = tab.text("#process");
     assert!(state.starts_with("P2 at 2 units"), "{state}");
     assert!(state.contains("waits to enter") && state.contains("received\n0"), "{state}");
-    assert!(tab.text("#announcement").starts_with("P2 at 2 units: phase waits to enter; sent 1"));
+    assert_starts(&mut tab, "#announcement", "P2 at 2 units: phase waits to enter; sent 1");
     assert_eq!(tab.complaints, [""; 0]);
 }
 
 #[test]
 fn keyboard_reaches_every_event_and_violation() {
-    let (header, records) = lamport();
-    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&lamport(), Window::default()) else { return };
     tab.value("document.getElementById('picture').focus()");
     tab.press("End");
     assert_eq!(tab.text("#where"), "6 of 6");
     tab.press("[");
-    assert!(
-        tab.text("#announcement").starts_with("5 units: P2 receives request"),
-        "{}",
-        tab.text("#announcement")
-    );
+    assert_starts(&mut tab, "#announcement", "5 units: P2 receives request");
     tab.press("ArrowUp");
-    assert!(tab.text("#announcement").starts_with("6 units: P1"), "{}", tab.text("#announcement"));
+    assert_starts(&mut tab, "#announcement", "6 units: P1");
     tab.press("Home");
     assert_eq!(tab.text("#where"), "1 of 6");
     tab.press("]");
-    assert!(
-        tab.text("#announcement").starts_with("5 units: P2 receives request"),
-        "{}",
-        tab.text("#announcement")
-    );
+    assert_starts(&mut tab, "#announcement", "5 units: P2 receives request");
     tab.press("v");
-    assert!(
-        tab.text("#announcement").ends_with("P1 enters (fence 1.1)"),
-        "{}",
-        tab.text("#announcement")
-    );
+    let announcement = tab.text("#announcement");
+    assert!(announcement.ends_with("P1 enters (fence 1.1)"), "{announcement}");
     tab.press("Enter");
     assert_eq!(tab.value("document.activeElement.id"), "selected");
     tab.value("document.getElementById('events').focus()");
@@ -226,8 +217,7 @@ fn keyboard_reaches_every_event_and_violation() {
 
 #[test]
 fn filters_hide_and_restore_processes_and_kinds() {
-    let (header, records) = lamport();
-    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&lamport(), Window::default()) else { return };
     tab.click("#first");
     tab.click("[data-kind='1']");
     assert_eq!(tab.text("#where"), "1 of 4", "two replies arrive no more");
@@ -241,8 +231,7 @@ fn filters_hide_and_restore_processes_and_kinds() {
 
 #[test]
 fn plays_run_to_its_end() {
-    let (header, records) = lamport();
-    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&lamport(), Window::default()) else { return };
     tab.value("document.getElementById('speed').value = '60'");
     tab.click("#play");
     tab.until("viewer.now === viewer.trace.size - 1 && viewer.playing === null");
@@ -253,8 +242,7 @@ fn plays_run_to_its_end() {
 
 #[test]
 fn shows_leaders_suspicions_crashes_and_partitions_in_time() {
-    let (header, records) = takeover();
-    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&takeover(), Window::default()) else { return };
     let mut state_at = |process: u32, step: &str| {
         tab.value(&format!("viewer.watched = {process}; viewer.now = {step}; viewer.update()"));
         tab.text("#process")
@@ -281,8 +269,7 @@ fn shows_leaders_suspicions_crashes_and_partitions_in_time() {
 
 #[test]
 fn nothing_exceeds_window_in_light_and_dark() {
-    let (header, records) = takeover();
-    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&takeover(), Window::default()) else { return };
     let mut papers = Vec::new();
     for (wide, look) in [(1280, "light"), (400, "dark")] {
         tab.resize(wide, 800, look);
@@ -320,8 +307,7 @@ fn log() -> (Header, Vec<Record>) {
 
 #[test]
 fn draws_logs_at_selected_event() {
-    let (header, records) = log();
-    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&log(), Window::default()) else { return };
     let boxes = "Array.from(document.querySelectorAll('#rows td'), (each) => each.textContent)";
     let solid = "document.querySelectorAll('#rows td.safe').length";
     tab.click("#last");
@@ -354,9 +340,7 @@ fn hides_idle_processes_of_large_group_until_requested() {
     };
     let rows = "viewer.picture.processes.length";
     for (n, first) in [(40, 3), (10, 10)] {
-        let (header, records) = story(n);
-        let shown = showing(&header, &records, Window::default());
-        let Some((mut tab, _folder)) = shown else { return };
+        let Some((mut tab, _folder)) = showing(&story(n), Window::default()) else { return };
         assert_eq!(tab.value(rows), json!(first), "of {n}");
         let description = format!("Hide {} that do nothing", n - 3);
         assert_eq!(tab.text("#folding").trim(), description);
@@ -366,32 +350,29 @@ fn hides_idle_processes_of_large_group_until_requested() {
         assert_eq!(tab.value(boxes), tab.value(rows));
         assert_eq!(tab.complaints, [""; 0]);
     }
-    let (header, records) = story(3);
-    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&story(3), Window::default()) else { return };
     assert_eq!(tab.value("document.getElementById('folding').hidden"), json!(true));
 }
 
 #[test]
 fn shows_hostile_text_without_executing_it() {
     let hostile = "</script><img src=x onerror=\"document.title='owned'\">\u{2028}<!-- <script>";
-    let (mut header, mut records) = takeover();
-    header.algorithm = hostile.into();
-    records.push(Record::new(10_000_000, ProcessId(0), Kind::Note(hostile.into())));
-    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    let mut run = takeover();
+    run.0.algorithm = hostile.into();
+    run.1.push(Record::new(10_000_000, ProcessId(0), Kind::Note(hostile.into())));
+    let Some((mut tab, _folder)) = showing(&run, Window::default()) else { return };
     tab.click("#last");
     assert!(tab.text("#event").contains("</script><img src=x"), "{}", tab.text("#event"));
-    assert!(tab.text("h1").starts_with("</script><img"), "{}", tab.text("h1"));
+    assert_starts(&mut tab, "h1", "</script><img");
     assert_eq!(tab.value("document.images.length"), json!(0));
     assert_eq!(tab.complaints, [""; 0]);
 }
 
 #[test]
 fn window_states_its_range_and_total() {
-    let (header, records) = lamport();
     let window = Window { events: Some(7..=10), ..Window::default() };
-    let Some((mut tab, _folder)) = showing(&header, &records, window) else { return };
-    let notice = tab.text("#notice");
-    assert!(notice.starts_with("This page shows the records 7 to 10 of 14."), "{notice}");
+    let Some((mut tab, _folder)) = showing(&lamport(), window) else { return };
+    assert_starts(&mut tab, "#notice", "This page shows the records 7 to 10 of 14.");
     assert_eq!(tab.text("#where"), "1 of 2");
     let verdicts = tab.text("#verdicts");
     assert!(verdicts.contains("It lies outside the records shown."), "{verdicts}");
@@ -412,8 +393,8 @@ fn draws_only_visible_part_of_long_run() {
             at(time + 2_000_000, 0, Kind::Receive(message_record(1, "answer", round))),
         ]
     };
-    let records: Vec<Record> = (0..2_000).flat_map(echo).collect();
-    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    let run = (header, (0..2_000).flat_map(echo).collect());
+    let Some((mut tab, _folder)) = showing(&run, Window::default()) else { return };
     let seen = "(viewer.picture.draw(viewer), viewer.picture.seen.length)";
     let first = tab.value(seen).as_u64().unwrap();
     assert!((1..200).contains(&first), "{first}");

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 use tenure_core::service::election;
-use tenure_core::{ProcessId, TICKS_PER_UNIT, Term};
+use tenure_core::{ProcessId, TICKS_PER_UNIT};
 use tenure_trace::diagram::Window;
 use tenure_trace::{Header, Kind, Record, Service, Source};
 
-use crate::{message_record, showing};
+use crate::{elected, message_record, showing};
 
 /// Script that redraws the diagram, and returns the texts that are cut, or that overlap each other
 /// or a crown.
@@ -48,10 +48,7 @@ fn ring() -> (Header, Vec<Record>) {
         records.push(at(time, who, Kind::Send(message_record(who + 1, "election", 1))));
         records.push(at(time + 1, who + 1, Kind::Receive(message_record(who, "election", 1))));
         if who == 5 {
-            let leader = ProcessId(who + 1);
-            let term = Term { number: 1, leader };
-            let elected = election::Event::Elected { leader, term };
-            records.push(at(time + 1, who + 1, Kind::Event(elected.into())));
+            records.push(at(time + 1, who + 1, elected(who + 1, 1)));
         }
     }
     (Header::new("ring", Service::Election, 20, Source::Simulator), records)
@@ -59,8 +56,7 @@ fn ring() -> (Header, Vec<Record>) {
 
 #[test]
 fn diagram_texts_are_neither_cut_nor_overlapping() {
-    let (header, records) = ring();
-    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    let Some((mut tab, _folder)) = showing(&ring(), Window::default()) else { return };
     for wide in [1280, 900] {
         tab.resize(wide, 800, "light");
         tab.until(&format!("innerWidth === {wide}"));
@@ -77,8 +73,8 @@ fn axis_shows_times_of_simultaneous_steps() {
     for time in 0..4 {
         records.extend((0..9).map(|_| at(time, 0, Kind::Timer("Again".into()))));
     }
-    let header = Header::new("busy", Service::Election, 1, Source::Simulator);
-    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    let run = (Header::new("busy", Service::Election, 1, Source::Simulator), records);
+    let Some((mut tab, _folder)) = showing(&run, Window::default()) else { return };
     let overlaps = "(() => {
         const { picture, trace } = viewer;
         const steps = Array.from({ length: trace.size }, (_, step) => step);
@@ -95,12 +91,10 @@ fn axis_shows_times_of_simultaneous_steps() {
 #[test]
 fn page_distinguishes_message_kinds_like_svg() {
     let names = ["open", "alive", "look", "place", "renew", "watch", "deleted", "release"];
-    let records: Vec<Record> = (1..)
-        .zip(names)
-        .map(|(number, name)| at(number, 0, Kind::Send(message_record(1, name, number))))
-        .collect();
-    let header = Header::new("leased", Service::Mutex, 2, Source::Simulator);
-    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    let send = |(number, name)| at(number, 0, Kind::Send(message_record(1, name, number)));
+    let records = (1..).zip(names).map(send).collect();
+    let run = (Header::new("leased", Service::Mutex, 2, Source::Simulator), records);
+    let Some((mut tab, _folder)) = showing(&run, Window::default()) else { return };
     let looks = "new Set(Array.from(document.querySelectorAll('.swatch'), (each) =>
         getComputedStyle(each).background)).size";
     assert_eq!(tab.value(looks), json!(8));

@@ -1,15 +1,13 @@
 //! Space-time diagrams as text and as SVG.
 
-use tenure_core::service::{election, mutex};
-use tenure_core::{Fence, Layer, ProcessId, TICKS_PER_UNIT, Term};
+use tenure_core::service::election;
+use tenure_core::{Fence, ProcessId, TICKS_PER_UNIT};
 use tenure_trace::diagram::{
     Clock, Condition, Direction, Layout, Margin, Mark, MessageOutcome, Scale, View, Window, lay_out,
 };
-use tenure_trace::{ClockUnit, Header, Kind, MessageRecord, Record, Service, Source, Subject};
+use tenure_trace::{ClockUnit, Header, Kind, Record, Service, Source, Subject};
 
-const P1: ProcessId = ProcessId(0);
-const P2: ProcessId = ProcessId(1);
-const P3: ProcessId = ProcessId(2);
+use crate::kinds::{P1, P2, P3, elected, enter, entered, exit, exited, message};
 
 fn header(n: u32) -> Header {
     Header::new("tiny", Service::Mutex, n, Source::Simulator)
@@ -17,23 +15,6 @@ fn header(n: u32) -> Header {
 
 fn at(time: u64, who: impl Into<Subject>, kind: Kind) -> Record {
     Record::new(time * TICKS_PER_UNIT, who, kind)
-}
-
-fn message_record(peer: ProcessId, message: &'static str, number: u64) -> MessageRecord {
-    let layer = Layer::Mutex;
-    MessageRecord { peer, layer, message: message.into(), number, session: 0, content: None }
-}
-
-fn enter() -> Kind {
-    Kind::Command(mutex::Command::Enter.into())
-}
-
-fn entered(fence: u64) -> Kind {
-    Kind::Event(mutex::Event::Entered { fence: Fence(fence, 0) }.into())
-}
-
-fn exited() -> Kind {
-    Kind::Event(mutex::Event::Exited.into())
 }
 
 /// Returns a run in which P2 sends a request to P1 and receives the grant. The request of P3 is
@@ -44,17 +25,17 @@ fn story() -> Vec<Record> {
         at(0, P2, Kind::Boot),
         at(0, P3, Kind::Boot),
         at(0, P2, enter()),
-        at(0, P2, Kind::Send(message_record(P1, "request", 1))),
+        at(0, P2, Kind::Send(message(P1, "request", 1))),
         at(1, P3, enter()),
-        at(1, P3, Kind::Send(message_record(P1, "request", 1))),
-        at(2, P3, Kind::Drop(message_record(P1, "request", 1))),
-        at(3, P1, Kind::Receive(message_record(P2, "request", 1))),
-        at(3, P1, Kind::Send(message_record(P2, "grant", 1))),
-        at(5, P2, Kind::Receive(message_record(P1, "grant", 1))),
-        at(5, P2, entered(1)),
-        at(6, P2, Kind::Command(mutex::Command::Exit.into())),
+        at(1, P3, Kind::Send(message(P1, "request", 1))),
+        at(2, P3, Kind::Drop(message(P1, "request", 1))),
+        at(3, P1, Kind::Receive(message(P2, "request", 1))),
+        at(3, P1, Kind::Send(message(P2, "grant", 1))),
+        at(5, P2, Kind::Receive(message(P1, "grant", 1))),
+        at(5, P2, entered(Fence(1, 0))),
+        at(6, P2, exit()),
         at(6, P2, exited()),
-        at(6, P2, Kind::Send(message_record(P1, "release", 2))),
+        at(6, P2, Kind::Send(message(P1, "release", 2))),
     ]
 }
 
@@ -113,12 +94,8 @@ fn text_lines_fit_a_terminal() {
         records.extend(all.clone().map(|it| at(1, it, enter())));
         for (time, to) in (2..).zip(all.clone().skip(1)) {
             let name = "a-message-with-a-name-of-some-length";
-            records.push(at(time, P1, Kind::Send(message_record(to, name, u64::from(to.0)))));
-            records.push(at(
-                time + 1,
-                to,
-                Kind::Receive(message_record(P1, name, u64::from(to.0))),
-            ));
+            records.push(at(time, P1, Kind::Send(message(to, name, u64::from(to.0)))));
+            records.push(at(time + 1, to, Kind::Receive(message(P1, name, u64::from(to.0)))));
         }
         for clock in [Clock::None, Clock::Lamport, Clock::Vector] {
             let view = View { clock, ..View::default() };
@@ -189,8 +166,8 @@ fn first_token_sender_had_it_from_start() {
         at(0, P1, Kind::Boot),
         at(0, P2, Kind::Boot),
         at(1, P1, Kind::Timer("Pass".into())),
-        at(1, P1, Kind::Send(message_record(P2, "token", 1))),
-        at(2, P2, Kind::Receive(message_record(P1, "token", 1))),
+        at(1, P1, Kind::Send(message(P2, "token", 1))),
+        at(2, P2, Kind::Receive(message(P1, "token", 1))),
         at(3, P2, Kind::Crash),
     ];
     let layout = lay_out(&header(2), &records, View::default());
@@ -204,10 +181,6 @@ fn first_token_sender_had_it_from_start() {
 
 #[test]
 fn leader_keeps_crown_until_it_learns_of_another() {
-    let elected = |leader, number| {
-        let term = Term { number, leader };
-        Kind::Event(election::Event::Elected { leader, term }.into())
-    };
     let elect = || Kind::Command(election::Command::Elect.into());
     let records = [
         at(0, P1, elect()),
@@ -249,8 +222,8 @@ fn partition_is_shaded_until_it_heals() {
 #[test]
 fn duplicate_message_is_drawn_twice() {
     let mut records = story();
-    records.insert(5, at(0, P2, Kind::Duplicate(message_record(P1, "request", 1))));
-    records.push(at(8, P1, Kind::Receive(message_record(P2, "request", 1))));
+    records.insert(5, at(0, P2, Kind::Duplicate(message(P1, "request", 1))));
+    records.push(at(8, P1, Kind::Receive(message(P2, "request", 1))));
     let layout = lay_out(&header(3), &records, View::default());
     let is_it = |from, fate| {
         let requests = layout.crossings.iter().filter(|it| it.message == "request");
@@ -315,8 +288,8 @@ fn every_picture_marks_mutual_exclusion_violation() {
             at(0, P2, Kind::Boot),
             at(1, P1, enter()),
             at(2, P2, enter()),
-            at(3, P1, entered(1)),
-            at(second, P2, entered(2)),
+            at(3, P1, entered(Fence(1, 0))),
+            at(second, P2, entered(Fence(2, 0))),
             at(5, P1, exited()),
         ]
     };
@@ -349,15 +322,15 @@ fn every_picture_marks_mutual_exclusion_violation() {
 fn marks_violating_step_of_real_node() {
     let mut header = header(2);
     header.clock = ClockUnit::Nanosecond;
-    let received = Kind::Receive(message_record(P1, "reply", 1));
+    let received = Kind::Receive(message(P1, "reply", 1));
     let records = [
         at(1, P1, enter()),
         at(1, P2, enter()),
-        at(2, P1, Kind::Send(message_record(P2, "reply", 1))),
-        at(3, P1, entered(1)),
+        at(2, P1, Kind::Send(message(P2, "reply", 1))),
+        at(3, P1, entered(Fence(1, 0))),
         at(4, P2, received),
-        Record { time: 4 * TICKS_PER_UNIT + 70, ..at(4, P2, entered(2)) },
-        at(5, P1, Kind::Command(mutex::Command::Exit.into())),
+        Record { time: 4 * TICKS_PER_UNIT + 70, ..at(4, P2, entered(Fence(2, 0))) },
+        at(5, P1, exit()),
         at(5, P1, exited()),
     ];
     let layout = lay_out(&header, &records, View::default());

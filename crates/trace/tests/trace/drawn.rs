@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use tenure_core::{Layer, ProcessId, TICKS_PER_UNIT};
+use tenure_core::TICKS_PER_UNIT;
 use tenure_trace::diagram::{Direction, View, lay_out};
 use tenure_trace::{Header, Kind, MessageRecord, Record, Service, Source, Subject};
 
-const P1: ProcessId = ProcessId(0);
-const P3: ProcessId = ProcessId(2);
+use crate::kinds::{P1, P3, message};
 
 fn header() -> Header {
     Header::new("tiny", Service::Mutex, 3, Source::Simulator)
@@ -18,18 +17,12 @@ fn at(time: u64, who: impl Into<Subject>, kind: Kind) -> Record {
     Record::new(time * TICKS_PER_UNIT, who, kind)
 }
 
-fn message_record(peer: ProcessId, message: &str, number: u64) -> MessageRecord {
-    let (layer, message) = (Layer::Mutex, message.to_owned().into());
-    MessageRecord { peer, layer, message, number, session: 0, content: None }
-}
-
 /// Returns a run with a slow message from P3 to P1. The trace contains its content.
 fn stamped() -> Vec<Record> {
     let content = json!({"Request": {"stamp": {"clock": 7, "process": 2}}});
     let content = Some(Box::new(content));
-    let message_record =
-        |peer| MessageRecord { content: content.clone(), ..message_record(peer, "request", 1) };
-    vec![at(0, P3, Kind::Send(message_record(P1))), at(4, P1, Kind::Receive(message_record(P3)))]
+    let request = |peer| MessageRecord { content: content.clone(), ..message(peer, "request", 1) };
+    vec![at(0, P3, Kind::Send(request(P1))), at(4, P1, Kind::Receive(request(P3)))]
 }
 
 fn number(of: &str, attribute: &str) -> i64 {
@@ -82,10 +75,9 @@ fn notes_use_free_room_beside_messages() {
 
 #[test]
 fn distinguishes_thirty_six_message_kinds() {
-    let send =
-        |kind: u64| at(kind, P1, Kind::Send(message_record(P3, &format!("m{kind}"), kind + 1)));
+    let send = |kind: u64| at(kind, P1, Kind::Send(message(P3, &format!("m{kind}"), kind + 1)));
     let receive =
-        |kind: u64| at(kind, P3, Kind::Receive(message_record(P1, &format!("m{kind}"), kind + 1)));
+        |kind: u64| at(kind, P3, Kind::Receive(message(P1, &format!("m{kind}"), kind + 1)));
     let records: Vec<Record> = (0..36).flat_map(|kind| [send(kind), receive(kind)]).collect();
     let svg = lay_out(&header(), &records, View::default()).to_svg(Direction::Right);
     let looks: BTreeSet<&str> = svg

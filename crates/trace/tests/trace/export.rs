@@ -1,41 +1,34 @@
 //! Export to other trace formats, and import.
 
 use serde_json::{Value, json};
-use tenure_core::service::mutex;
-use tenure_core::{Fence, Layer, ProcessId};
+use tenure_core::{Fence, ProcessId};
 use tenure_trace::export::{ImportError, from_shiviz, mermaid, otel, shiviz};
 use tenure_trace::{Header, Kind, MessageRecord, Record, Service, Source, Subject};
 
-const P1: ProcessId = ProcessId(0);
-const P2: ProcessId = ProcessId(1);
+use crate::kinds::{P1, P2, enter, entered, message};
 
 fn header() -> Header {
     Header::new("tiny", Service::Mutex, 2, Source::Simulator)
 }
 
-fn message_record(peer: ProcessId, message: &'static str, number: u64) -> MessageRecord {
-    let content = Some(Box::new(json!({"stamp": [1, 0]})));
+fn stamped(peer: ProcessId, name: &str, number: u64) -> MessageRecord {
     MessageRecord {
-        peer,
-        layer: Layer::Mutex,
-        message: message.into(),
-        number,
-        session: 0,
-        content,
+        content: Some(Box::new(json!({"stamp": [1, 0]}))),
+        ..message(peer, name, number)
     }
 }
 
 fn story() -> Vec<Record> {
     let kinds = [
-        (0, P2, Kind::Command(mutex::Command::Enter.into())),
-        (0, P2, Kind::Send(message_record(P1, "request", 1))),
-        (1, P1, Kind::Receive(message_record(P2, "request", 1))),
-        (1, P1, Kind::Send(message_record(P2, "grant", 1))),
-        (2, P2, Kind::Receive(message_record(P1, "grant", 1))),
-        (2, P2, Kind::Event(mutex::Event::Entered { fence: Fence(1, 2) }.into())),
+        (0, P2, enter()),
+        (0, P2, Kind::Send(stamped(P1, "request", 1))),
+        (1, P1, Kind::Receive(stamped(P2, "request", 1))),
+        (1, P1, Kind::Send(stamped(P2, "grant", 1))),
+        (2, P2, Kind::Receive(stamped(P1, "grant", 1))),
+        (2, P2, entered(Fence(1, 2))),
         (3, P2, Kind::Note("two\nlines; #1".into())),
-        (4, P2, Kind::Send(message_record(P1, "release", 2))),
-        (4, P2, Kind::Drop(message_record(P1, "release", 2))),
+        (4, P2, Kind::Send(stamped(P1, "release", 2))),
+        (4, P2, Kind::Drop(stamped(P1, "release", 2))),
         (5, P2, Kind::Crash),
     ];
     let records = kinds.into_iter().map(|(time, at, kind)| Record::new(time, at, kind));
@@ -97,6 +90,11 @@ fn sequence_diagram_has_messages_and_entry_bars() {
     );
 }
 
+/// Returns the start and the end of a span.
+fn times(span: &Value) -> [&Value; 2] {
+    [&span["startTimeUnixNano"], &span["endTimeUnixNano"]]
+}
+
 #[test]
 fn exports_critical_sections_as_spans_and_messages_as_links() {
     let text = otel(&header(), &story());
@@ -109,14 +107,8 @@ fn exports_critical_sections_as_spans_and_messages_as_links() {
     };
     let (session, waits, inside) =
         (find(1, "session"), find(1, "waits"), find(1, "critical section"));
-    assert_eq!(
-        (&waits["startTimeUnixNano"], &waits["endTimeUnixNano"]),
-        (&json!("0"), &json!("2"))
-    );
-    assert_eq!(
-        (&inside["startTimeUnixNano"], &inside["endTimeUnixNano"]),
-        (&json!("2"), &json!("5"))
-    );
+    assert_eq!(times(&waits), ["0", "2"]);
+    assert_eq!(times(&inside), ["2", "5"]);
     assert_eq!(inside["parentSpanId"], session["spanId"]);
     let fence = json!([{"key": "fence", "value": {"stringValue": "1.2"}}]);
     assert_eq!(inside["attributes"], fence);

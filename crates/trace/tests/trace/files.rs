@@ -50,6 +50,19 @@ fn times(path: &Path) -> (Vec<u64>, bool) {
     (times, reader.torn())
 }
 
+/// Writes a trace with one record and this line. Returns the error of its reader.
+#[track_caller]
+fn error_of_line(line: &str) -> String {
+    let (_folder, path) = folder();
+    trace(&path, 1, &format!("{line}\n"));
+    Reader::open(&path).unwrap().find_map(Result::err).unwrap().to_string()
+}
+
+/// Writes a trace without records to `path`.
+fn write_header(path: &Path, header: &Header) {
+    fs::write(path, serde_json::to_string(header).unwrap() + "\n").unwrap();
+}
+
 #[test]
 fn records_round_trip_with_numbers_from_one() {
     let (_folder, path) = folder();
@@ -99,9 +112,7 @@ fn rejects_torn_inner_line_with_file_and_number() {
 
 #[test]
 fn rejects_process_outside_group() {
-    let (_folder, path) = folder();
-    trace(&path, 1, "{\"time\":4,\"process\":4,\"kind\":\"crash\"}\n");
-    let error = Reader::open(&path).unwrap().find_map(Result::err).unwrap().to_string();
+    let error = error_of_line("{\"time\":4,\"process\":4,\"kind\":\"crash\"}");
     assert!(error.ends_with("p1.ndjson:3: there is no P4 in a group of 3"), "{error}");
 }
 
@@ -125,20 +136,12 @@ fn rejects_records_that_name_unknown_processes() {
     ];
     for kind in kinds {
         let line = serde_json::to_string(&Record::new(4, own, kind.clone())).unwrap();
-        let (_folder, path) = folder();
-        trace(&path, 1, &(line + "\n"));
-        let error = Reader::open(&path).unwrap().find_map(Result::err).unwrap().to_string();
-        let description =
-            ["there is no P4 in a group of 3", "there is no P4294967296 in a group of 3"];
-        assert!(
-            description.iter().any(|description| error.ends_with(description)),
-            "{kind:?}: {error}"
-        );
+        let error = error_of_line(&line);
+        let unknown = ["P4", "P4294967296"].map(|it| format!("there is no {it} in a group of 3"));
+        assert!(unknown.iter().any(|it| error.ends_with(it)), "{kind:?}: {error}");
     }
     let clock = Record::new(4, own, Kind::Crash).with_clock(vec![0; 4].into());
-    let (_folder, path) = folder();
-    trace(&path, 1, &(serde_json::to_string(&clock).unwrap() + "\n"));
-    let error = Reader::open(&path).unwrap().find_map(Result::err).unwrap().to_string();
+    let error = error_of_line(&serde_json::to_string(&clock).unwrap());
     assert!(error.ends_with("a clock of 4 processes does not fit a group of 3"), "{error}");
 }
 
@@ -146,14 +149,12 @@ fn rejects_records_that_name_unknown_processes() {
 fn rejects_groups_too_large_for_memory_or_drawing() {
     let (_folder, path) = folder();
     for n in [0, MAX_PROCESSES + 1, u32::MAX] {
-        let head = serde_json::to_string(&Header { n, ..header() }).unwrap();
-        fs::write(&path, head + "\n").unwrap();
+        write_header(&path, &Header { n, ..header() });
         let error = Reader::open(&path).unwrap_err().to_string();
         let description = format!("a group must have 1 to {MAX_PROCESSES} processes, not {n}");
         assert!(error.contains(&description) && error.ends_with("--most-processes"), "{error}");
     }
-    let head = serde_json::to_string(&Header { n: MAX_PROCESSES, ..header() }).unwrap();
-    fs::write(&path, head + "\n").unwrap();
+    write_header(&path, &Header { n: MAX_PROCESSES, ..header() });
     let wide = lay_out_files(&[&path], View::default()).unwrap_err().to_string();
     assert_eq!(wide, "cannot draw a group of 1048576 processes; the maximum is 1024");
     let wide = Page::of_files(&[&path], Window::default()).unwrap_err().to_string();
@@ -165,8 +166,7 @@ fn header_has_all_ranks_or_none() {
     let (_folder, path) = folder();
     let opened = |ranks: usize| {
         let ranks = Some((0..ranks).map(|id| Rank::of_id(id as u32)).collect());
-        let head = serde_json::to_string(&Header { ranks, ..header() }).unwrap();
-        fs::write(&path, head + "\n").unwrap();
+        write_header(&path, &Header { ranks, ..header() });
         Reader::open(&path).map(drop).map_err(|error| error.to_string())
     };
     for ranks in [1, 2, 4] {

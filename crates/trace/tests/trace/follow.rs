@@ -6,15 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tenure_core::service::mutex::Command;
-use tenure_core::{Layer, ProcessId, Service};
+use tempfile::TempDir;
+use tenure_core::{ProcessId, Service};
 use tenure_trace::live::{Follow, Next};
 use tenure_trace::{
     ClockUnit, Header, Kind, MessageRecord, Record, Segments, Source, Writer, merge_files, segment,
 };
 
-const P1: ProcessId = ProcessId(0);
-const P2: ProcessId = ProcessId(1);
+use crate::kinds::{P1, P2, enter, message};
 
 fn header(source: Source) -> Header {
     let clock = ClockUnit::Nanosecond;
@@ -23,6 +22,7 @@ fn header(source: Source) -> Header {
 
 /// Traces of two nodes and their parent. The test writes them step by step.
 struct Run {
+    _folder: TempDir,
     paths: Vec<PathBuf>,
     nodes: Vec<Writer>,
     parent: Writer,
@@ -30,12 +30,13 @@ struct Run {
 }
 
 impl Run {
-    fn begin(folder: &Path) -> Run {
-        let paths = ["p1", "p2", "parent"].map(|name| folder.join(name).with_extension("ndjson"));
+    fn begin() -> Run {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["p1.ndjson", "p2.ndjson", "parent.ndjson"].map(|it| folder.path().join(it));
         let create = |place: usize, source| Writer::create(&paths[place], &header(source)).unwrap();
         let nodes = vec![create(0, Source::Node), create(1, Source::Node)];
         let parent = create(2, Source::Parent);
-        Run { paths: paths.to_vec(), nodes, parent, over: Arc::default() }
+        Run { _folder: folder, paths: paths.to_vec(), nodes, parent, over: Arc::default() }
     }
 
     fn follow(&self) -> Follow {
@@ -54,13 +55,8 @@ impl Run {
     }
 }
 
-fn request() -> Kind {
-    Kind::Command(Command::Enter.into())
-}
-
-fn message_record(peer: ProcessId, session: u64) -> MessageRecord {
-    let (layer, message) = (Layer::Mutex, "release".into());
-    MessageRecord { peer, layer, message, number: 1, session, content: None }
+fn release(peer: ProcessId, session: u64) -> MessageRecord {
+    MessageRecord { session, ..message(peer, "release", 1) }
 }
 
 /// Returns the times of all records that are available, and true if the end was reached.
@@ -77,15 +73,14 @@ fn available(follow: &mut Follow) -> (Vec<u64>, bool) {
 
 #[test]
 fn effect_waits_until_cause_is_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut run = Run::begin(folder.path());
+    let mut run = Run::begin();
     let mut follow = run.follow();
     assert_eq!(available(&mut follow), (vec![], false));
-    run.wrote(P1, 1, request());
-    run.wrote(P2, 3, Kind::Receive(message_record(P1, 1)));
-    run.wrote(P2, 4, request());
+    run.wrote(P1, 1, enter());
+    run.wrote(P2, 3, Kind::Receive(release(P1, 1)));
+    run.wrote(P2, 4, enter());
     assert_eq!(available(&mut follow), (vec![1], false), "P1 was stopped before it wrote all");
-    run.wrote(P1, 2, Kind::Send(message_record(P2, 0)));
+    run.wrote(P1, 2, Kind::Send(release(P2, 0)));
     assert_eq!(available(&mut follow), (vec![2, 3, 4], false));
     run.over.store(true, Ordering::Release);
     assert_eq!(available(&mut follow), (vec![], true));
@@ -95,10 +90,9 @@ fn effect_waits_until_cause_is_written() {
 #[test]
 fn crash_ends_wait_for_unwritten_records() {
     for then in [Some(Kind::Crash), None] {
-        let folder = tempfile::tempdir().unwrap();
-        let mut run = Run::begin(folder.path());
-        run.wrote(P1, 1, request());
-        run.wrote(P2, 3, Kind::Receive(message_record(P1, 1)));
+        let mut run = Run::begin();
+        run.wrote(P1, 1, enter());
+        run.wrote(P2, 3, Kind::Receive(release(P1, 1)));
         let mut follow = run.follow();
         assert_eq!(available(&mut follow), (vec![1], false));
         let expected = match then {
@@ -118,10 +112,9 @@ fn crash_ends_wait_for_unwritten_records() {
 
 #[test]
 fn successive_crashes_do_not_block_each_other() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut run = Run::begin(folder.path());
-    run.wrote(P1, 1, request());
-    run.wrote(P2, 3, Kind::Receive(message_record(P1, 1)));
+    let mut run = Run::begin();
+    run.wrote(P1, 1, enter());
+    run.wrote(P2, 3, Kind::Receive(release(P1, 1)));
     run.parent_wrote(P2, 4, Kind::Crash);
     run.parent_wrote(P1, 5, Kind::Crash);
     let mut follow = run.follow();
@@ -131,13 +124,12 @@ fn successive_crashes_do_not_block_each_other() {
 
 #[test]
 fn follows_parts_as_one_trace_and_reports_finished_ones() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut run = Run::begin(folder.path());
+    let mut run = Run::begin();
     let mut segments = Segments::new(&run.paths[0], header(Source::Node), 1_000).unwrap();
     let mut follow = run.follow();
     let mut times = Vec::new();
     for time in 1..=40 {
-        run.wrote(P1, time, request());
+        run.wrote(P1, time, enter());
         segments.turn(&mut run.nodes[0]).unwrap();
         times.extend(available(&mut follow).0);
     }
@@ -154,9 +146,8 @@ fn follows_parts_as_one_trace_and_reports_finished_ones() {
 
 #[test]
 fn skips_torn_line_that_was_removed() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut run = Run::begin(folder.path());
-    run.wrote(P1, 1, request());
+    let mut run = Run::begin();
+    run.wrote(P1, 1, enter());
     let tear = |path: &Path| {
         let mut file = OpenOptions::new().append(true).open(path).unwrap();
         file.write_all(b"{\"time\":2,\"proc").unwrap();
@@ -165,7 +156,7 @@ fn skips_torn_line_that_was_removed() {
     let mut follow = run.follow();
     assert_eq!(available(&mut follow), (vec![1], false));
     run.nodes[0] = Writer::append(&run.paths[0], &header(Source::Node)).unwrap();
-    run.wrote(P1, 3, request());
+    run.wrote(P1, 3, enter());
     assert_eq!(available(&mut follow), (vec![3], false));
     tear(&run.paths[0]);
     run.over.store(true, Ordering::Release);

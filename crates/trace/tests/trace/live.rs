@@ -3,13 +3,14 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 
-use tenure_core::service::{election, mutex};
-use tenure_core::{Fence, Layer, ProcessId, Term, Verdict};
+use tenure_core::{Fence, ProcessId, Verdict};
 use tenure_trace::live::{Tail, View};
 use tenure_trace::{
     Access, ClockUnit, Header, Kind, MessageRecord, Operation, Record, Service, Source, Subject,
     Writer,
 };
+
+use crate::kinds::{P1, P2, P3, elected, enter, entered, exit, exited, message};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -17,26 +18,8 @@ fn record(ms: u64, at: u32, session: u64, kind: Kind) -> Record {
     Record::new(SECOND + ms * 1_000_000, ProcessId(at), kind).in_session(session)
 }
 
-fn elected(leader: u32, number: u64) -> Kind {
-    let leader = ProcessId(leader);
-    Kind::Event(election::Event::Elected { leader, term: Term { number, leader } }.into())
-}
-
-fn entered(fence: u64) -> Kind {
-    Kind::Event(mutex::Event::Entered { fence: Fence(fence, 0) }.into())
-}
-
-fn request() -> Kind {
-    Kind::Command(mutex::Command::Enter.into())
-}
-
-fn exited() -> Kind {
-    Kind::Event(mutex::Event::Exited.into())
-}
-
-fn message(peer: u32, number: u64) -> MessageRecord {
-    let (peer, layer) = (ProcessId(peer), Layer::Mutex);
-    MessageRecord { peer, layer, message: "request".into(), number, session: 1, content: None }
+fn request(peer: u32, number: u64) -> MessageRecord {
+    MessageRecord { session: 1, ..message(ProcessId(peer), "request", number) }
 }
 
 fn at(ms: u64) -> u64 {
@@ -48,11 +31,13 @@ fn view_shows_leader_holder_and_waiters_with_durations() {
     let mut view = View::new(3);
     for process in 0..3 {
         view.read(&record(0, process, 1, Kind::Boot));
-        view.read(&record(1, process, 1, elected(2, 1)));
+        view.read(&record(1, process, 1, elected(P3, 1)));
     }
-    for record in
-        [record(10, 0, 1, request()), record(12, 0, 1, entered(5)), record(14, 1, 1, request())]
-    {
+    for record in [
+        record(10, 0, 1, enter()),
+        record(12, 0, 1, entered(Fence(5, 0))),
+        record(14, 1, 1, enter()),
+    ] {
         view.read(&record);
     }
     let seen = view.snapshot(at(20));
@@ -70,15 +55,15 @@ fn view_shows_leader_holder_and_waiters_with_durations() {
 fn crash_clears_state_and_later_term_replaces_leader() {
     let mut view = View::new(2);
     let suspects = Kind::Suspicion { peer: ProcessId(1), verdict: Verdict::Suspect };
-    view.read(&record(0, 0, 1, elected(1, 1)));
-    view.read(&record(0, 1, 1, elected(1, 1)));
-    view.read(&record(1, 1, 1, entered(1)));
+    view.read(&record(0, 0, 1, elected(P2, 1)));
+    view.read(&record(0, 1, 1, elected(P2, 1)));
+    view.read(&record(1, 1, 1, entered(Fence(1, 0))));
     view.read(&record(5, 1, 1, Kind::Crash));
     let seen = view.snapshot(at(6));
     assert_eq!((seen.leader, seen.processes[1].life), (None, "down"));
     assert_eq!(seen.processes[1].lock, "outside");
     view.read(&record(7, 0, 1, suspects));
-    view.read(&record(8, 0, 1, elected(0, 2)));
+    view.read(&record(8, 0, 1, elected(P1, 2)));
     let seen = view.snapshot(at(9));
     assert_eq!(seen.leader, Some((1, 2)));
     assert_eq!(seen.processes[0].suspects, [2]);
@@ -91,12 +76,12 @@ fn crash_clears_state_and_later_term_replaces_leader() {
 #[test]
 fn shows_leader_reported_only_by_other_node() {
     let mut view = View::new(2);
-    view.read(&record(0, 0, 1, elected(1, 1)));
+    view.read(&record(0, 0, 1, elected(P2, 1)));
     let held = view.snapshot(at(6)).strip.conditions;
     let leads: Vec<_> =
         held.iter().map(|held| (held.process, held.condition, held.until)).collect();
     assert_eq!(leads, [(2, "leading", None)]);
-    view.read(&record(7, 0, 1, elected(0, 2)));
+    view.read(&record(7, 0, 1, elected(P1, 2)));
     let held = view.snapshot(at(9)).strip.conditions;
     assert_eq!(held.iter().map(|held| held.process).collect::<Vec<_>>(), [1], "no longer");
 }
@@ -129,9 +114,9 @@ fn process_is_shown_as_stopped_until_it_continues() {
 #[test]
 fn strip_keeps_only_recent_messages() {
     let mut view = View::new(2);
-    view.read(&record(0, 0, 1, Kind::Send(message(1, 1))));
-    view.read(&record(2, 1, 1, Kind::Receive(message(0, 1))));
-    view.read(&record(3, 0, 1, Kind::Drop(message(1, 2))));
+    view.read(&record(0, 0, 1, Kind::Send(request(1, 1))));
+    view.read(&record(2, 1, 1, Kind::Receive(request(0, 1))));
+    view.read(&record(3, 0, 1, Kind::Drop(request(1, 2))));
     let strip = view.snapshot(at(10)).strip;
     let ends: Vec<_> = strip.messages.iter().map(|it| (it.from, it.sent, it.arrived)).collect();
     assert_eq!(ends, [(1, 0.0, Some(2.0)), (1, 3.0, None)]);
@@ -177,18 +162,18 @@ fn counts_and_reports_rejected_access() {
 fn rates_are_recent_averages() {
     let mut view = View::new(1);
     let mut number = 0;
-    let mut enter = |view: &mut View, ms| {
+    let mut visit = |view: &mut View, ms| {
         number += 1;
-        view.read(&record(ms, 0, 1, entered(number)));
+        view.read(&record(ms, 0, 1, entered(Fence(number, 0))));
         view.read(&record(ms, 0, 1, exited()));
     };
     for ms in 0..1_000 {
-        enter(&mut view, ms);
+        visit(&mut view, ms);
     }
     view.snapshot(at(1_000));
     for ms in 1_000..2_000 {
         if ms % 10 == 0 {
-            enter(&mut view, ms);
+            visit(&mut view, ms);
         }
     }
     let seen = view.snapshot(at(2_000));
@@ -206,7 +191,7 @@ fn tail_reads_appended_complete_lines() {
     let line = |kind: Kind| serde_json::to_string(&record(1, 0, 1, kind)).unwrap() + "\n";
     let last = line(exited());
     let (started, rest) = last.as_bytes().split_at(last.len() / 2);
-    file.write_all(line(entered(1)).as_bytes()).unwrap();
+    file.write_all(line(entered(Fence(1, 0))).as_bytes()).unwrap();
     file.write_all(started).unwrap();
     tail.read(&mut view).unwrap();
     let seen = view.snapshot(at(2));
@@ -227,17 +212,13 @@ fn tail_counts_lines_it_does_not_parse() {
     let mut writer = Writer::create(&path, &header).unwrap();
     let (mut tail, mut view) = (Tail::new(&path), View::new(2));
     for round in 0..5_000_u64 {
-        for kind in [
-            request(),
-            Kind::Send(message(1, round)),
-            entered(round),
-            Kind::Command(mutex::Command::Exit.into()),
-            exited(),
-        ] {
+        for kind in
+            [enter(), Kind::Send(request(1, round)), entered(Fence(round, 0)), exit(), exited()]
+        {
             writer.write(record(round, 0, 1, kind)).unwrap();
         }
         if round == 2_500 {
-            writer.write(record(round, 0, 1, elected(1, 3))).unwrap();
+            writer.write(record(round, 0, 1, elected(P2, 3))).unwrap();
         }
         if round % 1_000 == 0 {
             writer.flush().unwrap();

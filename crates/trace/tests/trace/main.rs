@@ -6,6 +6,7 @@ mod export;
 mod files;
 mod follow;
 mod golden;
+mod kinds;
 mod live;
 mod logs;
 mod merge;

@@ -1,15 +1,12 @@
 //! Merging of files into one causally consistent order.
 
-use tenure_core::service::mutex::Command;
-use tenure_core::{Layer, ProcessId};
+use tenure_core::ProcessId;
 use tenure_trace::{
     ClockUnit, Header, Kind, MergeError, MessageRecord, Record, Service, Source, Subject, Trace,
     Writer, merge, merge_files,
 };
 
-const P1: ProcessId = ProcessId(0);
-const P2: ProcessId = ProcessId(1);
-const P3: ProcessId = ProcessId(2);
+use crate::kinds::{P1, P2, P3, enter, message};
 
 fn trace(source: Source, records: Vec<Record>) -> Trace {
     let header = Header {
@@ -25,20 +22,19 @@ fn node(records: Vec<Record>) -> Trace {
 }
 
 fn at(time: u64, process: ProcessId) -> Record {
-    Record::new(time, process, Kind::Command(Command::Enter.into())).in_session(1)
+    Record::new(time, process, enter()).in_session(1)
 }
 
-fn message_record(peer: ProcessId, number: u64) -> MessageRecord {
-    let message = "request".into();
-    MessageRecord { peer, layer: Layer::Mutex, message, number, session: 1, content: None }
+fn request(peer: ProcessId, number: u64) -> MessageRecord {
+    MessageRecord { session: 1, ..message(peer, "request", number) }
 }
 
 fn send(time: u64, from: ProcessId, to: ProcessId, number: u64) -> Record {
-    Record::new(time, from, Kind::Send(message_record(to, number))).in_session(1)
+    Record::new(time, from, Kind::Send(request(to, number))).in_session(1)
 }
 
 fn receive(time: u64, to: ProcessId, from: ProcessId, number: u64) -> Record {
-    Record::new(time, to, Kind::Receive(message_record(from, number))).in_session(1)
+    Record::new(time, to, Kind::Receive(request(from, number))).in_session(1)
 }
 
 fn times(merged: &[Record]) -> Vec<u64> {

@@ -1,42 +1,31 @@
 //! The page of a run, and the data that it contains.
 
 use serde_json::Value;
-use tenure_core::service::mutex;
-use tenure_core::{Fence, Layer, ProcessId};
+use tenure_core::{Fence, ProcessId};
 use tenure_trace::diagram::{Page, Window};
 use tenure_trace::{Header, Kind, MessageRecord, Record, Service, Source};
 
-const P1: ProcessId = ProcessId(0);
-const P2: ProcessId = ProcessId(1);
+use crate::kinds::{P1, P2, enter, entered, message};
 
 fn header(algorithm: &str) -> Header {
     Header::new(algorithm, Service::Mutex, 2, Source::Simulator)
 }
 
-fn message_record(peer: ProcessId, message: &'static str) -> MessageRecord {
-    let content = Some(Box::new(Value::from(message)));
-    MessageRecord {
-        peer,
-        layer: Layer::Mutex,
-        message: message.into(),
-        number: 1,
-        session: 0,
-        content,
-    }
+fn named(peer: ProcessId, name: &str) -> MessageRecord {
+    MessageRecord { content: Some(Box::new(Value::from(name))), ..message(peer, name, 1) }
 }
 
 /// Returns a run in which P2 sends a request to P1 and enters.
 fn story() -> Vec<Record> {
-    let entered = mutex::Event::Entered { fence: Fence(1, 0) };
     let story = [
         (0, P1, Kind::Boot),
         (0, P2, Kind::Boot),
-        (1, P2, Kind::Command(mutex::Command::Enter.into())),
-        (1, P2, Kind::Send(message_record(P1, "request"))),
-        (2, P1, Kind::Receive(message_record(P2, "request"))),
-        (2, P1, Kind::Send(message_record(P2, "grant"))),
-        (3, P2, Kind::Receive(message_record(P1, "grant"))),
-        (3, P2, Kind::Event(entered.into())),
+        (1, P2, enter()),
+        (1, P2, Kind::Send(named(P1, "request"))),
+        (2, P1, Kind::Receive(named(P2, "request"))),
+        (2, P1, Kind::Send(named(P2, "grant"))),
+        (3, P2, Kind::Receive(named(P1, "grant"))),
+        (3, P2, entered(Fence(1, 0))),
     ];
     story.map(|(time, at, kind)| Record::new(time * 1_000_000, at, kind)).into()
 }

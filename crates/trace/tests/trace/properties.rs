@@ -36,167 +36,98 @@ fn parse(form: Form, text: &str) -> Result<OwnProperty, PropertyError> {
     OwnProperty::parse(form, text, &vocabulary())
 }
 
-#[track_caller]
-fn assert_error(form: Form, text: &str, expected: &str) {
-    let error = parse(form, text).expect_err(text);
-    assert_eq!(error.to_string(), expected.trim_matches('\n'));
-}
-
-#[test]
-fn misspelt_predicate_lists_nearest() {
-    assert_error(
+/// Wrong expressions: the form and the problem, the expression with carets below the wrong place,
+/// and the remedy. Carets count letters and not bytes.
+const ERRORS: [(Form, &str, &str, &str, &str); 12] = [
+    (
         Form::Never,
+        "unknown predicate `insde`",
         "insde(P1) & inside(P3)",
-        "
-unknown predicate `insde`
-  insde(P1) & inside(P3)
-  ^^^^^
-  nearest: inside; predicates: asks, requested, enters, exits, inside, waiting, crashed, fence, \
-         suspects, sent, in_flight, state, count",
-    );
-}
-
-#[test]
-fn unknown_process_names_group() {
-    assert_error(
+        "^^^^^",
+        "nearest: inside; predicates: asks, requested, enters, exits, inside, waiting, crashed, \
+         fence, suspects, sent, in_flight, state, count",
+    ),
+    (
         Form::Never,
+        "unknown process P4",
         "inside(P1) & inside(P4)",
-        "
-unknown process P4
-  inside(P1) & inside(P4)
-                      ^^
-  the group is P1 to P3",
-    );
-}
-
-#[test]
-fn lower_case_process_shows_spelling() {
-    assert_error(
-        Form::Never,
-        "inside(p1)",
-        "
-unknown process p1
-  inside(p1)
-         ^^
-  a process is written P1",
-    );
-}
-
-#[test]
-fn number_is_no_condition() {
-    assert_error(
+        "                    ^^",
+        "the group is P1 to P3",
+    ),
+    (Form::Never, "unknown process p1", "inside(p1)", "       ^^", "a process is written P1"),
+    (
         Form::Always,
+        "expected a condition, found a number",
         "count(p: inside(p)) & inside(P1)",
-        "
-expected a condition, found a number
-  count(p: inside(p)) & inside(P1)
-  ^^^^^^^^^^^^^^^^^^^
-  compare it, as in <= 1",
-    );
-}
-
-#[test]
-fn condition_is_no_number() {
-    assert_error(
+        "^^^^^^^^^^^^^^^^^^^",
+        "compare it, as in <= 1",
+    ),
+    (
         Form::Always,
+        "expected a number, found a condition",
         "inside(P1) <= 1",
-        "
-expected a number, found a condition
-  inside(P1) <= 1
-  ^^^^^^^^^^
-  count(p: …) counts processes that meet a condition",
-    );
-}
-
-#[test]
-fn unknown_field_lists_fields() {
-    assert_error(
+        "^^^^^^^^^^",
+        "count(p: …) counts processes that meet a condition",
+    ),
+    (
         Form::Never,
+        "state(P1) has no field `phse`",
         "state(P1).phse = Waiting",
-        "
-state(P1) has no field `phse`
-  state(P1).phse = Waiting
-            ^^^^
-  nearest: phase; fields: clock, deferred, phase, requests",
-    );
-}
-
-#[test]
-fn unknown_variant_lists_values() {
-    assert_error(
+        "          ^^^^",
+        "nearest: phase; fields: clock, deferred, phase, requests",
+    ),
+    (
         Form::Never,
+        "unknown value `Wating`",
         "state(p).phase = Wating",
-        "
-unknown value `Wating`
-  state(p).phase = Wating
-                   ^^^^^^
-  nearest: Waiting; values: Idle, Waiting",
-    );
-}
-
-#[test]
-fn unknown_message_lists_messages() {
-    assert_error(
+        "                 ^^^^^^",
+        "nearest: Waiting; values: Idle, Waiting",
+    ),
+    (
         Form::Never,
+        "unknown message `replay`",
         "in_flight(replay, p, _) > 1",
-        "
-unknown message `replay`
-  in_flight(replay, p, _) > 1
-            ^^^^^^
-  nearest: reply; messages: reply, request",
-    );
-}
-
-#[test]
-fn missing_parenthesis_points_at_end() {
-    assert_error(
+        "          ^^^^^^",
+        "nearest: reply; messages: reply, request",
+    ),
+    (
         Form::Always,
+        "expected ')' or an operator",
         "!(inside(P1) & inside(P2)",
-        "
-expected ')' or an operator
-  !(inside(P1) & inside(P2)
-                           ^",
-    );
-}
-
-#[test]
-fn leads_to_needs_its_arrow() {
-    assert_error(
+        "                         ^",
+        "",
+    ),
+    (
         Form::LeadsTo,
+        "expected '~>' between two conditions",
         "waiting(p) => inside(p)",
-        "
-expected '~>' between two conditions
-  waiting(p) => inside(p)
-  ^^^^^^^^^^^^^^^^^^^^^^^
-  '~>' stands once, between the two sides of --leads-to 'waiting(p) ~> inside(p)'",
-    );
-}
-
-#[test]
-fn predicate_of_another_service_is_rejected() {
-    assert_error(
+        "^^^^^^^^^^^^^^^^^^^^^^^",
+        "'~>' stands once, between the two sides of --leads-to 'waiting(p) ~> inside(p)'",
+    ),
+    (
         Form::Never,
+        "`leads` needs leaders, which the algorithm does not have",
         "leads(p) & crashed(p)",
-        "
-`leads` needs leaders, which the algorithm does not have
-  leads(p) & crashed(p)
-  ^^^^^
-  predicates: asks, requested, enters, exits, inside, waiting, crashed, fence, \
+        "^^^^^",
+        "predicates: asks, requested, enters, exits, inside, waiting, crashed, fence, \
          suspects, sent, in_flight, state, count",
-    );
-}
+    ),
+    (
+        Form::Never,
+        "unexpected character '§'",
+        "inside(p) § waiting(p)",
+        "          ^",
+        "operators: & | ! => = != < <= > >= in + - ~>",
+    ),
+];
 
 #[test]
-fn carets_count_letters_and_not_bytes() {
-    assert_error(
-        Form::Never,
-        "inside(p) § waiting(p)",
-        "
-unexpected character '§'
-  inside(p) § waiting(p)
-            ^
-  operators: & | ! => = != < <= > >= in + - ~>",
-    );
+fn error_points_at_place_and_names_remedy() {
+    for (form, problem, text, carets, remedy) in ERRORS {
+        let error = parse(form, text).expect_err(text).to_string();
+        let expected = format!("{problem}\n  {text}\n  {carets}\n  {remedy}");
+        assert_eq!(error, expected.trim_end(), "{text}");
+    }
 }
 
 #[test]

@@ -2,15 +2,12 @@
 
 use tenure_core::{Order, ProcessId, TICKS_PER_UNIT};
 use tenure_trace::{
-    Action, ActionError, Choice, CommandData, Header, Kind, MessageRecord, Record, Schedule,
-    ScriptRunner, Service, Source, Subject, TestCluster, Trace,
+    Action, ActionError, Choice, Header, Kind, MessageRecord, Record, Schedule, ScriptRunner,
+    Service, Source, Subject, TestCluster, Trace,
 };
 
+use crate::kinds::{P1, P2, P3, enter};
 use crate::tiny::{Message, Tiny};
-
-const P1: ProcessId = ProcessId(0);
-const P2: ProcessId = ProcessId(1);
-const P3: ProcessId = ProcessId(2);
 
 fn trace(repeats: u32, records: impl IntoIterator<Item = (Subject, Kind)>) -> Trace {
     let header = Header { repeats, ..Header::new("tiny", Service::Mutex, 3, Source::Simulator) };
@@ -27,10 +24,6 @@ fn of(who: ProcessId, kind: Kind) -> (Subject, Kind) {
 
 fn request(peer: ProcessId) -> MessageRecord {
     MessageRecord::of(&Message::Request, peer, 0, 1)
-}
-
-fn enter() -> Kind {
-    Kind::Command(CommandData::from(tenure_core::service::mutex::Command::Enter))
 }
 
 fn actions(words: &[&str]) -> Vec<Action> {

@@ -27,8 +27,9 @@ pub(crate) fn send_raw(to: SocketAddr, line: &str, headers: &[String], body: &st
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
     let (headers, length) = (headers + "Connection: close", body.len());
-    write!(stream, "{line} HTTP/1.1\r\n{headers}\r\nContent-Length: {length}\r\n\r\n{body}")
-        .unwrap();
+    // In one write, so that the server can read the body as soon as the head.
+    let request = format!("{line} HTTP/1.1\r\n{headers}\r\nContent-Length: {length}\r\n\r\n{body}");
+    stream.write_all(request.as_bytes()).unwrap();
     let mut text = Vec::new();
     stream.read_to_end(&mut text).expect("a response");
     let text = String::from_utf8(text).expect("a response in UTF-8");

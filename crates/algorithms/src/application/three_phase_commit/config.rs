@@ -3,11 +3,7 @@
 use crate::variants::{Variants, switches};
 
 /// Configuration of one process.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Config {
-    /// Variants that are switched on.
-    pub variants: Variants<Switch>,
-}
+pub type Config = Variants<Switch>;
 
 switches! {
     TwoPhases = "two-phases", unsound,

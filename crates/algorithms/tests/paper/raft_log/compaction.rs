@@ -9,20 +9,20 @@ use tenure_core::{Order, ProcessSet};
 use tenure_trace::{SplitMix64, TestCluster};
 
 use super::{
-    append, cluster, commits, config, events, give_log, heartbeat, lose_messages, of_terms, terms,
+    append, append_and_drain, cluster, commit_index, commits, config, declined, events, give_log,
+    heartbeat, of_terms, terms,
 };
-use crate::support::p;
+use crate::support::{fire_and_drain, lose_all, p, pass_all, restart};
 
 /// Returns a cluster that P1 leads. Three more entries are committed and compacted, and P3, one of
 /// the two followers, has received none of them.
 fn compacted(switches: &[Switch], piece: usize) -> TestCluster<RaftLog> {
     let config = Config { trailing_entries: 0, snapshot_piece_bytes: piece, ..config(3, switches) };
     let mut cluster = TestCluster::<RaftLog>::uniform(3, Order::Reordered, config);
-    cluster.fire(p(1), Timer::Election);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 1, Timer::Election);
     for ticket in 1..=3 {
         append(&mut cluster, 1, ticket);
-        lose_messages(&mut cluster, 1, 3);
+        lose_all(&mut cluster, 1, 3);
         cluster.drain(&mut SplitMix64(0));
     }
     cluster.command(p(1), Command::Compact { ticket: 9, index: 4, state: Payload::new(*b"1,2,3") });
@@ -39,12 +39,10 @@ fn snapshot_requests_are_staggered() {
         snapshot_offset: 2 * u64::from(group.me().0),
         ..config(3, &[])
     });
-    cluster.fire(p(1), Timer::Election);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 1, Timer::Election);
     let mut needed = vec![];
     for ticket in 1..=13 {
-        append(&mut cluster, 1, ticket);
-        cluster.drain(&mut SplitMix64(0));
+        append_and_drain(&mut cluster, 1, ticket);
         heartbeat(&mut cluster, 1);
         needed.extend(events(&mut cluster).into_iter().filter_map(|(at, event)| match event {
             Event::SnapshotNeeded { index } => Some((at, index)),
@@ -69,21 +67,16 @@ fn snapshot_replaces_committed_prefix() {
     let compact = |ticket, index| Command::Compact { ticket, index, state: Payload::from(7) };
     for (ticket, index) in [(10, 5), (11, 4), (12, 3)] {
         cluster.command(p(1), compact(ticket, index));
-        let (reason, leader) = (Reason::NotThere, Some(p(1)));
-        assert_eq!(events(&mut cluster), [(1, Event::Declined { ticket, reason, leader })]);
+        assert_eq!(events(&mut cluster), [declined(1, ticket, Reason::NotThere)]);
     }
     // The snapshot survives a crash, and the user starts from it.
-    cluster.crash(p(1));
-    cluster.recover(p(1));
+    restart(&mut cluster, 1);
     let events = events(&mut cluster);
     let Some((1, Event::Restored { index: 4, term: 1, members, state })) = events.last() else {
         panic!("{events:?}");
     };
     assert_eq!((&**members, state.bytes()), (&Members::of(ProcessSet::first(3)), &b"1,2,3"[..]));
-    assert_eq!(
-        (terms(&cluster, 1), cluster.process(p(1)).expect("it is up").commit_index()),
-        (vec![1], 4)
-    );
+    assert_eq!((terms(&cluster, 1), commit_index(&cluster, 1)), (vec![1], 4));
 }
 
 #[test]
@@ -91,10 +84,9 @@ fn lagging_follower_receives_snapshot_in_pieces() {
     let mut cluster = compacted(&[], 2);
     // The heartbeat is rejected, and the first piece is sent; it is lost.
     cluster.fire(p(1), Timer::Heartbeat);
-    cluster.pass((p(1), p(3)), 0);
-    cluster.pass((p(3), p(1)), 0);
+    pass_all(&mut cluster, &[(1, 3), (3, 1)]);
     assert_eq!(cluster.sent_of("piece"), 1);
-    lose_messages(&mut cluster, 1, 3);
+    lose_all(&mut cluster, 1, 3);
     // The next heartbeat probes, and received pieces are not sent again.
     heartbeat(&mut cluster, 1);
     assert_eq!(cluster.sent_of("piece"), 1 + 1 + 3, "a probe, and three pieces of two bytes");
@@ -104,8 +96,7 @@ fn lagging_follower_receives_snapshot_in_pieces() {
         _ => None,
     });
     assert_eq!(restored, Some((4, Payload::new(*b"1,2,3"))));
-    append(&mut cluster, 1, 4);
-    cluster.drain(&mut SplitMix64(0));
+    append_and_drain(&mut cluster, 1, 4);
     heartbeat(&mut cluster, 1);
     assert!(commits(&events(&mut cluster)).contains(&(3, 5)), "replication continues after it");
     assert_eq!(terms(&cluster, 3), [1]);
@@ -116,11 +107,9 @@ fn restarted_process_receives_the_snapshot() {
     let mut cluster = compacted(&[], 2);
     cluster.fire(p(1), Timer::Heartbeat);
     for _ in 0..2 {
-        cluster.pass((p(1), p(3)), 0);
-        cluster.pass((p(3), p(1)), 0);
+        pass_all(&mut cluster, &[(1, 3), (3, 1)]);
     }
-    cluster.crash(p(3));
-    cluster.recover(p(3));
+    restart(&mut cluster, 3);
     cluster.drain(&mut SplitMix64(0));
     events(&mut cluster);
     heartbeat(&mut cluster, 1);
@@ -157,8 +146,7 @@ fn snapshot_keeps_matching_entries() {
 #[test]
 fn ignores_late_entries_covered_by_snapshot() {
     let mut cluster = compacted(&[], 2);
-    cluster.crash(p(1));
-    cluster.recover(p(1));
+    restart(&mut cluster, 1);
     let prev = EntryId { index: 2, term: 1 };
     let entries = of_terms(&[1, 1, 2]);
     cluster.inject(

@@ -6,8 +6,8 @@ use tenure_core::service::log::Event;
 use tenure_core::{Algorithm, Protocol};
 use tenure_trace::{SplitMix64, TestCluster};
 
-use super::{append, cluster, commits, events, isolate, led_by_p1, lose_messages};
-use crate::support::p;
+use super::{append, cluster, commits, events, isolate, led_by_p1};
+use crate::support::{fire_and_drain, lose_all, p, restart};
 
 /// Section 9.6 of the thesis.
 #[test]
@@ -15,8 +15,7 @@ fn isolated_process_deposes_no_leader() {
     for (switches, deposes) in [(&[][..], false), (&[Switch::NoPreVote], true)] {
         let mut cluster = led_by_p1(3, switches);
         for _ in 0..2 {
-            cluster.fire(p(3), Timer::Election);
-            cluster.drain(&mut SplitMix64(0));
+            fire_and_drain(&mut cluster, 3, Timer::Election);
         }
         let deposed =
             events(&mut cluster).contains(&(1, Event::Following { term: 1, leader: None }));
@@ -64,7 +63,7 @@ fn one_of_two_competing_candidates_wins() {
 fn better_log_asks_again() {
     let mut cluster = led_by_p1(3, &[]);
     append(&mut cluster, 1, 1);
-    lose_messages(&mut cluster, 1, 2);
+    lose_all(&mut cluster, 1, 2);
     cluster.drain(&mut SplitMix64(0));
     cluster.crash(p(1));
     [3, 3].into_iter().for_each(|at| cluster.fire(p(at), Timer::Election));
@@ -93,7 +92,7 @@ fn unelected_candidate_does_not_block_others() {
     let mut cluster = led_by_p1(5, &[]);
     [1, 2].into_iter().for_each(|at| cluster.crash(p(at)));
     [3, 4, 5, 3].into_iter().for_each(|at| cluster.fire(p(at), Timer::Election));
-    lose_messages(&mut cluster, 3, 4);
+    lose_all(&mut cluster, 3, 4);
     assert_eq!(next_leader_events(&mut cluster, 0), [], "P3 has the pre-votes of P5 and itself");
     cluster.fire(p(5), Timer::Election);
     assert_eq!(next_leader_events(&mut cluster, 0), [(5, Event::Leading { term: 2 })]);
@@ -129,8 +128,7 @@ fn leader_has_saved_its_vote() {
     let mut cluster = cluster(3, AHEAD);
     cluster.fire(p(1), Timer::Election);
     assert_eq!(next_leader_events(&mut cluster, 0), [(1, Event::Leading { term: 1 })]);
-    cluster.crash(p(1));
-    cluster.recover(p(1));
+    restart(&mut cluster, 1);
     cluster.fire(p(1), Timer::Election);
     let stands = cluster.process(p(1)).expect("it is up").highest_term();
     assert_eq!(stands, 2, "never again in the term in which it led");
@@ -144,12 +142,11 @@ fn leader_has_saved_its_vote() {
 fn unsaved_vote_may_be_repeated_after_crash() {
     let mut cluster = cluster(3, AHEAD);
     cluster.fire(p(1), Timer::Election);
-    lose_messages(&mut cluster, 1, 3);
-    cluster.crash(p(1));
-    cluster.recover(p(1));
+    lose_all(&mut cluster, 1, 3);
+    restart(&mut cluster, 1);
     cluster.fire(p(3), Timer::Election);
     cluster.fire(p(3), Timer::Store);
-    lose_messages(&mut cluster, 1, 2);
+    lose_all(&mut cluster, 1, 2);
     assert_eq!(
         next_leader_events(&mut cluster, 0),
         [(3, Event::Leading { term: 1 })],

@@ -7,13 +7,13 @@ use tenure_core::service::log::Event;
 use tenure_trace::{SplitMix64, TestCluster};
 
 use super::membership::{change, leads, newcomer};
-use super::{append, events, heartbeat, led_by_p1, lose_messages};
-use crate::support::p;
+use super::{append, events, heartbeat, led_by_p1};
+use crate::support::{fire_and_drain, lose_all, p, restart};
 
 /// Delivers all messages between P1 and P2. Messages of P1 to process `other` are lost.
 fn exchange_losing(cluster: &mut TestCluster<RaftLog>, other: u32) {
     loop {
-        lose_messages(cluster, 1, other);
+        lose_all(cluster, 1, other);
         let links = [(p(1), p(2)), (p(2), p(1))];
         let Some(link) = links.into_iter().find(|link| !cluster.queue(*link).is_empty()) else {
             return;
@@ -48,8 +48,7 @@ fn removed_process_is_notified_on_vote_request() {
     for switches in [&[Switch::Noticing][..], &[Switch::Noticing, Switch::NoPreVote]] {
         let mut cluster = remove_unnoticed(switches);
         cluster.fire(p(3), Timer::Election);
-        cluster.fire(p(3), Timer::Election);
-        cluster.drain(&mut SplitMix64(0));
+        fire_and_drain(&mut cluster, 3, Timer::Election);
         let events = events(&mut cluster);
         assert!(events.contains(&(3, Event::Removed { at: 3 })), "{switches:?}: {events:?}");
         assert!(leads(&cluster, 1), "it deposes no leader");
@@ -65,8 +64,7 @@ fn removed_learner_is_notified_on_question() {
     change(&mut cluster, 1, "1,2,3");
     exchange_losing(&mut cluster, 4);
     events(&mut cluster);
-    cluster.fire(p(4), Timer::Election);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 4, Timer::Election);
     let events = events(&mut cluster);
     assert!(events.iter().any(|it| matches!(it, (4, Event::Removed { .. }))), "{events:?}");
 }
@@ -74,8 +72,7 @@ fn removed_learner_is_notified_on_question() {
 #[test]
 fn non_member_is_not_notified_of_removal() {
     let mut cluster = newcomer(4, &[Switch::Noticing]);
-    cluster.fire(p(4), Timer::Election);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 4, Timer::Election);
     assert_eq!(events(&mut cluster), []);
 }
 
@@ -86,8 +83,7 @@ fn process_that_lost_entries_is_not_counted() {
     {
         let mut cluster = led_by_p1(3, switches);
         cluster.crash(p(3));
-        cluster.crash(p(2));
-        cluster.recover(p(2));
+        restart(&mut cluster, 2);
         append(&mut cluster, 1, 1);
         for _ in 0..4 {
             if leads(&cluster, 1) {

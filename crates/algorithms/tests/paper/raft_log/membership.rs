@@ -6,16 +6,15 @@ use tenure_core::service::log::{Command, Event, Members, Reason};
 use tenure_core::{Order, ProcessSet};
 use tenure_trace::{SplitMix64, TestCluster};
 
-use super::{append, compact, config, events, heartbeat, lose_messages, of_terms, terms};
-use crate::support::p;
+use super::{append, commit_index, compact, config, declined, events, heartbeat, of_terms, terms};
+use crate::support::{fire_and_drain, lose_all, p, pass_all, restart};
 
 /// Returns a group of `size` processes that P1 leads. The last process is not yet a member.
 pub(super) fn newcomer(size: u32, switches: &[Switch]) -> TestCluster<RaftLog> {
     let members = Some(Members::of(ProcessSet::first(size - 1)));
     let config = Config { initial_members: members, trailing_entries: 0, ..config(size, switches) };
     let mut cluster = TestCluster::<RaftLog>::uniform(size, Order::Reordered, config);
-    cluster.fire(p(1), Timer::Election);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 1, Timer::Election);
     heartbeat(&mut cluster, 1);
     cluster.take_events();
     cluster
@@ -52,17 +51,15 @@ fn joint_phase_needs_both_majorities() {
     // P1 to P4 before, P1, P2 and P5 after it.
     change(&mut cluster, 1, "1,2,5");
     assert_eq!(members(&cluster, 1), "P1,P2,P5 instead of P1,P2,P3,P4");
-    let pass = |cluster: &mut TestCluster<RaftLog>, voter| {
-        cluster.pass((p(1), p(voter)), 0);
-        cluster.pass((p(voter), p(1)), 0);
-        cluster.process(p(1)).expect("it is up").commit_index() >= 2
+    let commits_with = |cluster: &mut TestCluster<RaftLog>, voter| {
+        pass_all(cluster, &[(1, voter), (voter, 1)]);
+        commit_index(cluster, 1) >= 2
     };
-    assert!(!pass(&mut cluster, 2), "two of four, two of three");
-    assert!(pass(&mut cluster, 3), "three of four");
+    assert!(!commits_with(&mut cluster, 2), "two of four, two of three");
+    assert!(commits_with(&mut cluster, 3), "three of four");
     assert_eq!(members(&cluster, 1), "P1,P2,P5", "the next step follows at once");
     change(&mut cluster, 1, "1,2");
-    let (reason, leader) = (Reason::Changing, Some(p(1)));
-    assert!(events(&mut cluster).contains(&(1, Event::Declined { ticket: 50, reason, leader })));
+    assert!(events(&mut cluster).contains(&declined(1, 50, Reason::Changing)));
 }
 
 #[test]
@@ -93,8 +90,7 @@ fn learner_has_the_log_without_a_vote() {
         assert_eq!(members(&cluster, 4), "P1,P2,P3 and learning P4");
         events(&mut cluster);
         append(&mut cluster, 1, 1);
-        cluster.pass((p(1), p(4)), 0);
-        cluster.pass((p(4), p(1)), 0);
+        pass_all(&mut cluster, &[(1, 4), (4, 1)]);
         let events = events(&mut cluster);
         let acknowledged = events.iter().any(|(_, it)| matches!(it, Event::Acknowledged { .. }));
         assert_eq!(acknowledged, counted, "{switches:?}");
@@ -123,12 +119,11 @@ fn removed_leader_leads_until_commit() {
 fn removed_process_disturbs_no_election() {
     let mut cluster = newcomer(4, &[]);
     change(&mut cluster, 1, "1,2");
-    lose_messages(&mut cluster, 1, 3);
+    lose_all(&mut cluster, 1, 3);
     cluster.drain(&mut SplitMix64(0));
     events(&mut cluster);
     assert_eq!(members(&cluster, 3), "P1,P2,P3");
-    cluster.fire(p(3), Timer::Election);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 3, Timer::Election);
     assert_eq!(events(&mut cluster), [(3, Event::Following { term: 1, leader: None })]);
 }
 
@@ -141,8 +136,7 @@ fn change_is_abandoned_if_newcomer_lags() {
         heartbeat(&mut cluster, 1);
         cluster.fire(p(1), Timer::Election);
     }
-    let (reason, leader) = (Reason::NotCaughtUp, Some(p(1)));
-    assert!(events(&mut cluster).contains(&(1, Event::Declined { ticket: 50, reason, leader })));
+    assert!(events(&mut cluster).contains(&declined(1, 50, Reason::NotCaughtUp)));
     assert_eq!(members(&cluster, 1), "P1,P2,P3");
 }
 
@@ -151,8 +145,7 @@ fn declines_invalid_members() {
     let mut cluster = newcomer(4, &[]);
     for wrong in ["", "1,9", "1,2/2"] {
         change(&mut cluster, 1, wrong);
-        let (reason, leader) = (Reason::NoGroup, Some(p(1)));
-        assert_eq!(events(&mut cluster), [(1, Event::Declined { ticket: 50, reason, leader })]);
+        assert_eq!(events(&mut cluster), [declined(1, 50, Reason::NoGroup)]);
     }
 }
 
@@ -164,8 +157,7 @@ fn snapshot_contains_the_members() {
         cluster.drain(&mut SplitMix64(0));
         events(&mut cluster);
         compact(&mut cluster, 1);
-        cluster.crash(p(1));
-        cluster.recover(p(1));
+        restart(&mut cluster, 1);
         assert_eq!(members(&cluster, 1), expected, "{switches:?}");
     }
 }
@@ -192,8 +184,7 @@ fn check_convergence(seed: u64, switches: &[Switch]) {
         match rng.below(8) {
             0 => cluster.fire(p(at), Timer::Election),
             1 => {
-                cluster.crash(p(at));
-                cluster.recover(p(at));
+                restart(&mut cluster, at);
             }
             2 => compact(&mut cluster, at),
             3 => {

@@ -7,14 +7,13 @@ use tenure_core::Protocol;
 use tenure_core::service::log::Event;
 use tenure_trace::{SplitMix64, TestCluster};
 
-use super::{append, cluster, commits, events, led_by_p1, terms};
-use crate::support::p;
+use super::{append, append_and_drain, cluster, commit_index, commits, events, led_by_p1, terms};
+use crate::support::{fire_and_drain, p, restart};
 
 #[test]
 fn announcement_spares_waiting_for_next_message() {
     let mut cluster = led_by_p1(3, &[Switch::Announcing]);
-    append(&mut cluster, 1, 1);
-    cluster.drain(&mut SplitMix64(0));
+    append_and_drain(&mut cluster, 1, 1);
     assert_eq!(commits(&events(&mut cluster)), [(1, 2), (2, 2), (3, 2)]);
 }
 
@@ -24,8 +23,7 @@ fn an_announcement_is_not_answered() {
     let sent = |switches: &[Switch]| {
         let mut cluster = led_by_p1(3, switches);
         let before = cluster.total_sent();
-        append(&mut cluster, 1, 1);
-        cluster.drain(&mut SplitMix64(0));
+        append_and_drain(&mut cluster, 1, 1);
         cluster.total_sent() - before
     };
     assert_eq!((sent(&[]), sent(&[Switch::Announcing])), (4, 4 + 2));
@@ -34,17 +32,15 @@ fn an_announcement_is_not_answered() {
 #[test]
 fn announcement_commits_only_matching_entries() {
     let mut cluster = led_by_p1(3, &[Switch::Announcing]);
-    let committed =
-        |cluster: &TestCluster<RaftLog>| cluster.process(p(2)).expect("it is up").commit_index();
     let announce = |cluster: &mut TestCluster<RaftLog>, term, index, of| {
         let last = EntryId { index, term: of };
         cluster.inject(p(1), p(2), Message::Committed { term, last });
-        committed(cluster)
+        commit_index(cluster, 2)
     };
     assert_eq!(announce(&mut cluster, 1, 2, 1), 1, "it lacks that entry");
     append(&mut cluster, 1, 1);
     cluster.pass((p(1), p(2)), 0);
-    assert_eq!(committed(&cluster), 1, "the announcement covers one entry");
+    assert_eq!(commit_index(&cluster, 2), 1, "the announcement covers one entry");
     assert_eq!(announce(&mut cluster, 2, 2, 2), 1, "its entry there is of another term");
     assert_eq!(announce(&mut cluster, 2, 2, 1), 2);
     assert_eq!(announce(&mut cluster, 2, 1, 1), 2, "the commit index does not decrease");
@@ -70,20 +66,17 @@ fn own_copy_counts_once_persisted() {
 #[test]
 fn crash_loses_only_unpersisted_entries() {
     let mut cluster = led_by_p1(3, &[Switch::Ahead]);
-    append(&mut cluster, 1, 1);
-    cluster.drain(&mut SplitMix64(0));
+    append_and_drain(&mut cluster, 1, 1);
     append(&mut cluster, 1, 2);
     cluster.fire(p(1), Timer::Store);
     append(&mut cluster, 1, 3);
-    cluster.crash(p(1));
-    cluster.recover(p(1));
+    restart(&mut cluster, 1);
     assert_eq!(terms(&cluster, 1), [1; 3], "the third was not stored");
     // A leader that steps down instead keeps the entry.
     let mut cluster = led_by_p1(3, &[Switch::Ahead]);
     append(&mut cluster, 1, 1);
     cluster.inject(p(2), p(1), Message::Overtaken { term: 2 });
-    cluster.crash(p(1));
-    cluster.recover(p(1));
+    restart(&mut cluster, 1);
     assert_eq!(terms(&cluster, 1), [1; 2]);
 }
 
@@ -95,19 +88,15 @@ fn concurrent_proposals_share_one_message() {
         [(&[Switch::Together][..], false), (&[Switch::Together, Switch::Ahead], true)]
     {
         let mut cluster = led_by_p1(3, switches);
-        let committed = |cluster: &TestCluster<RaftLog>| {
-            cluster.process(p(1)).expect("it is up").commit_index()
-        };
-        assert_eq!(committed(&cluster), 1, "its first entry");
+        assert_eq!(commit_index(&cluster, 1), 1, "its first entry");
         let before = cluster.total_sent();
         (1..=5).for_each(|ticket| append(&mut cluster, 1, ticket));
         assert_eq!(cluster.total_sent(), before, "nothing is sent yet");
-        cluster.fire(p(1), Timer::Send);
-        cluster.drain(&mut SplitMix64(0));
+        fire_and_drain(&mut cluster, 1, Timer::Send);
         if ahead {
             cluster.fire(p(1), Timer::Store);
         }
-        assert_eq!((cluster.total_sent() - before, committed(&cluster)), (4, 6));
+        assert_eq!((cluster.total_sent() - before, commit_index(&cluster, 1)), (4, 6));
     }
 }
 
@@ -127,8 +116,7 @@ fn deposed_leader_keeps_unsent_entries() {
 fn announces_commit_together_with_proposals() {
     let mut cluster = led_by_p1(3, &[Switch::Together, Switch::Announcing]);
     append(&mut cluster, 1, 1);
-    cluster.fire(p(1), Timer::Send);
-    cluster.drain(&mut SplitMix64(0));
+    fire_and_drain(&mut cluster, 1, Timer::Send);
     cluster.take_events();
     let before = cluster.total_sent();
     append(&mut cluster, 1, 2);

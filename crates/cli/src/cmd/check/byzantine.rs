@@ -7,7 +7,6 @@ use tenure_instances::byzantine;
 
 use super::options::{DEFAULT_CHECK_SIZE, Options};
 use super::own_model::{properties, reject_unsupported};
-use super::shared_memory::limits;
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt;
 
@@ -47,7 +46,7 @@ pub(super) fn search(options: &Options, card: &GeneralsCard) -> Result<Report, F
     }
     let mut config = GeneralsConfig::new(card.name, size, liars);
     config.properties = properties(options, &PROPERTIES, &PROPERTIES)?;
-    config.limits = limits(options);
+    config.limits = options.limits();
     config.stop_flag = Some(interrupt::flag());
     byzantine::check(&config, &options.group.variant).map_err(Failure::usage)
 }

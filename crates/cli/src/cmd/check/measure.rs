@@ -10,7 +10,7 @@ use tenure_core::{Card, Cost, Per, Service};
 use super::Plan;
 use super::perform::{check_config, progress_line};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::{Format, print, print_json, warn_no_effect, width, wrap_lines};
+use crate::cmd::output::{warn_no_effect, width, wrap_lines};
 use crate::nearest::nearest;
 
 /// Parses a measure: `messages`, or `messages=KIND` for the messages of one kind.
@@ -42,16 +42,12 @@ pub(super) fn run(plan: &Plan<'_>) -> Result<Status, Failure> {
     if let (Some(path), Some((report, _))) = (&plan.options.trace, measured.first()) {
         save_maximum(plan, report, path)?;
     }
-    match plan.options.format {
-        Format::Text => {
-            let texts = measured.iter().map(|(report, bound)| text(report, bound.as_ref()));
-            print(&wrap_lines(&texts.collect::<Vec<_>>().join("\n")))?;
-        }
-        Format::Json => {
-            let all = measured.iter().map(|(report, bound)| of_json(report, bound.as_ref()));
-            print_json(&all.collect::<Result<Vec<_>, _>>()?)?;
-        }
-    }
+    let all = measured.iter().map(|(report, bound)| of_json(report, bound.as_ref()));
+    let all = all.collect::<Result<Vec<_>, _>>()?;
+    plan.options.format.print(&all, || {
+        let texts = measured.iter().map(|(report, bound)| text(report, bound.as_ref()));
+        wrap_lines(&texts.collect::<Vec<_>>().join("\n"))
+    })?;
     Ok(status(&measured))
 }
 
@@ -117,8 +113,7 @@ fn text(report: &MeasureReport, bound: Option<&BoundComparison>) -> String {
 }
 
 fn of_json(report: &MeasureReport, bound: Option<&BoundComparison>) -> Result<Json, Failure> {
-    let failed = |error: serde_json::Error| Failure::environment(error.to_string());
-    let mut value = serde_json::to_value(report).map_err(failed)?;
+    let mut value = serde_json::to_value(report).map_err(Failure::environment)?;
     if let (Json::Object(fields), Some(bound)) = (&mut value, bound) {
         let BoundComparison { formula, times, least, most, .. } = bound;
         let card = json!({ "formula": formula, "times": times, "least": least, "most": most });

@@ -19,8 +19,8 @@ use self::perform::{check_config, progress_line};
 use super::capture::print_error;
 use super::embedded::progress_observer;
 use super::failure::{Failure, Status};
+use super::group::selected;
 use super::output::{Format, print, print_json, warn_no_effect, width, wrap_lines};
-use super::own_property::shell_word;
 use super::program;
 
 pub(crate) use options::Options;
@@ -30,10 +30,10 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     if stabilization::is_selected(&options) {
         return stabilization::run(&options);
     }
-    if own_model::applies_to(&options) {
-        return run_own_model(options);
-    }
     let options = options.limited();
+    if let Some(report) = own_model::search(&options) {
+        return print_report(&options, &report?, || Ok(String::new()));
+    }
     let plan = Plan::of(&options)?;
     if !options.measure.is_empty() {
         return measure::run(&plan);
@@ -43,45 +43,33 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     for option in plan.unused_options(&report) {
         warn_no_effect(option, &options.algorithm);
     }
+    print_report(&options, &report, || {
+        let more = if is_bare { larger_group_hint(&options, &report)? } else { String::new() };
+        Ok(plan.clocked_hint()? + &more)
+    })
+}
+
+/// Prints a report, with these hints in text. Returns the exit status.
+fn print_report(
+    options: &Options,
+    report: &Report,
+    hints: impl FnOnce() -> Result<String, Failure>,
+) -> Result<Status, Failure> {
     if options.trace.is_some() && report.shortest().is_none() {
         print_error("no violation found: no trace was written");
     }
     match options.format {
         Format::Text => {
-            let more = if is_bare { larger_group_hint(&options, &report)? } else { String::new() };
             let found = format!("{report:.columns$}", columns = width());
-            let clocked_hint = plan.clocked_hint()?;
-            print(&wrap_lines(&(found + &limit_hint(&options, &report) + &clocked_hint + &more)))?;
+            print(&wrap_lines(&(found + &limit_hint(options, report) + &hints()?)))?;
         }
-        Format::Json => print_json(&report)?,
+        Format::Json => print_json(report)?,
     }
-    Ok(status(&report))
-}
-
-/// Returns the exit status for the judgement of a report.
-fn status(report: &Report) -> Status {
-    match report.judgement() {
+    Ok(match report.judgement() {
         Judgement::Holds => Status::Success,
         Judgement::Violated => Status::Violated,
         Judgement::Incomplete => Status::Incomplete,
-    }
-}
-
-/// Checks an algorithm with a model of its own and prints the report.
-fn run_own_model(options: Options) -> Result<Status, Failure> {
-    let options = options.limited();
-    let report = perform(&options)?;
-    if options.trace.is_some() && report.shortest().is_none() {
-        print_error("no violation found: no trace was written");
-    }
-    match options.format {
-        Format::Text => {
-            let found = format!("{report:.columns$}", columns = width());
-            print(&wrap_lines(&(found + &limit_hint(&options, &report))))?;
-        }
-        Format::Json => print_json(&report)?,
-    }
-    Ok(status(&report))
+    })
 }
 
 /// Returns the JSON output of a check, or of the first measure of a measurement.
@@ -89,21 +77,19 @@ pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
     if stabilization::is_selected(options) {
         return stabilization::data(options);
     }
-    if options.measure.is_empty() || own_model::applies_to(options) {
-        return serde_json::to_value(perform(options)?).map_err(Failure::environment);
-    }
-    measure::data(&Plan::of(options)?)
-}
-
-/// Runs the search and writes the counterexample, if there is one, to the file of `--trace`.
-fn perform(options: &Options) -> Result<Report, Failure> {
-    if let Some(report) = own_model::search(options) {
-        return report;
-    }
-    let plan = Plan::of(options)?;
-    let report = plan.search(true)?;
-    plan.save_counterexample(&report)?;
-    Ok(report)
+    let report = match own_model::search(options) {
+        Some(report) => report?,
+        None => {
+            let plan = Plan::of(options)?;
+            if !options.measure.is_empty() {
+                return measure::data(&plan);
+            }
+            let report = plan.search(true)?;
+            plan.save_counterexample(&report)?;
+            report
+        }
+    };
+    serde_json::to_value(report).map_err(Failure::environment)
 }
 
 /// Runs the search without a progress line.
@@ -167,73 +153,55 @@ impl<'a> Plan<'a> {
         header.fenced = card.fenced();
         header.ranks = Some(parameters.ranks.to_vec());
         header.graph = network.map(EdgeList::from);
-        header.replay = Some(replay_command(program::arguments().into_iter()));
+        header.replay = Some(replay_command());
         Ok(())
     }
 
     /// Writes the shortest counterexample to the file of `--trace`, if both exist.
     fn save_counterexample(&self, report: &Report) -> Result<(), Failure> {
         let Plan { options, card, .. } = self;
-        let Some(path) = &options.trace else { return Ok(()) };
-        match report.shortest() {
-            Some(found) => {
-                let mut found = found.clone();
-                let header = &mut found.trace.header;
-                self.describe_in_header(header)?;
-                header.fenced |= found.property.requires() == Requirement::Fences;
-                let most = card.messages.most.filter(|_| found.property == Property::Cost);
-                header.most_messages = most;
-                header.most_bypass = match found.property {
-                    Property::Bypass(most) => most,
-                    _ => None,
-                };
-                header.topology = (found.property == Property::Topology).then_some(card.topology);
-                found.save(path).map_err(Failure::environment)
-            }
-            None => Ok(()),
-        }
+        let (Some(path), Some(found)) = (&options.trace, report.shortest()) else { return Ok(()) };
+        let mut found = found.clone();
+        let header = &mut found.trace.header;
+        self.describe_in_header(header)?;
+        header.fenced |= found.property.requires() == Requirement::Fences;
+        header.most_messages = card.messages.most.filter(|_| found.property == Property::Cost);
+        header.most_bypass = match found.property {
+            Property::Bypass(most) => most,
+            _ => None,
+        };
+        header.topology = (found.property == Property::Topology).then_some(card.topology);
+        found.save(path).map_err(Failure::environment)
     }
 
     /// Returns the given options that have no effect on this search.
     fn unused_options(&self, report: &Report) -> Vec<&'static str> {
         let Plan { options, card, .. } = self;
-        let mut unused = options.group.unused_options(&options.algorithm, card.service);
-        if options.group.topology.is_some() && card.topology != Topology::Graph {
-            unused.push("--topology");
-        }
+        let group = &options.group;
         let elects = card.service == Service::Election || card.service.is_agreement();
-        if options.app_messages > 0 && elects {
-            unused.push("--app-messages");
-        }
-        if options.saving != Default::default() && (options.crash == 0 || options.recover == 0) {
-            unused.push("--saving");
-        }
-        if options.recover > 0 && options.crash == 0 && options.group.down().is_empty() {
-            unused.push("--recover");
-        }
         let is_whole = report.limit.is_none() && report.counterexamples.is_empty();
-        let own = [("--ticket-max", options.ticket_max), ("--liars", options.liars)];
-        unused.extend(own.iter().filter(|(_, given)| given.is_some()).map(|(option, _)| *option));
-        if options.term_max.is_some() && is_whole && !report.has_terms {
-            unused.push("--term-max");
-        }
-        if options.new_sessions && options.recover == 0 {
-            unused.push("--new-sessions");
-        }
-        if options.when_full.is_some() && options.lose == 0 {
-            unused.push("--when-full");
-        }
-        let timing = options.group.timing().unwrap_or(card.timing);
+        let (has_crashes, recovers) = (options.crash > 0, options.recover > 0);
+        let saves_apart = options.saving != Default::default();
+        let timing = group.timing().unwrap_or(card.timing);
         // Outside synchronous time a timer fires at any time. In rounds, a message takes one round.
-        if timing != Timing::Synchronous {
-            let given = [
-                ("--latency", options.latency.is_some()),
-                ("--step", *options.step.end() > 0),
-                ("--drift", options.drift > 0),
-                ("--timeout", timing < Timing::Synchronous && !options.group.timeout.is_empty()),
-            ];
-            unused.extend(given.iter().filter(|(_, given)| *given).map(|(option, _)| *option));
-        }
+        let is_untimed = timing != Timing::Synchronous;
+        let has_timeouts = !group.timeout.is_empty();
+        let mut unused = group.unused_options(&options.algorithm, card.service);
+        unused.extend(selected([
+            ("--topology", group.topology.is_some() && card.topology != Topology::Graph),
+            ("--app-messages", options.app_messages > 0 && elects),
+            ("--saving", saves_apart && !(has_crashes && recovers)),
+            ("--recover", recovers && !has_crashes && group.down().is_empty()),
+            ("--ticket-max", options.ticket_max.is_some()),
+            ("--liars", options.liars.is_some()),
+            ("--term-max", options.term_max.is_some() && is_whole && !report.has_terms),
+            ("--new-sessions", options.new_sessions && !recovers),
+            ("--when-full", options.when_full.is_some() && options.lose == 0),
+            ("--latency", is_untimed && options.latency.is_some()),
+            ("--step", is_untimed && *options.step.end() > 0),
+            ("--drift", is_untimed && options.drift > 0),
+            ("--timeout", timing < Timing::Synchronous && has_timeouts),
+        ]));
         unused
     }
 
@@ -347,32 +315,6 @@ fn limit_hint(options: &Options, report: &Report) -> String {
 
 /// Returns the typed command without `--trace` and `--format`, for readers of the diagram to
 /// repeat.
-fn replay_command(typed: impl Iterator<Item = String>) -> String {
-    let mut words = vec![program::name().to_owned()];
-    let mut skips_value = false;
-    for word in typed {
-        let names = |option: &str| {
-            word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
-        };
-        let is_dropped = names("--trace") || names("--format");
-        if !is_dropped && !skips_value {
-            words.push(shell_word(&word));
-        }
-        skips_value = is_dropped && !word.contains('=');
-    }
-    words.join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counterexample_records_the_command_that_finds_it() {
-        let typed =
-            "check central --trace a.ndjson -n 2 --format=json --lose 1 --trace=b --entries 2";
-        let replay_command = replay_command(typed.split(' ').map(str::to_owned));
-        assert_eq!(replay_command, "tenure check central -n 2 --lose 1 --entries 2");
-        assert_eq!(shell_word("inside(P1) & inside(P2)"), "'inside(P1) & inside(P2)'");
-    }
+fn replay_command() -> String {
+    program::command_without(&["--trace", "--format"], program::arguments())
 }

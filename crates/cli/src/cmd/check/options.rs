@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::ArgPredicate;
-use clap::{Arg, Args, Parser, ValueEnum};
-use tenure_check::{Entries, EntryLimits, Fairness, MeasureConfig, Saving};
+use clap::{Arg, Args, ValueEnum};
+use tenure_check::{Entries, EntryLimits, Fairness, Limits, MeasureConfig, Saving};
 use tenure_core::{Card, Property, Requirement, Service, Timing};
 use tenure_sim::{Entries as Numbers, Processes, parse_drift};
 use tenure_trace::Action;
@@ -22,7 +22,8 @@ use crate::cmd::machine;
 use crate::cmd::name_parser::checkable;
 use crate::cmd::output::Format;
 use crate::cmd::own_property::OwnPropertyOptions;
-use crate::cmd::property::{self, parser_with_bound};
+use crate::cmd::parse_options;
+use crate::cmd::property::{check_requested, parser_with_bound};
 use crate::cmd::size::size;
 
 const EXAMPLES: &str = "\
@@ -55,8 +56,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     pub(crate) group: GroupOptions,
     /// Bounds on the latency of a message in synchronous mode, in whole units [default: 0..1]
-    #[arg(long, value_name = "A..B", value_parser = whole_units)]
-    #[arg(help_heading = "Network and time")]
+    #[arg(long, value_name = "A..B", value_parser = whole_units, help_heading = "Network and time")]
     pub(crate) latency: Option<RangeInclusive<u32>>,
     /// Bounds on the duration of a step of a process in synchronous mode, in whole units. The
     /// messages of a step leave and its timers start at its end, and the steps of a process follow
@@ -68,36 +68,28 @@ pub(crate) struct Options {
     /// unit that a clock within this bound can show; set timeouts in more units for a finer drift.
     /// In the other modes timers fire at any time, which includes every drift
     #[arg(long, value_name = "R", value_parser = parse_drift, default_value = "0")]
-    #[arg(allow_hyphen_values = true)]
-    #[arg(help_heading = "Network and time")]
+    #[arg(allow_hyphen_values = true, help_heading = "Network and time")]
     pub(crate) drift: u32,
     /// Maximum number of lost messages
-    #[arg(long, value_name = "K", default_value_t = 0)]
-    #[arg(help_heading = "Faults")]
+    #[arg(long, value_name = "K", default_value_t = 0, help_heading = "Faults")]
     pub(crate) lose: u32,
     /// Maximum number of duplicated messages
-    #[arg(long, value_name = "K", default_value_t = 0)]
-    #[arg(help_heading = "Faults")]
+    #[arg(long, value_name = "K", default_value_t = 0, help_heading = "Faults")]
     pub(crate) duplicate: u32,
     /// Maximum number of crashes
-    #[arg(long, value_name = "K", default_value_t = 0)]
-    #[arg(help_heading = "Faults")]
+    #[arg(long, value_name = "K", default_value_t = 0, help_heading = "Faults")]
     pub(crate) crash: u32,
     /// Maximum number of recoveries; a recovered process has its saved state
-    #[arg(long, value_name = "K", default_value_t = 0)]
-    #[arg(help_heading = "Faults")]
+    #[arg(long, value_name = "K", default_value_t = 0, help_heading = "Faults")]
     pub(crate) recover: u32,
     /// Steps of a save between which a process may crash
-    #[arg(long, value_name = "MODE", default_value = "at-once")]
-    #[arg(help_heading = "Faults")]
+    #[arg(long, value_name = "MODE", default_value = "at-once", help_heading = "Faults")]
     pub(crate) saving: SavingOption,
     /// Processes that may be cut off from the others, once, at any time and for ever: 1,2
-    #[arg(long, value_name = "LIST")]
-    #[arg(help_heading = "Faults")]
+    #[arg(long, value_name = "LIST", help_heading = "Faults")]
     pub(crate) partition: Option<Processes>,
     /// Maximum number of false suspicions of a live process
-    #[arg(long, value_name = "K", default_value_t = 0)]
-    #[arg(help_heading = "Faults")]
+    #[arg(long, value_name = "K", default_value_t = 0, help_heading = "Faults")]
     pub(crate) false_suspicion: u32,
     /// Number of generals that lie, of byzantine-generals [default: 1]
     #[arg(long, value_name = "M", value_parser = clap::value_parser!(u32).range(..=4))]
@@ -109,8 +101,7 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) new_sessions: bool,
     /// Maximum number of messages between applications
-    #[arg(long, value_name = "K", default_value_t = 0)]
-    #[arg(help_heading = "Workload")]
+    #[arg(long, value_name = "K", default_value_t = 0, help_heading = "Workload")]
     pub(crate) app_messages: u32,
     /// Properties to check [default: those that the card promises]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -137,26 +128,21 @@ pub(crate) struct Options {
     /// their neighbours, as in the paper) or any-with-messages (processes, with any message on each
     /// link). For dijkstra-ring, dijkstra-four-state and dijkstra-three-state; the properties are
     /// closure and convergence, and the measure is moves
-    #[arg(long, value_name = "STATES", hide_possible_values = true)]
-    #[arg(help_heading = "Workload")]
+    #[arg(long, value_name = "STATES", hide_possible_values = true, help_heading = "Workload")]
     pub(crate) from: Option<stabilization::FromOption>,
     /// Number of states of a machine of dijkstra-ring, with --from [default: the number of
     /// machines, and twice as many with messages]
-    #[arg(long, value_name = "K", requires = "from")]
-    #[arg(help_heading = "Workload")]
+    #[arg(long, value_name = "K", requires = "from", help_heading = "Workload")]
     pub(crate) states: Option<u8>,
     /// Explore fewer states with the same verdicts: merge states that differ only by a symmetry,
     /// and for locks of 5 processes or more explore commuting deliveries in one order only
-    #[arg(long, value_enum, default_value_t)]
-    #[arg(help_heading = "Search")]
+    #[arg(long, value_enum, default_value_t, help_heading = "Search")]
     pub(crate) reduce: Reduce,
     /// Number of threads [default: all cores]
-    #[arg(long, value_name = "T", value_parser = parse_threads)]
-    #[arg(help_heading = "Search")]
+    #[arg(long, value_name = "T", value_parser = parse_threads, help_heading = "Search")]
     pub(crate) threads: Option<usize>,
     /// Keep whole states instead of fingerprints, so that no state can be missed by a collision
-    #[arg(long)]
-    #[arg(help_heading = "Search")]
+    #[arg(long, help_heading = "Search")]
     pub(crate) exact: bool,
     /// Stop after about this many states
     #[arg(long, value_name = "S", value_parser = parse_positive::<NonZeroU64>)]
@@ -164,31 +150,25 @@ pub(crate) struct Options {
     pub(crate) max_states: Option<NonZeroU64>,
     /// Stop at this memory use, including the analysis of liveness: 500M, 2G [default: half of the
     /// available memory]
-    #[arg(long, value_name = "M", value_parser = size)]
-    #[arg(help_heading = "Search")]
+    #[arg(long, value_name = "M", value_parser = size, help_heading = "Search")]
     pub(crate) max_memory: Option<u64>,
     /// Stop after this time, including the analysis of liveness: 30s, 5m, or none [default: 60s at
     /// a terminal, else 5m]
-    #[arg(long, value_name = "D", value_parser = time_limit)]
-    #[arg(help_heading = "Search")]
+    #[arg(long, value_name = "D", value_parser = time_limit, help_heading = "Search")]
     pub(crate) max_time: Option<TimeLimit>,
     /// Declared bound on the messages in a link
     #[arg(long, value_name = "K", default_value_t = 4)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
-    #[arg(help_heading = "Search")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..), help_heading = "Search")]
     pub(crate) in_flight: u32,
     /// Treatment of a message whose link is full [default: drop if messages may be lost, else cut]
-    #[arg(long, value_name = "ACTION")]
-    #[arg(help_heading = "Search")]
+    #[arg(long, value_name = "ACTION", help_heading = "Search")]
     pub(crate) when_full: Option<WhenFull>,
     /// Start the search after these steps, written as in scripts with `:` for blanks:
     /// fire:p1:election,deliver:p1→p2
-    #[arg(long, value_name = "STEPS", value_parser = steps)]
-    #[arg(help_heading = "Search")]
+    #[arg(long, value_name = "STEPS", value_parser = steps, help_heading = "Search")]
     pub(crate) after: Option<Steps>,
     /// Declared bound on terms: states with a higher term are cut [default: 2]
-    #[arg(long, value_name = "T")]
-    #[arg(help_heading = "Search")]
+    #[arg(long, value_name = "T", help_heading = "Search")]
     pub(crate) term_max: Option<u64>,
     /// Declared bound on the tickets of the bakery: states with a higher one are cut [default: 4]
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u32).range(1..))]
@@ -196,12 +176,10 @@ pub(crate) struct Options {
     pub(crate) ticket_max: Option<u32>,
     /// Write the shortest counterexample to this file, as a trace; with --measure, the schedule of
     /// the maximum of the first measure
-    #[arg(long, value_name = "FILE")]
-    #[arg(help_heading = "Properties and output")]
+    #[arg(long, value_name = "FILE", help_heading = "Properties and output")]
     pub(crate) trace: Option<PathBuf>,
     /// Output format
-    #[arg(long, value_enum, default_value_t)]
-    #[arg(help_heading = "Properties and output")]
+    #[arg(long, value_enum, default_value_t, help_heading = "Properties and output")]
     pub(crate) format: Format,
 }
 
@@ -332,13 +310,7 @@ pub(crate) enum Reduce {
 impl Options {
     /// Parses the words of a line as options.
     pub(crate) fn of(line: &str) -> Result<Self, Failure> {
-        #[derive(Parser)]
-        struct Line {
-            #[command(flatten)]
-            options: Options,
-        }
-        let words = ["check"].into_iter().chain(line.split_whitespace());
-        Line::try_parse_from(words).map(|line| line.options).map_err(Failure::usage)
+        parse_options(line.split_whitespace()).map_err(Failure::usage)
     }
 
     /// True if only the algorithm is given.
@@ -366,6 +338,16 @@ impl Options {
         self
     }
 
+    /// Returns the limits of a search, without a measurement of the memory.
+    pub(super) fn limits(&self) -> Limits {
+        Limits {
+            states: self.max_states.map(NonZeroU64::get),
+            bytes: self.max_memory,
+            time: self.max_time.and_then(|limit| limit.0),
+            memory_reader: None,
+        }
+    }
+
     /// Returns the properties to check: those of `--property`, or those that the card promises.
     pub(crate) fn properties(&self, card: &Card) -> Result<Vec<Property>, Failure> {
         if self.property.is_empty() && !self.own.is_empty() {
@@ -389,24 +371,9 @@ impl Options {
             let own = tenure_instances::own_properties(card.service);
             return Ok(promised.filter(by_default).chain(own).collect());
         }
-        if let Some(unknown) = self.property.iter().find(|it| !it.applies_to(card.service)) {
-            let Card { name, .. } = card;
-            if let Some(description) = property::progress_of_lock(*unknown, card) {
-                return Err(Failure::usage(description));
-            }
-            return Err(Failure::usage(format!(
-                "--property {unknown} does not apply to {name}: `tenure list {name}` lists its \
-                 properties",
-            )));
-        }
-        let is_requested = |property| self.property.contains(&property);
-        let cost = self.cost_obstacle(card).filter(|_| is_requested(Property::Cost));
-        let topology = self.topology_obstacle(card).filter(|_| is_requested(Property::Topology));
-        if let Some(why) = cost.or(topology) {
-            let (property, name) = (if cost.is_some() { "cost" } else { "topology" }, &card.name);
-            let message = format!("--property {property} cannot be checked for {name} here: {why}");
-            return Err(Failure::usage(message));
-        }
+        let expected = || format!("`tenure list {}` lists its properties", card.name);
+        let (cost, topology) = (self.cost_obstacle(card), self.topology_obstacle(card));
+        check_requested(&self.property, card, expected, cost, topology)?;
         Ok(self.property.iter().map(|property| card.with_own_k(*property)).collect())
     }
 
@@ -483,13 +450,7 @@ mod tests {
     use super::*;
 
     fn options(line: &str) -> Options {
-        #[derive(clap::Parser)]
-        struct Line {
-            #[command(flatten)]
-            options: Options,
-        }
-        let words = ["check", "lamport"].into_iter().chain(line.split_whitespace());
-        clap::Parser::try_parse_from(words).map(|line: Line| line.options).expect("a check")
+        Options::of(&format!("lamport {line}")).expect("a check")
     }
 
     #[test]

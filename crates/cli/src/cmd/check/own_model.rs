@@ -6,13 +6,7 @@ use tenure_check::Report;
 use super::options::Options;
 use super::{byzantine, replay_command, shared_memory};
 use crate::cmd::failure::Failure;
-use crate::cmd::program;
 use tenure_core::Property;
-
-/// Returns true if the options name such an algorithm.
-pub(super) fn applies_to(options: &Options) -> bool {
-    shared_memory::card(options).is_some() || byzantine::card(options).is_some()
-}
 
 /// Runs the search of such an algorithm and writes the counterexample of `--trace`. Returns `None`
 /// for any other algorithm.
@@ -80,6 +74,6 @@ fn save_counterexample(options: &Options, report: &Report) -> Result<(), Failure
         Property::Bypass(most) => most,
         _ => None,
     };
-    header.replay = Some(replay_command(program::arguments().into_iter()));
+    header.replay = Some(replay_command());
     found.save(path).map_err(Failure::environment)
 }

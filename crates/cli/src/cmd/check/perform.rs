@@ -1,9 +1,7 @@
 //! Converts the options into a configuration of the checker.
 
 use std::io::IsTerminal;
-use std::num::NonZeroU64;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tenure_check::{
     CheckConfig, FaultConfig, Limits, ModelConfig, OnProgress, Progress, SearchConfig,
@@ -11,8 +9,7 @@ use tenure_check::{
 use tenure_core::{Card, Detection, Service, Timing, Topology};
 
 use super::options::{Options, Reduce, WhenFull};
-use crate::cmd::progress_bar::{ProgressBar, ProgressStyle};
-use crate::cmd::{interrupt, machine};
+use crate::cmd::{interrupt, machine, progress_bar};
 
 /// Default bound on terms.
 const DEFAULT_TERM_MAX: u64 = 2;
@@ -67,12 +64,7 @@ pub(super) fn check_config(options: &Options, card: &Card, size: u32) -> CheckCo
         exact: options.exact,
         swarm: None,
         threads: options.threads,
-        limits: Limits {
-            states: options.max_states.map(NonZeroU64::get),
-            bytes: options.max_memory,
-            time: options.max_time.and_then(|limit| limit.0),
-            memory_reader: Some(machine::memory_growth),
-        },
+        limits: Limits { memory_reader: Some(machine::memory_growth), ..options.limits() },
         stop_flag: Some(interrupt::flag()),
         on_progress: None,
     };
@@ -85,11 +77,7 @@ pub(super) fn progress_line() -> Option<OnProgress> {
     if !std::io::stderr().is_terminal() {
         return None;
     }
-    let bar = ProgressBar::new_spinner();
-    if let Ok(style) = ProgressStyle::with_template("{elapsed:>4} {spinner} {msg}") {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(Duration::from_millis(100));
+    let bar = progress_bar::progress_line(None, "{elapsed:>4} {spinner} {msg}");
     Some(Arc::new(move |progress: &Progress| {
         bar.set_message(format!(
             "{} states, {:.0}/s, depth {}, {} in the frontier, {} MB",

@@ -1,8 +1,6 @@
 //! `tenure check` of a lock in shared memory.
 
-use std::num::NonZeroU64;
-
-use tenure_check::{Entries, EntryLimits, Limits, Report, SharedMemoryConfig};
+use tenure_check::{Entries, EntryLimits, Report, SharedMemoryConfig};
 use tenure_core::Property;
 use tenure_core::shared_memory::SharedMemoryCard;
 use tenure_instances::shared_memory;
@@ -79,17 +77,7 @@ fn config(options: &Options, card: &SharedMemoryCard) -> Result<SharedMemoryConf
     let bounded = card.unbounded.filter(|_| is_endless || options.ticket_max.is_some());
     config.bound = bounded.map(|name| (name, options.ticket_max.unwrap_or(DEFAULT_TICKET_MAX)));
     config.fairness = options.fairness.into();
-    config.limits = limits(options);
+    config.limits = options.limits();
     config.stop_flag = Some(interrupt::flag());
     Ok(config)
-}
-
-/// Returns the limits of a search.
-pub(super) fn limits(options: &Options) -> Limits {
-    Limits {
-        states: options.max_states.map(NonZeroU64::get),
-        bytes: options.max_memory,
-        time: options.max_time.and_then(|limit| limit.0),
-        memory_reader: None,
-    }
 }

@@ -13,7 +13,7 @@ use tenure_core::Property;
 
 use super::options::{DEFAULT_CHECK_SIZE, Options};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::{Format, print, print_json, wrap_lines};
+use crate::cmd::output::wrap_lines;
 
 /// Default bound on states: they take about 400 MB.
 const DEFAULT_MAX_STATES: u64 = 20_000_000;
@@ -41,12 +41,11 @@ pub(super) fn is_selected(options: &Options) -> bool {
 /// Checks the system and prints the report.
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let report = checked(options)?;
-    let is_measured = !options.measure.is_empty();
-    match options.format {
-        Format::Text if is_measured => print(&wrap_lines(&report.measured()))?,
-        Format::Text => print(&wrap_lines(&report.to_string()))?,
-        Format::Json if is_measured => print_json(&[report.extremes()])?,
-        Format::Json => print_json(&report)?,
+    match options.measure.is_empty() {
+        true => options.format.print(&report, || wrap_lines(&report.to_string()))?,
+        false => {
+            options.format.print(&[report.extremes()], || wrap_lines(&report.measured()))?;
+        }
     }
     Ok(match report.judgement() {
         Judgement::Violated => Status::Violated,

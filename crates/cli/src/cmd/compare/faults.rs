@@ -1,19 +1,18 @@
 //! The effect of one fault on each algorithm, as found by the checker in small groups.
 
 use std::fmt::Write;
-use std::time::Duration;
 
 use serde::Serialize;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_check::{Counterexample, Judgement, Report};
-use tenure_core::{Detection, Property, Service, Timing};
+use tenure_core::{Card, Detection, Property, Service, Timing};
 
 use super::Kind;
 use crate::cmd::check;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::interrupt;
-use crate::cmd::output::width;
-use crate::cmd::progress_bar::{ProgressBar, ProgressStyle};
+use crate::cmd::output::{json_name, width};
+use crate::cmd::progress_bar::progress_line;
 
 /// Upper bound on the states of a search. Undecided properties are reported as such.
 const MAX_STATES: u64 = 400_000;
@@ -96,10 +95,11 @@ const AGREEMENT_FAULTS: &[Fault] = &[
 const CELL_WIDTH: usize = 8;
 
 /// Verdict on the promises of the card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Verdict {
     /// The fault does not apply to this algorithm.
+    #[default]
     None,
     /// All promises hold.
     Ok,
@@ -114,7 +114,7 @@ enum Verdict {
 }
 
 /// A cell of the table.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Cell {
     verdict: Verdict,
     /// Command that shows the verdict.
@@ -145,7 +145,7 @@ struct Row {
 /// The JSON output.
 #[derive(Debug, Serialize)]
 pub(super) struct Matrix {
-    service: &'static str,
+    service: Kind,
     /// Names of the faults, by column.
     faults: Vec<&'static str>,
     algorithms: Vec<Row>,
@@ -164,7 +164,8 @@ pub(super) fn matrix(kind: Kind, rows: &[&'static str]) -> Result<Matrix, Failur
         Kind::Agreement => AGREEMENT_FAULTS,
     };
     let mut algorithms = Vec::new();
-    let line = progress_line(rows.len() * faults.len());
+    let cells = (rows.len() * faults.len()) as u64;
+    let line = progress_line(Some(cells), "{elapsed:>4} {bar:30} {msg}");
     let status = interrupt::run_each(rows.iter().map(|name| (*name, *name)), |name| {
         let row = algorithms.len() + 1;
         let cells = faults.iter().map(|fault| {
@@ -180,22 +181,12 @@ pub(super) fn matrix(kind: Kind, rows: &[&'static str]) -> Result<Matrix, Failur
         Ok(if is_broken { Status::Violated } else { Status::Success })
     })?;
     Ok(Matrix {
-        service: kind.name(),
+        service: kind,
         faults: faults.iter().map(|fault| fault.name).collect(),
         heads: faults.iter().map(|fault| fault.head).collect(),
         algorithms,
         status,
     })
-}
-
-/// Creates a progress line on standard error, if it is a terminal.
-fn progress_line(cells: usize) -> ProgressBar {
-    let line = ProgressBar::new(cells as u64);
-    if let Ok(style) = ProgressStyle::with_template("{elapsed:>4} {bar:30} {msg}") {
-        line.set_style(style);
-    }
-    line.enable_steady_tick(Duration::from_millis(200));
-    line
 }
 
 /// Returns the worst verdict of all scopes.
@@ -207,14 +198,7 @@ fn cell(kind: Kind, name: &'static str, fault: &Fault) -> Result<Cell, Failure> 
         ([], Kind::Agreement) => AGREEMENT_SCOPES,
         (scopes, _) => scopes,
     };
-    let mut worst = Cell {
-        verdict: Verdict::None,
-        check: None,
-        property: None,
-        length: None,
-        breaks_the_card: false,
-        without_majority: false,
-    };
+    let mut worst = Cell::default();
     if fault.options.contains("--false-suspicion") && !uses_timeouts(name) {
         return Ok(worst);
     }
@@ -240,6 +224,11 @@ fn cell(kind: Kind, name: &'static str, fault: &Fault) -> Result<Cell, Failure> 
     Ok(worst)
 }
 
+/// Returns the card of an algorithm in a group of three; `None` if there is no such algorithm.
+fn card(name: &str) -> Option<Card> {
+    tenure_instances::card(name, &Parameters::plain(3)).ok()
+}
+
 /// Returns the bound on messages in flight that keeps a search finite.
 fn bound(name: &str, words: &str) -> &'static str {
     let beats = has_heartbeats(name);
@@ -249,8 +238,7 @@ fn bound(name: &str, words: &str) -> &'static str {
 
 /// True for a lock whose leader sends heartbeats.
 fn has_heartbeats(name: &str) -> bool {
-    let card = tenure_instances::card(name, &Parameters::plain(3));
-    card.is_ok_and(|card| {
+    card(name).is_some_and(|card| {
         let heartbeat = card.timeouts.iter().any(|timeout| timeout.name == "heartbeat");
         heartbeat && card.service == Service::Mutex
     })
@@ -258,7 +246,7 @@ fn has_heartbeats(name: &str) -> bool {
 
 /// Returns the check of promises that hold while clocks keep time, if these words exclude it.
 fn clocked_check(name: &str, words: &str) -> Option<String> {
-    let card = tenure_instances::card(name, &Parameters::plain(3)).ok()?;
+    let card = card(name)?;
     if words.contains("--timing") || card.timing >= Timing::Synchronous {
         return None;
     }
@@ -269,14 +257,14 @@ fn clocked_check(name: &str, words: &str) -> Option<String> {
 
 /// True if an algorithm provides a log, which never terminates.
 fn keeps_a_log(name: &str) -> bool {
-    let card = tenure_instances::card(name, &Parameters::plain(3));
-    card.is_ok_and(|card| card.service == Service::Log)
+    card(name).is_some_and(|card| card.service == Service::Log)
 }
 
 /// True if an algorithm has timeouts or uses a failure detector.
 fn uses_timeouts(name: &str) -> bool {
-    let card = tenure_instances::card(name, &Parameters::plain(3));
-    card.is_ok_and(|card| card.detection != Detection::None || card.timing != Timing::Asynchronous)
+    card(name).is_some_and(|card| {
+        card.detection != Detection::None || card.timing != Timing::Asynchronous
+    })
 }
 
 /// Runs `tenure check` with these words, within a bound.
@@ -368,7 +356,7 @@ impl Matrix {
     pub(super) fn table(&self) -> String {
         let mut text = format!(
             "{}: effect of one fault in groups of two and three, over all schedules\n\n",
-            self.service
+            json_name(&self.service)
         );
         let longest = self.algorithms.iter().map(|row| row.name.len()).max().unwrap_or(0);
         let columns_per_row = (width().saturating_sub(longest) / CELL_WIDTH).max(1);

@@ -20,7 +20,6 @@ use super::interrupt;
 use super::machine::watch_memory_use;
 use super::output::{print, print_json, warn_no_effect};
 use super::program;
-use super::simulate::experiment::{Interrupt, Outcome};
 use super::simulate::options::RunOptions;
 use super::simulate::plan::{Plan, split_variants};
 use super::simulate::status;
@@ -74,7 +73,8 @@ pub(crate) struct Options {
 }
 
 /// Services that can be compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 enum Kind {
     /// Mutual exclusion
     Mutex,
@@ -87,7 +87,7 @@ enum Kind {
 /// The JSON output.
 #[derive(Serialize)]
 struct Data {
-    service: &'static str,
+    service: Kind,
     n: u32,
     seed: u64,
     runs: u64,
@@ -207,12 +207,11 @@ fn measure_all(options: &Options) -> Result<(Data, Status), Failure> {
     }
     set_default_ids(&mut options.run)?;
     watch_memory_use();
-    let interrupt = Interrupt::watch();
     let mut algorithms = Vec::new();
     let mut worst = Status::Success;
     let rows = rows(&options)?;
     for name in &rows {
-        let (row, status) = measure(name, &options.run, runs, &interrupt)?;
+        let (row, status) = measure(name, &options.run, runs)?;
         algorithms.push(row);
         worst = worst.and(status);
     }
@@ -222,7 +221,7 @@ fn measure_all(options: &Options) -> Result<(Data, Status), Failure> {
         return Err(Failure::usage(first));
     }
     if let Some(path) = &options.plot {
-        match sweep::sweep(options.service, &rows, &options.run, runs, &interrupt) {
+        match sweep::sweep(options.service, &rows, &options.run, runs) {
             Err(failure) if failure.status == Status::Incomplete => {
                 print_error(&format!("{}: {failure}", program::name()));
                 worst = worst.and(Status::Incomplete);
@@ -230,24 +229,12 @@ fn measure_all(options: &Options) -> Result<(Data, Status), Failure> {
             pictures => {
                 let is_page = path.extension() == Some("html".as_ref());
                 let draw = if is_page { plot::to_html } else { plot::to_svg };
-                std::fs::write(path, draw(&pictures?)).map_err(|error| {
-                    Failure::environment(format!("cannot write {}: {error}", path.display()))
-                })?;
+                std::fs::write(path, draw(&pictures?)).map_err(Failure::cannot_write(path))?;
             }
         }
     }
     let (n, seed) = (options.run.group.size()?, options.run.seed);
-    Ok((Data { service: options.service.name(), n, seed, runs, algorithms }, worst))
-}
-
-impl Kind {
-    const fn name(self) -> &'static str {
-        match self {
-            Kind::Mutex => "mutex",
-            Kind::Election => "election",
-            Kind::Agreement => "agreement",
-        }
-    }
+    Ok((Data { service: options.service, n, seed, runs, algorithms }, worst))
 }
 
 /// Returns the selected algorithms, in the order of the table. The variants of an algorithm follow
@@ -323,31 +310,18 @@ fn names(kind: Kind) -> impl Iterator<Item = &'static str> {
 }
 
 /// Measures one algorithm. If it rejects the options, its row has the reason.
-fn measure(
-    name: &str,
-    options: &RunOptions,
-    runs: u64,
-    interrupt: &Interrupt,
-) -> Result<(Row, Status), Failure> {
-    if interrupt.is_interrupted() {
+fn measure(name: &str, options: &RunOptions, runs: u64) -> Result<(Row, Status), Failure> {
+    if interrupt::is_interrupted() {
         return Ok((Row::refused(name, "interrupted"), Status::Incomplete));
     }
-    let performed = Plan::new(name, options, &[])
-        .and_then(|plan| perform(&plan, options, runs, interrupt).map(|outcome| (plan, outcome)));
+    let performed = Plan::new(name, options, &[]).and_then(|plan| {
+        let outcome = plan.perform(runs, options.threads(), None)?;
+        Ok((Row::new(name, &plan, &outcome), status(&outcome)))
+    });
     match performed {
-        Ok((plan, outcome)) => Ok((Row::new(name, &plan, &outcome), status(&outcome))),
         Err(failure) if failure.status == Status::Usage => {
             Ok((Row::refused(name, &failure.to_string()), Status::Success))
         }
-        Err(failure) => Err(failure),
+        performed => performed,
     }
-}
-
-fn perform(
-    plan: &Plan,
-    options: &RunOptions,
-    runs: u64,
-    interrupt: &Interrupt,
-) -> Result<Outcome, Failure> {
-    plan.perform(runs, options.threads(), None, interrupt)
 }

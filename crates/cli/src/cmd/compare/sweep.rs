@@ -11,7 +11,6 @@ use super::plot::{self, Curve, Picture};
 use crate::cmd::failure::Failure;
 use crate::cmd::group::{DEFAULT_SIZE, EntriesOption};
 use crate::cmd::interrupt;
-use crate::cmd::simulate::experiment::Interrupt;
 use crate::cmd::simulate::options::RunOptions;
 use crate::cmd::simulate::plan::{Plan, split_variants};
 use crate::cmd::simulate::theory;
@@ -29,7 +28,6 @@ pub(super) fn sweep(
     rows: &[String],
     options: &RunOptions,
     runs: u64,
-    interrupt: &Interrupt,
 ) -> Result<[Picture; 2], Failure> {
     let figure = match kind {
         Kind::Mutex => "delays.synchronisation.mean",
@@ -54,7 +52,7 @@ pub(super) fn sweep(
             // lacks.
             let Ok(plan) = Plan::new(name, &options, &[]) else { continue };
             let plan = plan.with_event_limit(MAX_EVENTS + events_needed(&options, *size));
-            let outcome = plan.perform(runs, options.threads(), None, interrupt)?;
+            let outcome = plan.perform(runs, options.threads(), None)?;
             interrupt::fail_if_interrupted("before the picture was drawn")?;
             if matches!(outcome.first.ended, EndReason::Events | EndReason::Flooded)
                 || outcome.incomplete

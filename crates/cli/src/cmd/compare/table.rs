@@ -7,10 +7,10 @@ use tenure_core::Property;
 use tenure_sim::{Moments, Summary};
 
 use super::Kind;
-use crate::cmd::output::{width, wrapped};
+use crate::cmd::output::{json_name, labelled, width};
+use crate::cmd::rows::{Rows, figure};
 use crate::cmd::simulate::experiment::Outcome;
 use crate::cmd::simulate::plan::Plan;
-use crate::cmd::simulate::rows::{Rows, figure};
 use crate::cmd::simulate::theory::{self, CostDeviation};
 
 /// The result of one algorithm, with the theory.
@@ -157,7 +157,7 @@ const FULL_AGREEMENT_WIDTH: usize = 84;
 /// Formats the comparison as a table.
 pub(super) fn table(kind: Kind, size: u32, runs: u64, seed: u64, rows: &[Row]) -> String {
     let last = seed.wrapping_add(runs - 1);
-    let name = kind.name();
+    let name = json_name(&kind);
     let mut text = Rows::new(&format!("{name}: {size} processes, seeds {seed} to {last}"));
     head(&mut text, kind);
     for row in rows {
@@ -296,12 +296,7 @@ impl Figures {
 
 /// Adds the notes of a row: text that does not fit into its line.
 fn add_notes(text: &mut Rows, row: &Row) {
-    let mut note = |message: &str| {
-        for (place, line) in wrapped(message, width() - 32).into_iter().enumerate() {
-            let name = if place == 0 { row.name.as_str() } else { "" };
-            text.line(&format!("{name:<32}{line}"));
-        }
-    };
+    let mut note = |message: &str| text.line(&labelled(&row.name, message, 32));
     if let Some(refused) = &row.refused {
         note(&format!("not run: {refused}"));
     }

@@ -154,11 +154,6 @@ impl NamedGraph {
         let (first, apart) = (self.name(ProcessId(0)), self.name(ProcessId::at(apart)));
         Err(format!("the graph is not connected: no path joins {first} and {apart}"))
     }
-
-    /// Returns the edges as one word, as `--topology` reads it: 1-2,2-3:7.
-    pub(crate) fn inline(&self) -> String {
-        self.graph.to_string()
-    }
 }
 
 /// Parses the weight of an edge.

@@ -107,7 +107,7 @@ mod tests {
             assert_eq!(*named.graph, triangle_with_tail(), "{extension}");
             assert_eq!(named.names(), ["berlin", "paris", "rome", "oslo"], "{extension}");
             assert_eq!(named.name(ProcessId(3)), "oslo (P4)");
-            assert_eq!(named.inline(), "1-2,1-3,2-3:7,3-4");
+            assert_eq!(named.graph.to_string(), "1-2,1-3,2-3:7,3-4");
         }
     }
 

@@ -17,15 +17,11 @@ pub(crate) enum QuorumsOption {
     /// One of the named constructions, for any number of processes.
     Kind(Kind),
     /// Quorums that the user lists.
-    Own(OwnQuorums),
-}
-
-/// Quorums that the user lists.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct OwnQuorums {
-    /// Value as the user wrote it.
-    text: String,
-    quorums: Arc<Quorums>,
+    Own {
+        /// Value as the user wrote it.
+        text: String,
+        quorums: Arc<Quorums>,
+    },
 }
 
 impl QuorumsOption {
@@ -38,7 +34,7 @@ impl QuorumsOption {
     pub(crate) fn kind(&self) -> Option<Kind> {
         match self {
             QuorumsOption::Kind(kind) => Some(*kind),
-            QuorumsOption::Own(_) => None,
+            QuorumsOption::Own { .. } => None,
         }
     }
 
@@ -46,7 +42,7 @@ impl QuorumsOption {
     pub(crate) fn own(&self) -> Option<&Arc<Quorums>> {
         match self {
             QuorumsOption::Kind(_) => None,
-            QuorumsOption::Own(own) => Some(&own.quorums),
+            QuorumsOption::Own { quorums, .. } => Some(quorums),
         }
     }
 
@@ -54,7 +50,7 @@ impl QuorumsOption {
     pub(crate) fn shell_word(&self) -> String {
         match self {
             QuorumsOption::Kind(_) => self.without_file(),
-            QuorumsOption::Own(own) => shell_word(&own.text),
+            QuorumsOption::Own { text, .. } => shell_word(text),
         }
     }
 
@@ -65,11 +61,11 @@ impl QuorumsOption {
                 let name = QUORUMS.iter().find(|(_, known)| known == kind);
                 name.map_or(String::new(), |(name, _)| (*name).to_owned())
             }
-            QuorumsOption::Own(own) => {
+            QuorumsOption::Own { quorums, .. } => {
                 let members = |set: &ProcessSet| {
                     set.iter().map(|it| it.number().to_string()).collect::<Vec<_>>().join(",")
                 };
-                own.quorums.listed().iter().map(members).collect::<Vec<_>>().join("/")
+                quorums.listed().iter().map(members).collect::<Vec<_>>().join("/")
             }
         }
     }
@@ -98,8 +94,7 @@ impl FromStr for QuorumsOption {
             return Err(format!("expected {names}, quorums such as 1,2/2,3/1,3, or a file"));
         };
         let quorums = quorums.map_err(|error| error.to_string())?;
-        let (text, quorums) = (text.to_owned(), Arc::new(quorums));
-        Ok(QuorumsOption::Own(OwnQuorums { text, quorums }))
+        Ok(QuorumsOption::Own { text: text.to_owned(), quorums: Arc::new(quorums) })
     }
 }
 

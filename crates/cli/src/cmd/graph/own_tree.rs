@@ -5,9 +5,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use tenure_algorithms::catalogue::{self, TREES};
+use tenure_core::Graph;
 use tenure_core::tree::{Shape, Tree};
 
-use super::builder::NamedGraph;
 use super::{edge_list, file};
 use crate::cmd::program::shell_word;
 
@@ -17,16 +17,12 @@ pub(crate) enum TreeOption {
     /// One of the named shapes, for any number of processes.
     Shape(Shape),
     /// A tree that the user defines by its edges.
-    Own(OwnTree),
-}
-
-/// A tree that the user defines by its edges.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct OwnTree {
-    /// Value as the user wrote it.
-    text: String,
-    tree: Arc<Tree>,
-    named: NamedGraph,
+    Own {
+        /// Value as the user wrote it.
+        text: String,
+        tree: Arc<Tree>,
+        graph: Arc<Graph>,
+    },
 }
 
 impl TreeOption {
@@ -39,7 +35,7 @@ impl TreeOption {
     pub(crate) fn shape(&self) -> Option<Shape> {
         match self {
             TreeOption::Shape(shape) => Some(*shape),
-            TreeOption::Own(_) => None,
+            TreeOption::Own { .. } => None,
         }
     }
 
@@ -47,7 +43,7 @@ impl TreeOption {
     pub(crate) fn own(&self) -> Option<&Arc<Tree>> {
         match self {
             TreeOption::Shape(_) => None,
-            TreeOption::Own(own) => Some(&own.tree),
+            TreeOption::Own { tree, .. } => Some(tree),
         }
     }
 
@@ -55,7 +51,7 @@ impl TreeOption {
     pub(crate) fn shell_word(&self) -> String {
         match self {
             TreeOption::Shape(_) => self.without_file(),
-            TreeOption::Own(own) => shell_word(&own.text),
+            TreeOption::Own { text, .. } => shell_word(text),
         }
     }
 
@@ -66,7 +62,7 @@ impl TreeOption {
                 let name = TREES.iter().find(|(_, known)| known == shape);
                 name.map_or(String::new(), |(name, _)| (*name).to_owned())
             }
-            TreeOption::Own(own) => own.named.inline(),
+            TreeOption::Own { graph, .. } => graph.to_string(),
         }
     }
 }
@@ -94,7 +90,8 @@ impl FromStr for TreeOption {
             let tree = size - 1;
             format!("the graph is no tree: {edges} edges join {size} vertices, expected {tree}")
         })?;
-        Ok(TreeOption::Own(OwnTree { text: text.to_owned(), tree: Arc::new(tree), named }))
+        let (text, tree) = (text.to_owned(), Arc::new(tree));
+        Ok(TreeOption::Own { text, tree, graph: named.graph })
     }
 }
 

@@ -1,6 +1,5 @@
 //! The value of `--topology`: a shape, edges, or a file.
 
-use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -134,12 +133,6 @@ impl TopologyOption {
             Source::File(named) => self.weighted(&named.graph).to_string(),
             _ => self.text.clone(),
         }
-    }
-}
-
-impl fmt::Display for TopologyOption {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
     }
 }
 

@@ -33,29 +33,22 @@ pub(crate) fn without_files(words: &[String], group: &GroupOptions) -> Vec<Strin
     let content = |option: &str| match option {
         "--topology" => group.topology.as_ref().map(|it| it.without_file()),
         "--tree" => group.tree.as_ref().map(|it| it.without_file()),
-        _ => group.quorums.as_ref().map(|it| it.without_file()),
+        "--quorums" => group.quorums.as_ref().map(|it| it.without_file()),
+        _ => None,
     };
-    let mut replaced = Vec::new();
-    let mut awaited = None;
-    for word in words {
-        if let Some(option) = awaited.take() {
-            replaced.push(content(option).unwrap_or_else(|| word.clone()));
-            continue;
+    let mut before = "";
+    let replaced = words.iter().map(String::as_str).map(|word| {
+        let option = std::mem::replace(&mut before, word);
+        if OPTIONS.contains(&option) {
+            return content(option).unwrap_or_else(|| word.to_owned());
         }
-        let option = OPTIONS.into_iter().find(|option| word.starts_with(option));
-        match option.map(|option| (option, &word[option.len()..])) {
-            Some((option, "")) => {
-                awaited = Some(option);
-                replaced.push(word.clone());
-            }
-            Some((option, rest)) if rest.starts_with('=') => {
-                let value = content(option).unwrap_or_else(|| rest[1..].to_owned());
-                replaced.push(format!("{option}={value}"));
-            }
-            _ => replaced.push(word.clone()),
+        let (option, value) = word.split_once('=').unwrap_or((word, ""));
+        match content(option) {
+            Some(content) if !value.is_empty() => format!("{option}={content}"),
+            _ => word.to_owned(),
         }
-    }
-    replaced
+    });
+    replaced.collect()
 }
 
 #[cfg(test)]

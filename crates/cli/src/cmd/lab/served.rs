@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use clap::{Args, FromArgMatches};
+use clap::Args;
 use tenure_lab::{Deadline, Lab, RunSource};
 use tenure_trace::Trace;
 use tenure_web::Server;
@@ -11,6 +11,7 @@ use super::{LabOptions, RunFactory, WordsFrom, parse_error, run_with};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::interrupt::TerminationSignals;
 use crate::cmd::output::print_file;
+use crate::cmd::parse_options;
 use crate::cmd::trace::{input_failure, warn_torn};
 
 /// Step through a run in the browser and intervene: lose messages, crash processes, go back
@@ -36,7 +37,7 @@ pub(crate) struct Options {
 impl LabOptions {
     /// Extracts these options from the words of a run.
     fn extract(words: &[String]) -> Result<(LabOptions, Vec<String>), Failure> {
-        let (mut own, mut others) = (vec!["lab".to_owned()], Vec::new());
+        let (mut own, mut others) = (Vec::new(), Vec::new());
         let mut rest = words.iter();
         while let Some(word) = rest.next() {
             if !LabOptions::is_lab_option(word) {
@@ -46,11 +47,8 @@ impl LabOptions {
             own.push(word.clone());
             own.extend((!word.contains('=')).then(|| rest.next().cloned()).flatten());
         }
-        let own = LabOptions::command().try_get_matches_from(own);
-        match own.and_then(|matches| LabOptions::from_arg_matches(&matches)) {
-            Ok(own) => Ok((own, others)),
-            Err(error) => Err(Failure::usage(parse_error(&error))),
-        }
+        let own = parse_options(own).map_err(|error| Failure::usage(parse_error(&error)))?;
+        Ok((own, others))
     }
 
     /// Combines two sets of options; the first takes precedence.

@@ -44,22 +44,10 @@ fn uninterrupted(
     made
 }
 
-/// Splits a line into words, with single quotes as in a shell.
-fn words(line: &str) -> Vec<String> {
-    let mut words = vec!["tenure".to_owned()];
-    for (place, part) in line.split('\'').enumerate() {
-        if place % 2 == 1 {
-            words.push(part.to_owned());
-        } else {
-            words.extend(part.split_whitespace().map(str::to_owned));
-        }
-    }
-    words
-}
-
 /// Runs a command line and draws the trace that it writes.
 fn run_line(line: &str, drawn: bool) -> Result<ActionResult, Failure> {
-    let mut words = words(line);
+    let mut words = vec!["tenure".to_owned()];
+    words.extend(tenure_lab::split_words(line).map_err(Failure::usage)?);
     if !drawn {
         return json_output(&words).map(ActionResult::from);
     }

@@ -69,14 +69,6 @@ impl ScenarioOptions {
     }
 }
 
-/// A scenario in the JSON list.
-#[derive(Serialize)]
-struct ScenarioEntry<'a> {
-    name: &'a str,
-    source: &'a str,
-    description: &'a str,
-}
-
 /// The result of a scenario, in JSON.
 #[derive(Serialize)]
 struct ScenarioResult<'a> {
@@ -105,29 +97,21 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let scenario = Scenario::find(name).map_err(Failure::usage)?;
     let experiments = scenario.experiments(&given).map_err(Failure::usage)?;
     let results = conduct(&experiments, &InProcess, options.broken)?;
-    match options.format {
-        Format::Text => print(&text(scenario, &results))?,
-        Format::Json => print_json(&ScenarioResult {
-            name: &scenario.name,
-            holds: results.hold(),
-            held: results.0.iter().map(CompletedExperiment::holds).collect(),
-            expected: results.expected(),
-            observed: results.observed(),
-            done: results.acts(),
-        })?,
-    }
+    let result = ScenarioResult {
+        name: &scenario.name,
+        holds: results.hold(),
+        held: results.0.iter().map(CompletedExperiment::holds).collect(),
+        expected: results.expected(),
+        observed: results.observed(),
+        done: results.acts(),
+    };
+    options.format.print(&result, || text(scenario, &results))?;
     Ok(status(&results))
 }
 
 fn list(format: Format) -> Result<(), Failure> {
     if format == Format::Json {
-        let listed = Scenario::all().iter();
-        let listed = listed.map(|it| ScenarioEntry {
-            name: &it.name,
-            source: &it.source,
-            description: &it.description,
-        });
-        return print_json(&listed.collect::<Vec<_>>());
+        return print_json(&Scenario::all());
     }
     let mut text = String::new();
     for scenario in Scenario::all() {

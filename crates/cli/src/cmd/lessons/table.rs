@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::cmd::output::{width, wrapped};
-use crate::cmd::simulate::rows::figure;
+use crate::cmd::rows::figure;
 use crate::lessons::{CompletedExperiment, Finding, Results};
 
 /// Positions at which the second, third and last column begin, at a width of 100 characters.

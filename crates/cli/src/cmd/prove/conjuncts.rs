@@ -5,7 +5,6 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 use tenure_prove::{Model, ModelEntry, Need, Solver, needs};
 
-use super::failure;
 use crate::cmd::failure::{Failure, Status};
 
 /// Need for each conjunct of a proof.
@@ -20,7 +19,7 @@ pub(super) fn decided(
     solver: &Solver,
 ) -> Result<Vec<Conjuncts>, Failure> {
     let decide = |entry: &&'static ModelEntry| {
-        let needs = needs(&entry.model(), solver).map_err(failure)?;
+        let needs = needs(&entry.model(), solver).map_err(Failure::environment)?;
         Ok(Conjuncts { entry, needs })
     };
     entries.iter().map(decide).collect()

@@ -5,19 +5,18 @@ mod conjuncts;
 mod mutants;
 mod proof;
 
-use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
 use tenure_algorithms::catalogue::Parameters;
-use tenure_prove::{CATALOGUE, Model, ModelEntry, ProveError, Solver, entries};
+use tenure_prove::{CATALOGUE, Model, ModelEntry, Solver, entries};
 
 use self::proof::Proof;
 use super::duration;
 use super::failure::{Failure, Status};
-use super::output::{Format, print, print_json};
+use super::output::Format;
 use crate::nearest::nearest;
 
 /// Prove a property for every number of processes
@@ -78,10 +77,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     for (entry, model) in &models {
         proofs.push(Proof::of(entry, model, options, &solver)?);
     }
-    match options.format {
-        Format::Text => print(&proofs.iter().map(Proof::text).collect::<String>())?,
-        Format::Json => print_json(&proofs.iter().map(Proof::to_json).collect::<Vec<_>>())?,
-    }
+    let results: Vec<_> = proofs.iter().map(Proof::to_json).collect();
+    options.format.print(&results, || proofs.iter().map(Proof::text).collect())?;
     let statuses: Vec<Status> = proofs.iter().map(Proof::status).collect();
     let has = |status: &Status| statuses.contains(status);
     let worst = [Status::Violated, Status::Incomplete].into_iter().find(has);
@@ -107,37 +104,25 @@ fn examine(options: &Options) -> Result<Status, Failure> {
             (conjuncts::text(&decided), json, conjuncts::status(&decided))
         }
     };
-    match options.format {
-        Format::Text => print(&text)?,
-        Format::Json => print_json(&json)?,
-    }
+    options.format.print(&json, || text)?;
     Ok(status)
 }
 
 /// Prints the algorithms with a model.
 fn list(format: Format) -> Result<Status, Failure> {
-    match format {
-        Format::Text => {
-            let mut text = String::new();
-            for entry in &CATALOGUE {
-                let _ = writeln!(text, "{:<18} {:<44} {}", entry.name, entry.property, entry.paper);
-            }
-            print(&text)?;
-        }
-        Format::Json => {
-            let row = |entry: &ModelEntry| {
-                let variants = entry.variants.iter().map(|it| it.name).collect::<Vec<_>>();
-                json!({
-                    "name": entry.name,
-                    "property": entry.property,
-                    "paper": entry.paper,
-                    "variants": variants,
-                    "is_compared_with_code": entry.abstraction.is_some(),
-                })
-            };
-            print_json(&CATALOGUE.iter().map(row).collect::<Vec<_>>())?;
-        }
-    }
+    let row = |entry: &ModelEntry| {
+        json!({
+            "name": entry.name,
+            "property": entry.property,
+            "paper": entry.paper,
+            "variants": entry.variants.iter().map(|it| it.name).collect::<Vec<_>>(),
+            "is_compared_with_code": entry.abstraction.is_some(),
+        })
+    };
+    let line =
+        |entry: &ModelEntry| format!("{:<18} {:<44} {}\n", entry.name, entry.property, entry.paper);
+    let rows: Vec<_> = CATALOGUE.iter().map(row).collect();
+    format.print(&rows, || CATALOGUE.iter().map(line).collect())?;
     Ok(Status::Success)
 }
 
@@ -217,9 +202,5 @@ fn solver(options: &Options) -> Result<Solver, Failure> {
         Some(program) => Solver::at(program),
         None => Solver::find(),
     };
-    Ok(solver.map_err(failure)?.with_query_timeout(options.query_timeout))
-}
-
-fn failure(error: ProveError) -> Failure {
-    Failure::environment(error)
+    Ok(solver.map_err(Failure::environment)?.with_query_timeout(options.query_timeout))
 }

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use tenure_prove::{Model, ModelEntry, Mutant, MutantVerdict, Solver, judge, sample};
 
 use super::compared;
-use super::failure;
 use crate::cmd::failure::{Failure, Status};
 
 /// Group whose code is compared with a mutant that the invariant accepts, in processes.
@@ -64,7 +63,7 @@ pub(super) fn judged(
         let share = count / entries.len() + usize::from(index < count % entries.len());
         let model = entry.model();
         let mutants = sample(&model, share, seed);
-        let verdicts = judge(&model, &mutants, solver).map_err(failure)?;
+        let verdicts = judge(&model, &mutants, solver).map_err(Failure::environment)?;
         for (mutant, verdict) in mutants.into_iter().zip(verdicts) {
             let is_refused_by_code = match verdict {
                 MutantVerdict::Refused { .. } | MutantVerdict::Equivalent => false,

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 use tenure_prove::{Comparison, Mismatch, Model, ModelEntry, ProofReport, Solver, prove};
 
-use super::{Options, compared, failure};
+use super::{Options, compared};
 use crate::cmd::failure::{Failure, Status};
 
 /// Results for one property of an algorithm.
@@ -27,7 +27,7 @@ impl Proof {
         options: &Options,
         solver: &Solver,
     ) -> Result<Self, Failure> {
-        let report = prove(model, solver).map_err(failure)?;
+        let report = prove(model, solver).map_err(Failure::environment)?;
         let compared = match report.is_proved() {
             true => compared::groups(entry, model, options.variant.as_deref(), options.nodes)?,
             false => Vec::new(),

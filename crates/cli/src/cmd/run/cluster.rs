@@ -53,16 +53,15 @@ impl<'a> Cluster<'a> {
         resource: SocketAddr,
         messages: UnboundedSender<NodeMessage>,
     ) -> Result<Self, Failure> {
-        let program = std::env::current_exe().map_err(|error| {
-            Failure::environment(format!("cannot find this program's own file: {error}"))
-        })?;
-        let ports = Ports::reserve(plan.size)
-            .map_err(|error| Failure::environment(format!("cannot reserve ports: {error}")))?;
+        let program =
+            std::env::current_exe().map_err(Failure::cannot("find this program's own file"))?;
+        let ports = Ports::reserve(plan.size).map_err(Failure::cannot("reserve ports"))?;
         let proxies = match plan.cuts[..] {
             [] => None,
-            _ => Some(Proxies::start(ports.addresses()).await.map_err(|error| {
-                Failure::environment(format!("cannot start proxies between the nodes: {error}"))
-            })?),
+            _ => {
+                let started = Proxies::start(ports.addresses()).await;
+                Some(started.map_err(Failure::cannot("start proxies between the nodes"))?)
+            }
         };
         make_keys(&workspace.keys(), plan.size).map_err(Failure::environment)?;
         let trace =
@@ -113,15 +112,14 @@ impl<'a> Cluster<'a> {
             self.note(process, Kind::Crash)?;
         }
         let killed = self.nodes[process.index()].kill().await;
-        killed.map_err(|error| Failure::environment(format!("cannot kill {process}: {error}")))
+        killed.map_err(Failure::cannot(format!("kill {process}")))
     }
 
     /// Kills several processes at once, so that no process observes the crash of another.
     pub(super) async fn kill_all(&mut self, processes: &[ProcessId]) -> Result<(), Failure> {
         for process in processes {
             let struck = self.nodes[process.index()].send_kill();
-            struck
-                .map_err(|error| Failure::environment(format!("cannot kill {process}: {error}")))?;
+            struck.map_err(Failure::cannot(format!("kill {process}")))?;
         }
         for process in processes {
             self.kill(*process).await?;
@@ -132,13 +130,13 @@ impl<'a> Cluster<'a> {
     /// Makes a process leave the cluster by SIGTERM.
     pub(super) fn leave(&mut self, process: ProcessId) -> Result<(), Failure> {
         let left = self.nodes[process.index()].leave();
-        left.map_err(|error| Failure::environment(format!("cannot signal {process}: {error}")))
+        left.map_err(Failure::cannot(format!("signal {process}")))
     }
 
     /// Suspends a process by SIGSTOP.
     pub(super) fn stop(&mut self, process: ProcessId) -> Result<(), Failure> {
         let stopped = self.nodes[process.index()].stop();
-        stopped.map_err(|error| Failure::environment(format!("cannot stop {process}: {error}")))?;
+        stopped.map_err(Failure::cannot(format!("stop {process}")))?;
         self.note(process, Kind::Stop)
     }
 
@@ -149,7 +147,7 @@ impl<'a> Cluster<'a> {
         }
         self.note(process, Kind::Continue)?;
         let resumed = self.nodes[process.index()].resume();
-        resumed.map_err(|error| Failure::environment(format!("cannot resume {process}: {error}")))
+        resumed.map_err(Failure::cannot(format!("resume {process}")))
     }
 
     /// Sets the partitions of the network. Each is given by the processes of one side.
@@ -272,9 +270,7 @@ impl<'a> Cluster<'a> {
                     Err(self.unexpected_exit(process, Some(status)))
                 }
                 Ok(_) => Ok(()),
-                Err(error) => {
-                    Err(Failure::environment(format!("cannot wait for {process}: {error}")))
-                }
+                Err(error) => Err(Failure::cannot(format!("wait for {process}"))(error)),
             };
             outcome = outcome.and(ended);
         }
@@ -313,11 +309,9 @@ impl<'a> Cluster<'a> {
     ) -> Result<(), Failure> {
         let config = self.config(process, entries, duration);
         let path = self.workspace.config(process);
-        fs::write(&path, config.text()).map_err(|error| {
-            Failure::environment(format!("cannot write {}: {error}", path.display()))
-        })?;
+        fs::write(&path, config.text()).map_err(Failure::cannot_write(&path))?;
         let started = self.nodes[process.index()].start(&self.program, &self.messages);
-        started.map_err(|error| Failure::environment(format!("cannot start {process}: {error}")))
+        started.map_err(Failure::cannot(format!("start {process}")))
     }
 
     fn config(
@@ -326,7 +320,7 @@ impl<'a> Cluster<'a> {
         entries: Option<u64>,
         duration: Option<Duration>,
     ) -> Config {
-        let Plan { service, fifo, lose, duplicate, seed, .. } = self.plan;
+        let Plan { service, fifo, options, .. } = self.plan;
         let addresses = match &self.proxies {
             Some(proxies) => proxies.of(process),
             None => self.ports.addresses(),
@@ -347,15 +341,15 @@ impl<'a> Cluster<'a> {
             detector: Detector::default(),
             channel: Channel {
                 fifo: *fifo,
-                lose: *lose,
-                duplicate: *duplicate,
+                lose: options.lose,
+                duplicate: options.duplicate,
                 ..Channel::default()
             },
             store: Store { directory: self.workspace.store(process) },
             trace: Some(Trace {
                 file: self.workspace.trace(process),
                 clocks: false,
-                states: self.plan.states,
+                states: options.states,
                 segment_kib: self.plan.segment_kib,
             }),
             page: None,
@@ -364,9 +358,9 @@ impl<'a> Cluster<'a> {
                 lock: self.plan.lock,
                 entries,
                 duration_ms: duration.map(millis),
-                hold_us: micros(self.plan.hold),
-                think_us: micros(self.plan.think),
-                seed: *seed,
+                hold_us: micros(options.hold),
+                think_us: micros(options.think),
+                seed: options.seed,
             }),
         }
     }

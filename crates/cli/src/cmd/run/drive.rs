@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::cluster::Cluster;
 use super::node_process::{NodeMessage, NodeState};
+use super::options::Options;
 use super::parent_trace::header;
 use super::plan::Plan;
 use super::progress::Progress;
@@ -61,6 +62,14 @@ pub(super) struct Partition {
     pub(super) side: Vec<u32>,
 }
 
+impl Partition {
+    /// Creates a partition that lasts `long`.
+    pub(super) fn new(at: Duration, long: Duration, side: &[ProcessId]) -> Self {
+        let [at, ms] = [at, long].map(|it| it.as_secs_f64() * 1e3);
+        Partition { at: at.round(), ms, side: side.iter().map(|it| it.number()).collect() }
+    }
+}
+
 /// Runs the cluster from start to end. When this function returns, all nodes have ended.
 pub(super) async fn drive(
     plan: &Plan,
@@ -93,8 +102,8 @@ pub(super) async fn drive(
 async fn resource(plan: &Plan, workspace: &Workspace) -> Result<Server, Failure> {
     let (path, header) = (workspace.resource_trace(), header(plan, Source::Resource));
     let trace = Writer::create(&path, &header).map_err(Failure::environment)?;
-    let failed = |error| Failure::environment(format!("cannot start the resource server: {error}"));
-    let server = Server::start(plan.size, Some(trace)).await.map_err(failed)?;
+    let failed = Failure::cannot("start the resource server");
+    let server = Server::start(plan.size, Some(trace)).await.map_err(&failed)?;
     if let Some(kib) = plan.segment_kib {
         server.set_segments(Segments::new(path, header, kib.saturating_mul(1024)).map_err(failed)?);
     }
@@ -274,9 +283,7 @@ impl<'a> Run<'a> {
         now: Duration,
     ) -> Result<(), Failure> {
         let long = partition.until - partition.from;
-        let [at, ms] = [now, long].map(|it| it.as_secs_f64() * 1e3);
-        let numbers = side.iter().map(|process| process.number()).collect();
-        self.record.partitions.push(Partition { at: at.round(), ms, side: numbers });
+        self.record.partitions.push(Partition::new(now, long, &side));
         let names: Vec<String> = side.iter().map(ProcessId::to_string).collect();
         self.partitions.push((now + long, side));
         self.apply_partitions()?;
@@ -381,7 +388,8 @@ impl<'a> Run<'a> {
         if served && self.cuts.is_empty() && !self.actions.iter().any(needed) {
             return true;
         }
-        let grace = PROGRESS_TIMEOUT + 2 * (self.plan.hold + self.plan.think);
+        let Options { hold, think, .. } = self.plan.options;
+        let grace = PROGRESS_TIMEOUT + 2 * (hold + think);
         let early = self.plan.duration.is_some_and(|duration| start.elapsed() < duration);
         let passed = start.elapsed();
         let due = self.actions.iter().any(|action| action.at > passed)

@@ -28,9 +28,9 @@ use tenure_daemon::page::{LivePage, PageInfo, Source};
 
 use super::failure::{Failure, Status};
 use super::interrupt::TerminationSignals;
-use super::output::{Format, print, print_json, warn_no_effect};
+use super::output::warn_no_effect;
+use super::progress_bar::progress_line;
 use plan::Plan;
-use progress::VerificationLine;
 use summary::Summary;
 use verifier::Verifier;
 use workspace::Workspace;
@@ -48,14 +48,12 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     if options.service.is_some() {
         return Err(super::service::not_in_this_build("run --service"));
     }
-    let given = options.clone();
     let plan = Plan::new(options)?;
     let lock = &plan.service.mutex;
-    for option in unused_options::of_nodes(&given, lock) {
+    for option in unused_options::of_nodes(&plan.options, lock) {
         warn_no_effect(option, lock);
     }
-    let format = given.format;
-    let mut workspace = Workspace::new(plan.directory.as_deref(), plan.size)?;
+    let mut workspace = Workspace::new(plan.options.dir.as_deref(), plan.size)?;
     let runtime = super::machine::current_thread_runtime()?;
     let page = open_page(&plan, &workspace)?;
     let outcome = runtime.block_on(run_and_verify(&plan, &workspace));
@@ -75,10 +73,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         workspace.keep();
     }
     summary.directory = workspace.is_kept().then(|| workspace.path().display().to_string());
-    match format {
-        Format::Json => print_json(&summary)?,
-        Format::Text => print(&table::table(&summary))?,
-    }
+    plan.options.format.print(&summary, || table::table(&summary))?;
     Ok(match (summary.succeeded(), summary.undecided || summary.interrupted) {
         (false, _) => Status::Violated,
         (true, true) => Status::Incomplete,
@@ -88,7 +83,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
 
 /// Opens the live page of the run if the options ask for it.
 fn open_page(plan: &Plan, workspace: &Workspace) -> Result<Option<LivePage>, Failure> {
-    let Some(listen) = plan.watch else { return Ok(None) };
+    let Some(listen) = plan.options.watch else { return Ok(None) };
     let about = PageInfo {
         title: "tenure run".to_owned(),
         mutex: plan.service.mutex.clone(),
@@ -108,11 +103,16 @@ async fn run_and_verify(plan: &Plan, workspace: &Workspace) -> Result<Summary, F
     let mut interrupts = TerminationSignals::new()?;
     let verifier = Verifier::begin(plan, workspace);
     let record = drive::drive(plan, workspace, &mut interrupts).await?;
-    let _line = VerificationLine::start();
-    tokio::select! {
-        verified = verifier.end() => Ok(Summary::new(plan, verified?, record)),
+    let line = progress_line(None, "{spinner} {msg}");
+    line.set_message("verifying the traces");
+    let summary = tokio::select! {
+        verified = verifier.end() => {
+            verified.map(|verified| Summary::new(plan, verified, record))
+        }
         () = interrupts.next() => {
             Err(Failure::incomplete("interrupted before the traces were verified"))
         }
-    }
+    };
+    line.finish_and_clear();
+    summary
 }

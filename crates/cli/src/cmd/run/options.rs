@@ -9,8 +9,8 @@ use clap::Args;
 
 use super::schedule::{PartitionSpec, Pause, TargetAt};
 use crate::cmd::duration;
-use crate::cmd::graph::TopologyOption;
-use crate::cmd::group::parse_size;
+use crate::cmd::graph::{QuorumsOption, TopologyOption, TreeOption};
+use crate::cmd::group::{parse_positive, parse_size};
 use crate::cmd::name_parser::algorithm;
 use crate::cmd::output::Format;
 use crate::cmd::size::size;
@@ -33,8 +33,7 @@ Examples:
 pub(crate) struct Options {
     /// Number of nodes [default: 5]
     #[arg(short = 'n', long, value_name = "N", value_parser = parse_size)]
-    #[arg(allow_hyphen_values = true)]
-    #[arg(help_heading = "Cluster")]
+    #[arg(allow_hyphen_values = true, help_heading = "Cluster")]
     pub(super) nodes: Option<u32>,
     /// Lock algorithm, from `tenure list` [default: coordinated:ELECTION]
     #[arg(long, value_name = "NAME", value_parser = algorithm(), hide_possible_values = true)]
@@ -52,43 +51,35 @@ pub(crate) struct Options {
     #[arg(help_heading = "Cluster")]
     pub(super) service: Option<u32>,
     /// With --service: number of clients [default: 8]
-    #[arg(long, value_name = "N", requires = "service")]
-    #[arg(help_heading = "Workload")]
+    #[arg(long, value_name = "N", requires = "service", help_heading = "Workload")]
     pub(super) clients: Option<u32>,
     /// With --service: number of log entries after which a snapshot is taken [default: 10000]
     ///
     /// A tenth of this number of entries before the snapshot is kept for slow followers.
-    #[arg(long, value_name = "N", requires = "service")]
-    #[arg(help_heading = "Cluster")]
+    #[arg(long, value_name = "N", requires = "service", help_heading = "Cluster")]
     pub(super) snapshot_after: Option<NonZeroU64>,
     /// Variants of the lock, from `tenure list NAME`, separated by commas
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    #[arg(help_heading = "Cluster")]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Cluster")]
     pub(super) variant: Vec<String>,
     /// Allow variants that are deliberate mistakes: the run may violate what the card promises
-    #[arg(long, requires = "variant")]
-    #[arg(help_heading = "Cluster")]
+    #[arg(long, requires = "variant", help_heading = "Cluster")]
     pub(super) allow_mistakes: bool,
     /// Quorum system of a lock that uses quorums: pairs, fpp, grid, majority, tree, quorums such as
     /// 1,2/2,3/1,3, or a file with one quorum a line [default: grid]
-    #[arg(long, value_name = "NAME|FILE")]
-    #[arg(help_heading = "Cluster")]
-    pub(super) quorums: Option<String>,
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Cluster")]
+    pub(super) quorums: Option<QuorumsOption>,
     /// Tree of a lock that uses one: star, path, heap, edges 1-2,1-3, or a file [default: star]
-    #[arg(long, value_name = "NAME|FILE")]
-    #[arg(help_heading = "Cluster")]
-    pub(super) tree: Option<String>,
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Cluster")]
+    pub(super) tree: Option<TreeOption>,
     /// Network of an algorithm that sends along edges, as in `tenure simulate` [default: ring]
-    #[arg(long, value_name = "NAME|FILE")]
-    #[arg(help_heading = "Cluster")]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Cluster")]
     pub(super) topology: Option<TopologyOption>,
     /// Number of entries of each node, instead of or within --duration
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_positive::<NonZeroU64>)]
     #[arg(help_heading = "Workload")]
-    pub(super) entries: Option<u64>,
+    pub(super) entries: Option<NonZeroU64>,
     /// Duration of the workload [default: 10s, unless --entries is given]
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
-    #[arg(help_heading = "Workload")]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, help_heading = "Workload")]
     pub(super) duration: Option<Duration>,
     /// Kill (SIGKILL) the leader, the lock holder, a process or all: leader@2s, inside@2s, 3@1s,
     /// all@1s; repeatable [default: leader@2s, with --restart leader@5s, if the lock tolerates it
@@ -97,32 +88,27 @@ pub(crate) struct Options {
     /// `inside` is the next process that enters from that time on. The fault occurs while the
     /// process holds the lock, between its read and its write of the counter. Any given fault
     /// replaces the default ones.
-    #[arg(long, visible_alias = "crash", value_name = "TARGET@TIME")]
-    #[arg(help_heading = "Faults")]
+    #[arg(long, visible_alias = "crash", value_name = "TARGET@TIME", help_heading = "Faults")]
     pub(super) kill: Vec<TargetAt>,
     /// Inject no faults, not even the default ones
     ///
     /// Use this with --entries, for runs whose duration depends on the machine.
     #[arg(long)]
     #[arg(conflicts_with_all = ["kill", "leave", "restart", "pause", "partition", "full_disk"])]
-    #[arg(conflicts_with_all = ["slow_disk", "lose", "duplicate"])]
-    #[arg(help_heading = "Faults")]
+    #[arg(conflicts_with_all = ["slow_disk", "lose", "duplicate"], help_heading = "Faults")]
     pub(super) no_faults: bool,
     /// Ask (SIGTERM) the leader or a process to leave: leader@2s, 3@1s; repeatable
     ///
     /// The process transfers leadership and leaves the cluster. --restart starts it again.
-    #[arg(long, value_name = "TARGET@TIME")]
-    #[arg(help_heading = "Faults")]
+    #[arg(long, value_name = "TARGET@TIME", help_heading = "Faults")]
     pub(super) leave: Vec<TargetAt>,
     /// Restart a process that was killed or has left, with its saved state: leader@5s, inside@5s,
     /// 3@4s, all@2s; repeatable
-    #[arg(long, visible_alias = "recover", value_name = "TARGET@TIME")]
-    #[arg(help_heading = "Faults")]
+    #[arg(long, visible_alias = "recover", value_name = "TARGET@TIME", help_heading = "Faults")]
     pub(super) restart: Vec<TargetAt>,
     /// Suspend (SIGSTOP) a process in an interval: 2@1s..3s, leader@1s..3s, inside@1s..3s;
     /// repeatable
-    #[arg(long, value_name = "TARGET@FROM..UNTIL")]
-    #[arg(help_heading = "Faults")]
+    #[arg(long, value_name = "TARGET@FROM..UNTIL", help_heading = "Faults")]
     pub(super) pause: Vec<Pause>,
     /// Partition some processes from all others in an interval: 1,2@2s..5s, leader@2s..5s,
     /// inside@2s..5s; repeatable
@@ -130,24 +116,21 @@ pub(crate) struct Options {
     /// The nodes are then connected through proxies of this command. In a partition nothing passes
     /// and connections stay open, as if a cable were unplugged. Data in transit waits and arrives
     /// after the partition, as over TCP. Both sides can always reach the counter.
-    #[arg(long, value_name = "LIST@FROM..UNTIL")]
-    #[arg(help_heading = "Faults")]
+    #[arg(long, value_name = "LIST@FROM..UNTIL", help_heading = "Faults")]
     pub(super) partition: Vec<PartitionSpec>,
     /// With --service: fill the disk of a member in an interval: 2@1s..3s, leader@1s..3s;
     /// repeatable
     ///
     /// All writes of the member fail. A member that cannot save ends with an error (status 4).
     /// After the interval it is restarted with its saved state.
-    #[arg(long, value_name = "TARGET@FROM..UNTIL", requires = "service")]
-    #[arg(help_heading = "Faults")]
+    #[arg(long, value_name = "TARGET@FROM..UNTIL", requires = "service", help_heading = "Faults")]
     pub(super) full_disk: Vec<Pause>,
     /// With --service: slow down the disk of a member in an interval: 2@1s..3s, leader@1s..3s,
     /// all@1s..2s; repeatable
     ///
     /// Each flush takes longer by --slow-flush, also after a restart. This requires strace, which
     /// some systems allow for root only.
-    #[arg(long, value_name = "TARGET@FROM..UNTIL", requires = "service")]
-    #[arg(help_heading = "Faults")]
+    #[arg(long, value_name = "TARGET@FROM..UNTIL", requires = "service", help_heading = "Faults")]
     pub(super) slow_disk: Vec<Pause>,
     /// With --slow-disk: additional time of a flush
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "15ms")]
@@ -170,12 +153,10 @@ pub(crate) struct Options {
     #[arg(help_heading = "Workload")]
     pub(super) think: Duration,
     /// Control experiment without a lock and fencing tokens: updates get lost
-    #[arg(long)]
-    #[arg(help_heading = "Workload")]
+    #[arg(long, help_heading = "Workload")]
     pub(super) no_lock: bool,
     /// Use the reliable-channel adapter
-    #[arg(long)]
-    #[arg(help_heading = "Cluster")]
+    #[arg(long, help_heading = "Cluster")]
     pub(super) fifo: bool,
     /// With --fifo: probability that a message is lost above the sockets, 0 to 1
     #[arg(long, value_name = "P", default_value_t = 0.0, allow_hyphen_values = true)]
@@ -187,19 +168,17 @@ pub(crate) struct Options {
     pub(super) duplicate: f64,
     /// Directory for states, traces and logs, which are kept without a size limit [default: a
     /// temporary directory, removed if all properties hold]
-    #[arg(long, value_name = "DIR")]
-    #[arg(help_heading = "Output")]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(super) dir: Option<PathBuf>,
     /// Without --dir: size of each trace to keep on disk, in MiB [default: 64]
     ///
     /// Traces are verified during the run. Verified parts beyond this size are deleted, except
     /// around the first violation, so that a run can last arbitrarily long.
-    #[arg(long, value_name = "N", conflicts_with = "dir")]
-    #[arg(help_heading = "Output")]
-    pub(super) trace_mib: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = parse_positive::<NonZeroU64>)]
+    #[arg(conflicts_with = "dir", help_heading = "Output")]
+    pub(super) trace_mib: Option<NonZeroU64>,
     /// Also write the state of each process to the traces, after every step that changed it
-    #[arg(long)]
-    #[arg(help_heading = "Output")]
+    #[arg(long, help_heading = "Output")]
     pub(super) states: bool,
     /// Show the run and its verdicts on a web page, and print the URL
     ///
@@ -215,16 +194,13 @@ pub(crate) struct Options {
     #[arg(help_heading = "Output")]
     pub(super) watch: Option<SocketAddr>,
     /// Seed of random pauses and faults
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    #[arg(help_heading = "Cluster")]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Cluster")]
     pub(super) seed: u64,
     /// Allow faults that the card of the algorithm excludes
-    #[arg(long)]
-    #[arg(help_heading = "Faults")]
+    #[arg(long, help_heading = "Faults")]
     pub(super) beyond_assumptions: bool,
     /// Output format
-    #[arg(long, value_enum, default_value_t)]
-    #[arg(help_heading = "Output")]
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     pub(super) format: Format,
 }
 

@@ -49,7 +49,7 @@ pub(super) fn header(plan: &Plan, source: Source) -> Header {
         clock: ClockUnit::Nanosecond,
         fenced: plan.lock && plan.card.fenced(),
         most_bypass: plan.card.most_bypass().filter(|_| plan.lock),
-        seed: Some(plan.seed),
+        seed: Some(plan.options.seed),
         ..Header::new(plan.card.name.clone(), Service::Office, plan.size, source)
     }
 }

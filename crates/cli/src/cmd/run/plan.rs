@@ -1,8 +1,7 @@
 //! Validates the options and plans the run.
 
 use std::fmt;
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use tenure_algorithms::catalogue::{CatalogueError, Parameters};
@@ -13,7 +12,6 @@ use super::analysis::Coordinator;
 use super::options::Options;
 use super::schedule::{Action, ActionKind, PartitionSpec, Target, TargetAt};
 use crate::cmd::failure::Failure;
-use crate::cmd::graph::{QuorumsOption, TreeOption};
 use crate::cmd::name_parser::describe_mismatch;
 
 /// Upper bound on nodes: more of them measure the machine rather than the algorithm.
@@ -39,6 +37,7 @@ const DEFAULT_TRACE_MIB: u64 = 64;
 /// A validated run.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
+    pub(super) options: Options,
     pub(super) size: u32,
     pub(super) service: Service,
     pub(super) card: Card,
@@ -46,15 +45,7 @@ pub(super) struct Plan {
     pub(super) lock: bool,
     pub(super) entries: Option<u64>,
     pub(super) duration: Option<Duration>,
-    pub(super) hold: Duration,
-    pub(super) think: Duration,
     pub(super) fifo: bool,
-    pub(super) lose: f64,
-    pub(super) duplicate: f64,
-    pub(super) seed: u64,
-    pub(super) states: bool,
-    pub(super) watch: Option<SocketAddr>,
-    pub(super) directory: Option<PathBuf>,
     /// Maximum size of a trace file in KiB; `None` to keep everything.
     pub(super) segment_kib: Option<u64>,
     /// Faults, ordered by time.
@@ -91,24 +82,16 @@ impl Plan {
             card,
             coordinator,
             lock: !options.no_lock,
-            entries: options.entries,
+            entries: options.entries.map(NonZeroU64::get),
             duration,
-            hold: options.hold,
-            think: options.think,
             fifo,
-            lose: options.lose,
-            duplicate: options.duplicate,
-            seed: options.seed,
-            states: options.states,
-            watch: options.watch,
             // Two verified parts of each trace exist, or one and the part that is being written.
-            segment_kib: options
-                .dir
-                .is_none()
-                .then_some(options.trace_mib.unwrap_or(DEFAULT_TRACE_MIB).saturating_mul(512)),
-            directory: options.dir,
+            segment_kib: options.dir.is_none().then(|| {
+                options.trace_mib.map_or(DEFAULT_TRACE_MIB, NonZeroU64::get).saturating_mul(512)
+            }),
             actions,
             cuts,
+            options,
         })
     }
 }
@@ -133,19 +116,15 @@ fn service(options: &Options) -> (bool, Service) {
 
 fn service_of(options: &Options, mutex: String, election: String) -> Service {
     let Options { variant, allow_mistakes, quorums, tree, topology, .. } = options.clone();
-    // `validate` reports errors of all three.
-    let quorums = quorums.unwrap_or_else(|| "grid".to_owned());
-    let quorums = quorums.parse().map_or(quorums, |it: QuorumsOption| it.without_file());
-    let tree = tree.unwrap_or_else(|| "star".to_owned());
-    let tree = tree.parse().map_or(tree, |tree: TreeOption| tree.without_file());
+    // `validate` reports an error.
     let graph = topology.and_then(|topology| topology.graph(options.size()).ok());
     Service {
         mutex,
         election,
         variants: variant,
         allow_mistakes,
-        quorums,
-        tree,
+        quorums: quorums.map_or("grid".to_owned(), |quorums| quorums.without_file()),
+        tree: tree.map_or("star".to_owned(), |tree| tree.without_file()),
         topology: graph.map(|graph| graph.to_string()),
         named: false,
     }
@@ -154,18 +133,6 @@ fn service_of(options: &Options, mutex: String, election: String) -> Service {
 fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
     let require =
         |holds: bool, message: String| if holds { Ok(()) } else { Err(Failure::usage(message)) };
-    if let Some(text) = &options.tree {
-        let tree: Result<TreeOption, String> = text.parse();
-        tree.map_err(|error| {
-            Failure::usage(format!("invalid value '{text}' for --tree: {error}"))
-        })?;
-    }
-    if let Some(text) = &options.quorums {
-        let quorums: Result<QuorumsOption, String> = text.parse();
-        quorums.map_err(|error| {
-            Failure::usage(format!("invalid value '{text}' for --quorums: {error}"))
-        })?;
-    }
     if let Some(topology) = &options.topology {
         topology.graph(options.size()).map_err(Failure::usage)?;
     }
@@ -187,14 +154,6 @@ fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
             format!("{option} requires --fifo, which retransmits lost messages"),
         )?;
     }
-    require(
-        options.trace_mib != Some(0),
-        "invalid value '0' for --trace-mib: expected at least 1".into(),
-    )?;
-    require(
-        options.entries != Some(0),
-        "invalid value '0' for --entries: expected at least 1".into(),
-    )?;
     require(
         options.duration != Some(Duration::ZERO),
         "invalid value '0s' for --duration: expected a positive duration, such as 10s".into(),
@@ -353,18 +312,11 @@ fn check_action(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
-
-    #[derive(Debug, Parser)]
-    struct Line {
-        #[command(flatten)]
-        options: Options,
-    }
+    use crate::cmd::parse_options;
 
     fn plan(line: &str) -> Result<Plan, String> {
-        let words = std::iter::once("run").chain(line.split_whitespace());
-        let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
-        Plan::new(line.options).map_err(|failure| failure.to_string())
+        let options = parse_options(line.split_whitespace()).map_err(|error| error.to_string())?;
+        Plan::new(options).map_err(|failure| failure.to_string())
     }
 
     fn actions(line: &str) -> String {

@@ -1,11 +1,9 @@
 //! Shows the progress of a run on a terminal.
 
-use std::time::Duration;
-
-use indicatif::{ProgressBar, ProgressStyle};
 use tenure_core::ProcessId;
 
 use super::plan::Plan;
+use crate::cmd::progress_bar::{ProgressBar, progress_line};
 
 /// A progress line on standard error. It is removed when this value is dropped.
 #[derive(Debug)]
@@ -16,42 +14,20 @@ pub(super) struct Progress {
     total: u64,
 }
 
-/// A progress line during the verification.
-#[derive(Debug)]
-pub(super) struct VerificationLine(ProgressBar);
-
-impl VerificationLine {
-    pub(super) fn start() -> VerificationLine {
-        let bar = ProgressBar::new_spinner().with_message("verifying the traces");
-        bar.enable_steady_tick(Duration::from_millis(100));
-        VerificationLine(bar)
-    }
-}
-
-impl Drop for VerificationLine {
-    fn drop(&mut self) {
-        self.0.finish_and_clear();
-    }
-}
-
 impl Progress {
     pub(super) fn new(plan: &Plan) -> Self {
         let (timed, total) = match (plan.duration, plan.entries) {
             (Some(duration), _) => (true, u64::try_from(duration.as_millis()).unwrap_or(1)),
             (None, entries) => (false, entries.unwrap_or(1) * u64::from(plan.size)),
         };
-        // Drawn on standard error; hidden if that is no terminal.
-        let bar = ProgressBar::new(total).with_message("starting");
-        if let Ok(style) = ProgressStyle::with_template("{elapsed:>4} {bar:30} {msg}") {
-            bar.set_style(style);
-        }
+        let bar = progress_line(Some(total), "{elapsed:>4} {bar:30} {msg}");
+        bar.set_message("starting");
         Progress { bar, timed, total }
     }
 
     /// Starts the clock of the progress line, because all nodes are ready.
     pub(super) fn started(&self) {
         self.bar.reset();
-        self.bar.enable_steady_tick(Duration::from_millis(100));
     }
 
     /// Prints a line about a fault above the progress line.

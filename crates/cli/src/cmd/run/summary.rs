@@ -141,7 +141,7 @@ impl Summary {
             nodes: plan.size,
             mutex: plan.service.mutex.clone(),
             election: plan.service.election.clone(),
-            seed: plan.seed,
+            seed: plan.options.seed,
             lock: plan.lock,
             seconds: round_to_thousandths(seconds),
             entries,

@@ -1,7 +1,6 @@
 //! Formats the result of a run as a table.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use tenure_core::Property;
 use tenure_trace::{Cause, Election, Judgement, Violated};
@@ -9,23 +8,19 @@ use tenure_trace::{Cause, Election, Judgement, Violated};
 use super::analysis::Injected;
 use super::drive::Partition;
 use super::summary::{Channel, Counter, Latency, MessagesPerEntry, Recovered, Summary};
-use crate::cmd::output::{width, wrapped};
+use crate::cmd::rows::Rows;
 
 /// Column at which the text of a row begins, in characters.
-const INDENT: usize = 28;
+pub(super) const COLUMN: usize = 28;
 
 /// Formats the result as a table.
 pub(super) fn table(summary: &Summary) -> String {
-    let mut table = Table::default();
-    table.head(&head(summary));
+    let mut table = Rows::with_column(&head(summary), COLUMN);
     table.work(summary);
     table.elections(&summary.elections);
     table.partitions(&summary.partitions);
     table.judgement(summary);
-    if let Some(directory) = &summary.directory {
-        table.row("files", directory);
-    }
-    table.finish()
+    table.finish(summary.directory.as_deref())
 }
 
 fn head(summary: &Summary) -> String {
@@ -63,30 +58,13 @@ fn verdicts(
     rows
 }
 
-/// A table of rows that have a label and a text.
-#[derive(Debug, Default)]
-pub(super) struct Table(String);
-
-impl Table {
-    /// Adds a row, wrapped to the width of the terminal.
-    pub(super) fn row(&mut self, name: &str, text: &str) {
-        let mut name = name;
-        for line in wrapped(text, width() - INDENT) {
-            let width = INDENT - 2;
-            writeln!(self.0, "  {name:<width$}{line}").expect("writing to a string succeeds");
-            name = "";
+impl Rows {
+    /// Adds the directory of the files, and returns the table as text.
+    pub(super) fn finish(mut self, directory: Option<&str>) -> String {
+        if let Some(directory) = directory {
+            self.row("files", directory);
         }
-    }
-
-    /// Adds the first line of the table.
-    pub(super) fn head(&mut self, text: &str) {
-        self.0.push_str(&wrapped(text, width()).join("\n"));
-        self.0.push_str("\n\n");
-    }
-
-    /// Returns the table as text.
-    pub(super) fn finish(self) -> String {
-        self.0
+        self.into_text()
     }
 
     /// Adds a row with quantiles of a latency.
@@ -213,20 +191,21 @@ impl Table {
         let label_of = |property| summary.label_of(property);
         let rows = verdicts(&summary.verdicts, &summary.not_promised, label_of);
         rows.iter().for_each(|(name, text)| self.row(name, text));
-        let control = "control experiment without a lock and fencing tokens: updates must get lost";
-        let control = (!summary.lock).then(|| control.to_owned());
-        let notes: Vec<String> = summary.notes.iter().cloned().chain(control).collect();
-        self.verdict(&notes, &summary.violated);
+        let violated =
+            summary.violated.iter().map(|Violated { property, at, description, .. }| {
+                format!("{property} at {:.2} s: {description}", at / 1e3)
+            });
+        self.verdict(&summary.notes, summary.lock, violated.collect());
     }
 
     /// Adds the notes and the violations.
-    fn verdict(&mut self, notes: &[String], violated: &[Violated]) {
-        for note in notes {
+    pub(super) fn verdict(&mut self, notes: &[String], has_lock: bool, violated: Vec<String>) {
+        let control = "control experiment without a lock and fencing tokens: updates must get lost";
+        for note in notes.iter().map(String::as_str).chain((!has_lock).then_some(control)) {
             self.row("note", note);
         }
-        for violated in violated {
-            let (at, text) = (violated.at / 1e3, &violated.description);
-            self.row("VIOLATED", &format!("{} at {at:.2} s: {text}", violated.property));
+        for violated in &violated {
+            self.row("VIOLATED", violated);
         }
         let many = violated.len();
         self.row("violations", &if many == 0 { "none".into() } else { many.to_string() });

@@ -8,7 +8,7 @@ use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
 
 use super::options::Options;
-use crate::cmd::group::ignores;
+use crate::cmd::group::{ignores, selected};
 
 /// Returns the given options that this lock ignores.
 pub(super) fn of_nodes(options: &Options, lock: &str) -> Vec<&'static str> {
@@ -47,25 +47,13 @@ pub(super) fn of_service(options: &Options) -> Vec<&'static str> {
     ])
 }
 
-fn selected<const N: usize>(options: [(&'static str, bool); N]) -> Vec<&'static str> {
-    options.into_iter().filter(|(_, is_unused)| *is_unused).map(|(option, _)| option).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        options: Options,
-    }
+    use crate::cmd::parse_options;
 
     fn options(line: &str) -> Options {
-        let words = std::iter::once("run").chain(line.split_whitespace());
-        Line::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).options
+        parse_options(line.split_whitespace()).unwrap_or_else(|error| panic!("{error}"))
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The directory of a run. It contains states, keys, configurations, traces and logs.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -24,21 +23,17 @@ impl Workspace {
             // Contains the process ID, so that concurrent runs have different prefixes.
             let prefix = format!("tenure-run-{}-", std::process::id());
             let made = tempfile::Builder::new().prefix(&prefix).tempdir();
-            let temporary = made.map_err(|error| {
-                Failure::environment(format!("cannot make a temporary directory: {error}"))
-            })?;
+            let temporary = made.map_err(Failure::cannot("make a temporary directory"))?;
             let path = temporary.path().to_path_buf();
             return Ok(Workspace { path, size, temporary: Some(temporary) });
         };
-        let failed = |error: io::Error| {
-            Failure::environment(format!("cannot use --dir {}: {error}", requested.display()))
-        };
+        let failed = Failure::cannot(format!("use --dir {}", requested.display()));
         if requested.exists() && !requested.is_dir() {
             let requested = requested.display();
             return Err(Failure::usage(format!("invalid --dir {requested}: expected a directory")));
         }
-        fs::create_dir_all(requested).map_err(failed)?;
-        let path = requested.canonicalize().map_err(failed)?;
+        fs::create_dir_all(requested).map_err(&failed)?;
+        let path = requested.canonicalize().map_err(&failed)?;
         let mut files = fs::read_dir(&path).map_err(failed)?;
         // `lost+found` of a new file system is ignored.
         let foreign = files.find(|file| !matches!(file, Ok(it) if it.file_name() == "lost+found"));

@@ -12,6 +12,7 @@ use super::client_file::ClientFile;
 use super::user::{self, User};
 use crate::cmd::failure::Failure;
 use crate::cmd::machine;
+use crate::cmd::output::Format;
 
 /// Endpoint of a service without any setting.
 const DEFAULT_ENDPOINT: &str = "http://127.0.0.1:2379";
@@ -28,6 +29,16 @@ pub(crate) struct Endpoints {
     user: Option<User>,
     #[command(flatten)]
     files: CertificateFiles,
+}
+
+/// Options of a command that prints the response of a service.
+#[derive(Debug, Args)]
+pub(super) struct QueryOptions {
+    #[command(flatten)]
+    pub(super) endpoints: Endpoints,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(super) format: Format,
 }
 
 /// A service, and how to connect to it.

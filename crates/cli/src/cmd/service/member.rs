@@ -4,10 +4,9 @@ use clap::{Args, Subcommand};
 use tenure_client::Member;
 use tenure_trace::plain;
 
-use super::endpoint::{Endpoints, Service};
-use super::member_states::{Report, query_members};
+use super::endpoint::{QueryOptions, Service};
+use super::member_states::query_members;
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::{Format, print, print_json};
 
 /// List, add, promote and remove the members of a lock service
 ///
@@ -51,7 +50,7 @@ enum Task {
 #[derive(Debug, Args)]
 struct List {
     #[command(flatten)]
-    common: CommonOptions,
+    common: QueryOptions,
 }
 
 /// Add a member that was removed and restarted with an empty data directory
@@ -67,7 +66,7 @@ struct Add {
     #[arg(long)]
     learner: bool,
     #[command(flatten)]
-    common: CommonOptions,
+    common: QueryOptions,
 }
 
 #[derive(Debug, Args)]
@@ -76,16 +75,7 @@ struct MemberOptions {
     #[arg(value_name = "MEMBER")]
     member: String,
     #[command(flatten)]
-    common: CommonOptions,
-}
-
-#[derive(Debug, Args)]
-struct CommonOptions {
-    #[command(flatten)]
-    endpoints: Endpoints,
-    /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    format: Format,
+    common: QueryOptions,
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
@@ -109,17 +99,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         }
     };
     let report = service.call(query_members(&service.admin, service.urls(), changed))?;
-    common.print(&report)
-}
-
-impl CommonOptions {
-    fn print(&self, report: &Report) -> Result<Status, Failure> {
-        match self.format {
-            Format::Json => print_json(report)?,
-            Format::Text => print(&report.text())?,
-        }
-        Ok(if report.quorum { Status::Success } else { Status::Environment })
-    }
+    common.format.print(&report, || report.text())?;
+    Ok(if report.quorum { Status::Success } else { Status::Environment })
 }
 
 impl MemberOptions {

@@ -10,7 +10,7 @@ use tenure_trace::plain;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::table::columns;
+use crate::cmd::output::{columns, json_name};
 
 /// Time limit for the response of a member.
 const REPORT_TIMEOUT: Duration = Duration::from_millis(1_500);
@@ -69,14 +69,8 @@ enum State {
 }
 
 impl State {
-    const fn name(self) -> &'static str {
-        match self {
-            State::Leader => "leader",
-            State::Follower => "follower",
-            State::Learner => "learner",
-            State::NoLeader => "no leader",
-            State::Unreachable => "unreachable",
-        }
+    fn name(self) -> String {
+        json_name(&self).replace('-', " ")
     }
 }
 
@@ -85,10 +79,7 @@ fn hex<S: Serializer>(id: &u64, to: S) -> Result<S::Ok, S::Error> {
 }
 
 fn hex_or_null<S: Serializer>(id: &Option<u64>, to: S) -> Result<S::Ok, S::Error> {
-    match id {
-        Some(id) => hex(id, to),
-        None => to.serialize_none(),
-    }
+    id.map(|id| format!("{id:x}")).serialize(to)
 }
 
 fn time_or_null<S: Serializer>(time: &Option<SystemTime>, to: S) -> Result<S::Ok, S::Error> {
@@ -231,7 +222,7 @@ impl Report {
             [
                 format!("{:x}", it.id),
                 it.name.clone(),
-                it.state.name().to_owned(),
+                it.state.name(),
                 number(it.term),
                 number(it.applied_index),
                 number(it.lag),
@@ -239,7 +230,7 @@ impl Report {
                 urls,
             ]
         }));
-        let mut text = columns(&rows);
+        let mut text = columns(&rows, |_| false);
         for it in &self.members {
             let name = if it.name.is_empty() { format!("{:x}", it.id) } else { it.name.clone() };
             if let Some(reason) = &it.unreachable {

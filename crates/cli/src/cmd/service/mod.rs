@@ -14,7 +14,6 @@ mod snapshot;
 #[cfg_attr(not(feature = "otel"), path = "no_span_export.rs")]
 mod span_export;
 pub(super) mod status;
-mod table;
 mod user;
 
 pub(super) use endpoint::{Endpoints, Service};

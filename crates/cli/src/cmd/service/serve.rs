@@ -1,9 +1,8 @@
 //! `tenure serve`: a member of a lock service.
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use clap::{Args, FromArgMatches, ValueEnum};
+use clap::{Args, ValueEnum};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use tenure_server::{ClusterState, Config, LeaderStatus, ServeError, Server};
 use tokio::signal::unix::SignalKind;
@@ -14,8 +13,9 @@ use super::etcd_flags::{self, EtcdFlags};
 use super::span_export::SpanExport;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::node::{LogFormat, interrupted};
-use crate::cmd::notify::ServiceManager;
-use crate::cmd::usage_error;
+use crate::cmd::notify::{ServiceManager, notify};
+use crate::cmd::output::print_line;
+use crate::cmd::{parse_options, usage_error};
 
 /// Run a lock and election server for clients of etcd
 ///
@@ -243,10 +243,7 @@ impl Options {
 
 /// Parses arguments that were made from environment variables.
 fn options_from(arguments: Vec<String>) -> Result<Options, Failure> {
-    let command = Options::augment_args(clap::Command::new("ETCD_…").no_binary_name(true));
-    let read = command.try_get_matches_from(arguments);
-    let read = read.and_then(|matches| Options::from_arg_matches(&matches));
-    read.map_err(|error| {
+    parse_options(arguments).map_err(|error| {
         let reason = usage_error::one_line(&error);
         Failure::usage(format!("invalid environment variable ETCD_…: {reason}"))
     })
@@ -288,7 +285,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         .worker_threads(worker_threads())
         .enable_all()
         .build()
-        .map_err(|error| Failure::environment(format!("cannot create the runtime: {error}")))?;
+        .map_err(Failure::cannot("create the runtime"))?;
     let outcome = runtime.block_on(serve(&config));
     spans.finish();
     outcome.map(|()| Status::Success).map_err(|error| match () {
@@ -317,7 +314,8 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
     let _too_large = tokio::signal::unix::signal(too_large);
     let server = Server::start(config).await?;
     let addresses = server.urls().join(", ");
-    print_line(&format!("{} serves clients at {addresses}", config.name));
+    // Write errors are ignored, because the reader may have ended.
+    let _ = print_line(&format!("{} serves clients at {addresses}", config.name));
     let mut leader_watch = server.watch_leader();
     let notified = manager.as_ref();
     let watch = async {
@@ -327,7 +325,7 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
                 Some(leader) => format!("{leader} leads in term {term}"),
                 None => format!("no leader in term {term}"),
             };
-            print_line(&line);
+            let _ = print_line(&line);
             let ready = if is_ready { "" } else { "READY=1\n" };
             is_ready = true;
             notify(notified, &format!("{ready}STATUS={line}"));
@@ -344,22 +342,10 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
     server.run(stop).await
 }
 
-fn notify(manager: Option<&ServiceManager>, state: &str) {
-    if let Some(manager) = manager {
-        manager.notify(state);
-    }
-}
-
 /// Raises the limit on file descriptors of this process to the allowed maximum. The usual limit is
 /// too low for many connections.
 fn raise_descriptor_limit() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     // If this fails, the server runs with fewer descriptors.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
-}
-
-/// Prints a line to standard output. Ignores write errors, because the reader may have ended.
-fn print_line(line: &str) {
-    let mut out = io::stdout().lock();
-    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }

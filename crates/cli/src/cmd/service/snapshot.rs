@@ -1,7 +1,7 @@
 //! `tenure snapshot`: backups of a lock service.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -9,9 +9,9 @@ use clap::{Args, Subcommand};
 use tenure_runtime::store::sync_directory;
 use tenure_server::{Backup, BackupError, Config};
 
-use super::endpoint::{Endpoints, request_failure};
+use super::endpoint::{QueryOptions, request_failure};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::{Format, print, print_json};
+use crate::cmd::output::{Format, print};
 use crate::cmd::size::size;
 
 /// Default increase of the revision when a backup is restored. It exceeds the number of revisions
@@ -52,10 +52,7 @@ struct Save {
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "8G")]
     max_size: u64,
     #[command(flatten)]
-    endpoints: Endpoints,
-    /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    format: Format,
+    query: QueryOptions,
 }
 
 /// Verify a backup and show its contents
@@ -115,9 +112,8 @@ fn read(file: &Path) -> Result<Backup, Failure> {
 
 fn print_summary(backup: &Backup, file: &Path, format: Format) -> Result<Status, Failure> {
     let summary = backup.summary();
-    match format {
-        Format::Json => print_json(&summary)?,
-        Format::Text => print(&format!(
+    format.print(&summary, || {
+        format!(
             "{}: {} bytes, hash {}\nrevision {}, keys {}, leases {}, claimed locks {}\n",
             file.display(),
             summary.bytes,
@@ -126,21 +122,19 @@ fn print_summary(backup: &Backup, file: &Path, format: Format) -> Result<Status,
             summary.keys,
             summary.leases,
             summary.locks
-        ))?,
-    }
+        )
+    })?;
     Ok(Status::Success)
 }
 
-fn save_backup(Save { file, max_size, endpoints, format }: &Save) -> Result<Status, Failure> {
+fn save_backup(Save { file, max_size, query }: &Save) -> Result<Status, Failure> {
     let part = PathBuf::from(format!("{}.part", file.display()));
-    let cannot = |error: io::Error| {
-        Failure::environment(format!("cannot write {}: {error}", part.display()))
-    };
-    let service = endpoints.service()?;
+    let cannot = Failure::cannot_write(&part);
+    let service = query.endpoints.service()?;
     // A backup is secret: only the owner may read it.
     let mut part_file = File::options();
     let part_file = part_file.write(true).create(true).truncate(true).mode(0o600);
-    let fetched = part_file.open(&part).map_err(cannot).and_then(|mut to| {
+    let fetched = part_file.open(&part).map_err(&cannot).and_then(|mut to| {
         let mut left = *max_size;
         service.run(async {
             let mut pieces = service.admin.snapshot().await.map_err(request_failure)?;
@@ -148,21 +142,21 @@ fn save_backup(Save { file, max_size, endpoints, format }: &Save) -> Result<Stat
                 left = left.checked_sub(piece.len() as u64).ok_or_else(|| {
                     Failure::environment(format!("the backup exceeds --max-size {max_size} bytes"))
                 })?;
-                to.write_all(&piece).map_err(cannot)?;
+                to.write_all(&piece).map_err(&cannot)?;
             }
             Ok(())
         })?;
-        to.sync_all().map_err(cannot)?;
+        to.sync_all().map_err(&cannot)?;
         let backup = read(&part)?;
         let above = file.parent().filter(|it| !it.as_os_str().is_empty());
         let above = above.unwrap_or(Path::new("."));
-        fs::rename(&part, file).and_then(|()| sync_directory(above)).map_err(cannot)?;
+        fs::rename(&part, file).and_then(|()| sync_directory(above)).map_err(&cannot)?;
         Ok(backup)
     });
     if fetched.is_err() {
         let _ = fs::remove_file(&part);
     }
-    print_summary(&fetched?, file, *format)
+    print_summary(&fetched?, file, query.format)
 }
 
 fn restore_backup(restore: Restore) -> Result<Status, Failure> {

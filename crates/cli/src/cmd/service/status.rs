@@ -6,7 +6,7 @@ use super::endpoint::Endpoints;
 use super::locks::{self, LockTotals};
 use super::member_states::{Report, query_members};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::{Format, print, print_json};
+use crate::cmd::output::Format;
 
 /// Prints the status of the service with a member at one of these endpoints.
 pub(crate) fn run(endpoints: &Endpoints, format: Format) -> Result<Status, Failure> {
@@ -17,10 +17,8 @@ pub(crate) fn run(endpoints: &Endpoints, format: Format) -> Result<Status, Failu
         // The read would only time out.
         false => Err("there is no quorum".to_owned()),
     };
-    match format {
-        Format::Json => print_json(&to_json(&report, &totals)?)?,
-        Format::Text => print(&(summary(&report, &totals) + &report.text()))?,
-    }
+    let data = to_json(&report, &totals)?;
+    format.print(&data, || summary(&report, &totals) + &report.text())?;
     let (responding, all) = report.responding();
     let is_complete = report.quorum && responding == all;
     Ok(if is_complete { Status::Success } else { Status::Environment })

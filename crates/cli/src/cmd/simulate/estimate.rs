@@ -43,21 +43,12 @@ fn entries(locking: &tenure_sim::Locking, size: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
+    use crate::cmd::parse_options;
     use crate::cmd::simulate::{Options, plan};
 
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        options: Options,
-    }
-
     fn estimate(line: &str) -> Option<String> {
-        let words = format!("simulate {line}");
-        let line = Line::try_parse_from(words.split(' ')).expect("a line that can be understood");
-        let runs = line.options.run.runs(1);
-        plan(&line.options).expect("a run that is possible").estimate(runs)
+        let options: Options = parse_options(line.split(' ')).expect("a valid command line");
+        plan(&options).expect("a run that is possible").estimate(options.run.runs(1))
     }
 
     #[test]

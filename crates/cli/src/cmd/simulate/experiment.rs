@@ -2,9 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use tenure_core::Property;
 use tenure_sim::{
@@ -16,7 +13,7 @@ use super::plan::{Plan, TraceTo};
 use super::theory::{self, CostDeviation};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt;
-use crate::cmd::progress_bar::{ProgressBar, ProgressStyle};
+use crate::cmd::progress_bar::{ProgressBar, progress_line};
 
 /// The result of the runs of one algorithm.
 pub(crate) struct Outcome {
@@ -66,41 +63,23 @@ const MAX_SHRINK_ATTEMPTS: usize = 400;
 /// Upper bound on the events of all these attempts.
 const MAX_SHRINK_EVENTS: u64 = 4_000_000;
 
-/// A request to end a long experiment early.
-pub(crate) struct Interrupt(Arc<AtomicBool>);
-
-impl Interrupt {
-    /// Catches Ctrl-C from now on.
-    pub(crate) fn watch() -> Self {
-        Interrupt(interrupt::flag())
-    }
-
-    /// Returns the flag that an interrupt sets.
-    pub(crate) fn flag(&self) -> &AtomicBool {
-        &self.0
-    }
-
-    pub(crate) fn is_interrupted(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 impl Plan {
-    /// Performs runs with consecutive seeds, and writes a trace of the first one if requested.
+    /// Performs runs with consecutive seeds until an interrupt, and writes a trace of the first one
+    /// if requested.
     pub(crate) fn perform(
         &self,
         runs: u64,
         threads: usize,
         trace: Option<TraceTo<'_>>,
-        interrupt: &Interrupt,
     ) -> Result<Outcome, Failure> {
         let bar = progress(runs, &self.card.name);
+        let stop = interrupt::flag();
         let first = self.common().seed;
         let run = |number: usize| {
             let settings = self.settings(first.wrapping_add(number as u64));
             let predicted = theory::predicted(self, &settings);
             let watched = bar.clone();
-            let controls = Controls::new().stopped_by(&interrupt.0).reporting(move |progress| {
+            let controls = Controls::new().stopped_by(&stop).reporting(move |progress| {
                 if runs == 1 {
                     let events = progress.events;
                     watched.set_message(format!("{events} events, {} entries", progress.entered));
@@ -116,7 +95,7 @@ impl Plan {
             tally.add(self, ran).is_continue()
         });
         bar.finish_and_clear();
-        tally.outcome(self, runs, interrupt)
+        tally.outcome(self, runs)
     }
 }
 
@@ -190,7 +169,7 @@ impl Tally {
         }
     }
 
-    fn outcome(self, plan: &Plan, runs: u64, interrupt: &Interrupt) -> Result<Outcome, Failure> {
+    fn outcome(self, plan: &Plan, runs: u64) -> Result<Outcome, Failure> {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
@@ -201,7 +180,7 @@ impl Tally {
         let always = self.warnings.into_iter().filter(|(_, times)| *times == made);
         let violations = self.violations.into_values().map(|(finding, seed, runs)| Violation {
             replay: plan.replay(&plan.settings(seed)),
-            shrunk: plan.shrunk(seed, finding.property, interrupt),
+            shrunk: plan.shrunk(seed, finding.property),
             finding,
             runs,
             seed,
@@ -225,22 +204,23 @@ impl Tally {
 
 impl Plan {
     /// Returns the command of a smaller run that violates the same property, if one is found.
-    fn shrunk(&self, seed: u64, property: Property, interrupt: &Interrupt) -> Option<String> {
+    fn shrunk(&self, seed: u64, property: Property) -> Option<String> {
         // The steps of `--steer` would be different ones in a smaller run.
         // A run in which nothing happens violates `--eventually`.
-        if self.steering().is_active() || property.name().starts_with("eventually ") {
+        if self.steering.is_active() || property.name().starts_with("eventually ") {
             return None;
         }
         let mut events = 0;
+        let stop = interrupt::flag();
         let settings = self.settings(seed);
         let found = shrink(&settings, MAX_SHRINK_ATTEMPTS, |candidate| {
             if events > MAX_SHRINK_EVENTS
-                || interrupt.is_interrupted()
+                || interrupt::is_interrupted()
                 || !self.can_replay(candidate)
             {
                 return None;
             }
-            let controls = Controls::new().stopped_by(&interrupt.0);
+            let controls = Controls::new().stopped_by(&stop);
             let report = self.run(candidate.clone(), None, controls).ok()?;
             events += report.metrics.events;
             (report.judgement(property.name()) == Some(Judgement::Violated)).then_some(report)
@@ -262,16 +242,12 @@ impl Plan {
     }
 }
 
-/// Creates a progress line on standard error, if it is a terminal.
+/// Creates the progress line of the runs.
 fn progress(runs: u64, name: &str) -> ProgressBar {
-    let (bar, template) = match runs {
-        1 => (ProgressBar::new_spinner(), "{elapsed:>4} {spinner} {msg}"),
-        _ => (ProgressBar::new(runs), "{elapsed:>4} {bar:30} {pos} of {len} runs, {msg}"),
+    let bar = match runs {
+        1 => progress_line(None, "{elapsed:>4} {spinner} {msg}"),
+        _ => progress_line(Some(runs), "{elapsed:>4} {bar:30} {pos} of {len} runs, {msg}"),
     };
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
     bar.set_message(name.to_owned());
-    bar.enable_steady_tick(Duration::from_millis(200));
     bar
 }

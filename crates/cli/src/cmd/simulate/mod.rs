@@ -5,7 +5,6 @@ mod estimate;
 pub(crate) mod experiment;
 pub(crate) mod options;
 pub(crate) mod plan;
-pub(crate) mod rows;
 mod table;
 pub(crate) mod theory;
 
@@ -13,7 +12,7 @@ use serde::Serialize;
 use tenure_instances::Steering;
 
 use data::Data;
-use experiment::{Interrupt, Outcome};
+use experiment::Outcome;
 use plan::{Plan, TraceTo};
 
 use super::capture::print_error;
@@ -89,22 +88,22 @@ pub(crate) fn perform(options: &Options) -> Result<CompletedRuns, Failure> {
     }
     let runs = options.run.runs(1);
     let plan = plan(options)?;
-    let interrupt = Interrupt::watch();
     let trace = options.trace.as_deref().map(|path| TraceTo { path, states: options.states });
-    let outcome = plan.perform(runs, options.run.threads(), trace, &interrupt)?;
+    let outcome = plan.perform(runs, options.run.threads(), trace)?;
     Ok(CompletedRuns { plan, outcome, runs })
 }
 
 /// Converts the options into a plan.
 pub(crate) fn plan(options: &Options) -> Result<Plan, Failure> {
     let plan = Plan::new(&options.algorithm, &options.run, &options.property)?;
-    let plan = plan.with_load(options.load).with_own(&options.own)?;
+    let mut plan = plan.with_load(options.load).with_own(&options.own)?;
     let steering = Steering { steers: options.steer.clone(), max_steps: options.steps };
     if steering.is_active() && options.run.runs(1) > 1 {
         let message = "--steer and --steps apply to a single run: leave out --runs";
         return Err(Failure::usage(message));
     }
-    Ok(plan.with_steering(steering))
+    plan.steering = steering;
+    Ok(plan)
 }
 
 /// Returns an error if an option is for output on a terminal only.

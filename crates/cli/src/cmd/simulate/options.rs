@@ -50,36 +50,29 @@ pub(crate) struct Options {
     /// (now), duplicate, delay p2→p1 by 2.5, crash p3, recover p3, fire p1 TIMER, enter p1, exit
     /// p1, elect p1, suspect p1 p2, trust p1 p2; -> stands for →; repeatable, in the order of the
     /// steps. `tenure lab` prints such commands
-    #[arg(long, value_name = "STEP ACTION")]
-    #[arg(help_heading = "Runs")]
+    #[arg(long, value_name = "STEP ACTION", help_heading = "Runs")]
     pub(super) steer: Vec<Intervention>,
     /// Stop after this number of steps, not counting those of --steer
-    #[arg(long, value_name = "N")]
-    #[arg(help_heading = "Runs")]
+    #[arg(long, value_name = "N", help_heading = "Runs")]
     pub(super) steps: Option<u64>,
     /// Measure the load: the busiest process and link, throughput, and utilisation (the share of
     /// time in which a process is inside); with --format json, of every process and link
-    #[arg(long)]
-    #[arg(help_heading = "Properties and output")]
+    #[arg(long, help_heading = "Properties and output")]
     pub(super) load: bool,
     /// Write a trace of the first run to this file, as NDJSON
-    #[arg(long, value_name = "FILE")]
-    #[arg(help_heading = "Properties and output")]
+    #[arg(long, value_name = "FILE", help_heading = "Properties and output")]
     pub(super) trace: Option<PathBuf>,
     /// Also write the state of each process after every step that changed it
-    #[arg(long, requires = "trace")]
-    #[arg(help_heading = "Properties and output")]
+    #[arg(long, requires = "trace", help_heading = "Properties and output")]
     pub(super) states: bool,
     /// Output format
-    #[arg(long, value_enum, default_value_t)]
-    #[arg(help_heading = "Properties and output")]
+    #[arg(long, value_enum, default_value_t, help_heading = "Properties and output")]
     pub(super) format: MeasureFormat,
     #[command(flatten)]
     pub(super) sweep: SweepOptions,
     /// Plot messages and times against the first --sweep, with 95 % confidence intervals, as .svg,
     /// .png or .pdf
-    #[arg(long, value_name = "FILE", requires = "sweep")]
-    #[arg(help_heading = "Sweeps")]
+    #[arg(long, value_name = "FILE", requires = "sweep", help_heading = "Sweeps")]
     pub(super) plot: Option<PathBuf>,
 }
 
@@ -91,48 +84,38 @@ pub(crate) struct RunOptions {
     /// M entries in total, by processes drawn uniformly, one request at a time (instead of
     /// --entries)
     #[arg(long, value_name = "M", conflicts_with = "entries")]
-    #[arg(value_parser = parse_positive::<NonZeroU64>)]
-    #[arg(help_heading = "Workload")]
+    #[arg(value_parser = parse_positive::<NonZeroU64>, help_heading = "Workload")]
     pub(crate) sequential: Option<NonZeroU64>,
     /// Open workload: time between requests of a process, served or not (instead of --think)
-    #[arg(long, value_name = "D")]
-    #[arg(conflicts_with_all = ["sequential", "think"])]
+    #[arg(long, value_name = "D", conflicts_with_all = ["sequential", "think"])]
     #[arg(help_heading = "Workload")]
     pub(crate) arrivals: Option<Distribution>,
     /// A process with more entries than --entries: 3 (ten times as many) or 3:50
-    #[arg(long, value_name = "P[:K]", conflicts_with = "sequential")]
-    #[arg(help_heading = "Workload")]
+    #[arg(long, value_name = "P[:K]", conflicts_with = "sequential", help_heading = "Workload")]
     pub(crate) hot: Option<HotProcess>,
     /// Probability that a user notifies another one of its request, who then requests at once, 0 to
     /// 1
-    #[arg(long, value_name = "P", default_value = "0")]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(long, value_name = "P", default_value = "0", allow_hyphen_values = true)]
     #[arg(help_heading = "Workload")]
     pub(crate) app_messages: Chance,
     /// Time between an exit and the next request of a process
-    #[arg(long, value_name = "D", default_value = "0")]
-    #[arg(help_heading = "Workload")]
+    #[arg(long, value_name = "D", default_value = "0", help_heading = "Workload")]
     pub(crate) think: Distribution,
     /// Time inside the critical section
-    #[arg(long, value_name = "D", default_value = "1")]
-    #[arg(help_heading = "Workload")]
+    #[arg(long, value_name = "D", default_value = "1", help_heading = "Workload")]
     pub(crate) hold: Distribution,
     /// Latency of messages [default: 1]
-    #[arg(long, value_name = "D")]
-    #[arg(help_heading = "Network and time")]
+    #[arg(long, value_name = "D", help_heading = "Network and time")]
     pub(crate) latency: Option<Distribution>,
     /// Latency from one process to another: 1-2=5..9; repeatable
-    #[arg(long, value_name = "P-P=D")]
-    #[arg(help_heading = "Network and time")]
+    #[arg(long, value_name = "P-P=D", help_heading = "Network and time")]
     pub(crate) link_latency: Vec<Link>,
     /// Probability that a message is lost, 0 to 1
-    #[arg(long, value_name = "P", default_value = "0")]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(long, value_name = "P", default_value = "0", allow_hyphen_values = true)]
     #[arg(help_heading = "Faults")]
     pub(crate) lose: Chance,
     /// Probability that a message is duplicated, 0 to 1
-    #[arg(long, value_name = "P", default_value = "0")]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(long, value_name = "P", default_value = "0", allow_hyphen_values = true)]
     #[arg(help_heading = "Faults")]
     pub(crate) duplicate: Chance,
     /// Crash a process at a time, 3@10; at its n-th message, 3@message:4; in the middle
@@ -141,52 +124,42 @@ pub(crate) struct RunOptions {
     /// 3@inside:2, or some time later, 3@inside:2+0.5; in its n-th wait, 3@waiting:1; in its n-th
     /// step that saves state, 3@saving:1 before the save (a partial save is discarded) or 3@saved:1
     /// after the save and before its effects leave; repeatable
-    #[arg(long, value_name = "P@WHEN", value_parser = crash)]
-    #[arg(help_heading = "Faults")]
+    #[arg(long, value_name = "P@WHEN", value_parser = crash, help_heading = "Faults")]
     pub(crate) crash: Vec<Fault>,
     /// Recover a crashed process at a time, 3@50, or this long after each of its crashes, 3@+5;
     /// with its saved state, or without, 3@50:forgetful; repeatable
-    #[arg(long, value_name = "P@T[:forgetful]")]
-    #[arg(help_heading = "Faults")]
+    #[arg(long, value_name = "P@T[:forgetful]", help_heading = "Faults")]
     pub(crate) recover: Vec<RecoveryOption>,
     /// Partition processes from all others for a time, 1,2@10..50, or for ever, 1,2@10..;
     /// repeatable
-    #[arg(long, value_name = "LIST@A..B", value_parser = partition)]
-    #[arg(help_heading = "Faults")]
+    #[arg(long, value_name = "LIST@A..B", value_parser = partition, help_heading = "Faults")]
     pub(crate) partition: Vec<Fault>,
     /// Maximum clock drift: 0.01 is one percent
     #[arg(long, value_name = "R", value_parser = parse_drift, default_value = "0")]
-    #[arg(allow_hyphen_values = true)]
-    #[arg(help_heading = "Network and time")]
+    #[arg(allow_hyphen_values = true, help_heading = "Network and time")]
     pub(crate) drift: u32,
     /// Delay after which failure detectors report a crash or recovery; without messages from the
     /// leader, an election starts after this time [default: 2]
-    #[arg(long, value_name = "D")]
-    #[arg(help_heading = "Network and time")]
+    #[arg(long, value_name = "D", help_heading = "Network and time")]
     pub(crate) suspect_after: Option<Distribution>,
     /// Duration of a step of a process
-    #[arg(long, value_name = "D", default_value = "0")]
-    #[arg(help_heading = "Network and time")]
+    #[arg(long, value_name = "D", default_value = "0", help_heading = "Network and time")]
     pub(crate) step: Distribution,
     /// Time from which the bounds hold, for --timing partial
-    #[arg(long, value_name = "T", value_parser = parse_units)]
-    #[arg(help_heading = "Network and time")]
+    #[arg(long, value_name = "T", value_parser = parse_units, help_heading = "Network and time")]
     pub(crate) gst: Option<u64>,
     /// Run until exactly this time, even if all requests are served earlier
-    #[arg(long, value_name = "T", value_parser = parse_units)]
-    #[arg(help_heading = "Runs")]
+    #[arg(long, value_name = "T", value_parser = parse_units, help_heading = "Runs")]
     pub(crate) until: Option<u64>,
     /// Seed of all random draws; run k of many has the seed S + k − 1
-    #[arg(long, value_name = "S", default_value_t = 1)]
-    #[arg(help_heading = "Runs")]
+    #[arg(long, value_name = "S", default_value_t = 1, help_heading = "Runs")]
     pub(crate) seed: u64,
     /// Number of runs
     #[arg(long, value_name = "K", value_parser = parse_positive::<NonZeroU64>)]
     #[arg(help_heading = "Runs")]
     pub(crate) runs: Option<NonZeroU64>,
     /// Number of threads [default: all cores]
-    #[arg(long, value_name = "T", value_parser = parse_threads)]
-    #[arg(help_heading = "Runs")]
+    #[arg(long, value_name = "T", value_parser = parse_threads, help_heading = "Runs")]
     threads: Option<usize>,
 }
 

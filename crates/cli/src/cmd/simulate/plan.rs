@@ -18,10 +18,10 @@ use tenure_trace::files;
 
 use super::options::RunOptions;
 use crate::cmd::failure::Failure;
-use crate::cmd::group::{EntriesOption, check_distinct};
+use crate::cmd::group::{EntriesOption, check_distinct, selected};
 use crate::cmd::own_property::OwnPropertyOptions;
 use crate::cmd::program::with_program_name;
-use crate::cmd::property;
+use crate::cmd::property::check_requested;
 
 /// A validated plan of runs.
 #[derive(Clone, Debug)]
@@ -32,16 +32,18 @@ pub(crate) struct Plan {
     pub(crate) parameters: Parameters,
     /// Settings that are common to all runs, without ranks that are drawn.
     settings: Settings,
-    draws_ids: bool,
+    /// True if ranks are drawn anew for each run.
+    pub(crate) draws_ids: bool,
     /// Options of the algorithm, which are not in the settings, for replay commands.
     own_options: String,
-    /// Names of the vertices in a file; empty if they are numbers.
-    vertex_names: Vec<String>,
+    /// Names of the vertices in the file of `--topology`; empty if they are numbers.
+    pub(crate) vertex_names: Vec<String>,
     /// The same options with the content of files, for headers of traces.
     header_options: String,
     /// Properties that the user selected.
     named: Vec<Property>,
-    steering: Steering,
+    /// Interventions of the user in the run.
+    pub(crate) steering: Steering,
 }
 
 /// Returns the properties that simulations are checked for.
@@ -148,22 +150,17 @@ impl Plan {
     pub(crate) fn unused_options(&self, options: &RunOptions) -> Vec<&'static str> {
         let service = self.card.service;
         let elects = service == Service::Election || service.is_agreement();
-        let given = [
-            ("--sequential", options.sequential.is_some()),
-            ("--arrivals", options.arrivals.is_some()),
-            ("--hot", options.hot.is_some()),
-            ("--app-messages", options.app_messages.possible()),
-        ];
-        let given = given.into_iter().filter(|(_, given)| elects && *given);
-        let mut unused = options.group.unused_options(&self.card.name, self.card.service);
-        unused.extend(given.map(|(option, _)| option));
-        if options.suspect_after.is_some() && self.card.detection == Detection::None {
-            unused.push("--suspect-after");
-        }
+        let detects = self.card.detection != Detection::None;
         let has_no_crashes = options.crash.is_empty() && options.group.down().is_empty();
-        if has_no_crashes && !options.recover.is_empty() {
-            unused.push("--recover");
-        }
+        let mut unused = options.group.unused_options(&self.card.name, self.card.service);
+        unused.extend(selected([
+            ("--sequential", elects && options.sequential.is_some()),
+            ("--arrivals", elects && options.arrivals.is_some()),
+            ("--hot", elects && options.hot.is_some()),
+            ("--app-messages", elects && options.app_messages.possible()),
+            ("--suspect-after", !detects && options.suspect_after.is_some()),
+            ("--recover", has_no_crashes && !options.recover.is_empty()),
+        ]));
         unused
     }
 
@@ -183,42 +180,14 @@ impl Plan {
         Ok(self)
     }
 
-    /// Adds interventions to the run.
-    pub(crate) fn with_steering(mut self, steering: Steering) -> Self {
-        self.steering = steering;
-        self
-    }
-
-    /// Returns the interventions.
-    pub(crate) fn steering(&self) -> &Steering {
-        &self.steering
-    }
-
     fn check_properties(&mut self) -> Result<(), Failure> {
-        let Card { name, service, .. } = &self.card;
-        if let Some(unknown) = self.named.iter().find(|named| !named.applies_to(*service)) {
-            if let Some(message) = property::progress_of_lock(*unknown, &self.card) {
-                return Err(Failure::usage(message));
-            }
-            let known =
-                supported_properties().filter(|it| it.applies_to(*service)).map(Property::name);
-            let known = known.collect::<Vec<_>>().join(", ");
-            let message =
-                format!("--property {unknown} does not apply to {name}: expected {known}");
-            return Err(Failure::usage(message));
-        }
-        let is_requested = |property| self.named.contains(&property);
-        let cost =
-            self.settings.cost_exemption(&self.card).filter(|_| is_requested(Property::Cost));
-        let topology = self
-            .settings
-            .topology_exemption(&self.card)
-            .filter(|_| is_requested(Property::Topology));
-        if let Some(why) = cost.or(topology) {
-            let property = if cost.is_some() { "cost" } else { "topology" };
-            let message = format!("--property {property} cannot be checked for {name} here: {why}");
-            return Err(Failure::usage(message));
-        }
+        let (card, settings) = (&self.card, &self.settings);
+        let expected = || {
+            let known = supported_properties().filter(|it| it.applies_to(card.service));
+            format!("expected {}", known.map(Property::name).collect::<Vec<_>>().join(", "))
+        };
+        let (cost, topology) = (settings.cost_exemption(card), settings.topology_exemption(card));
+        check_requested(&self.named, card, expected, cost, topology)?;
         self.named = self.named.iter().map(|named| self.card.with_own_k(*named)).collect();
         if self.named.iter().any(|named| named.requires() == Requirement::Clocks) {
             self.settings.instrumentation.order = Tracking::Always;
@@ -233,19 +202,9 @@ impl Plan {
         self.settings.time.timing.unwrap_or(self.card.timing)
     }
 
-    /// Returns the names of the vertices in the file of `--topology`; empty if they are numbers.
-    pub(crate) fn vertex_names(&self) -> &[String] {
-        &self.vertex_names
-    }
-
     /// Returns the number of processes.
     pub(crate) fn size(&self) -> u32 {
         self.settings.size
-    }
-
-    /// True if ranks are drawn anew for each run.
-    pub(crate) fn draws_ids(&self) -> bool {
-        self.draws_ids
     }
 
     /// Measures the load if `is_measured`.
@@ -310,7 +269,7 @@ impl Plan {
     ) -> Result<Report, Failure> {
         let path = to.map_or(Path::new("a trace"), |to| to.path);
         let trace = to.map(|TraceTo { path, states }| {
-            let file = files::create(path).map_err(|error| write_failure(path, &error))?;
+            let file = files::create(path).map_err(Failure::cannot_write(path))?;
             Ok(TraceOutput {
                 writer: Box::new(BufWriter::new(file)),
                 has_states: states,
@@ -486,14 +445,10 @@ pub(crate) struct TraceTo<'a> {
     pub(crate) states: bool,
 }
 
-fn write_failure(path: &Path, error: &dyn std::fmt::Display) -> Failure {
-    Failure::environment(format!("cannot write {}: {error}", path.display()))
-}
-
 fn steering_failure(error: InterventionError, path: &Path) -> Failure {
     match error {
         InterventionError::Run(RunError::Settings(error)) => settings_failure(error),
-        InterventionError::Run(RunError::Trace(error)) => write_failure(path, &error),
+        InterventionError::Run(RunError::Trace(error)) => Failure::cannot_write(path)(error),
         error => Failure::usage(format!("--steer: {error}")),
     }
 }

@@ -8,9 +8,9 @@ use tenure_sim::{BlockKind, EdgeLoad, EndReason, Moments, ProcessLoad, Report, T
 
 use super::experiment::{Outcome, Violation};
 use super::plan::Plan;
-use super::rows::{Rows, figure, listed};
 use super::theory::{self, CostDeviation};
 use crate::cmd::output::width;
+use crate::cmd::rows::{Rows, figure, listed};
 
 /// Formats the result as a table.
 pub(super) fn table(plan: &Plan, outcome: &Outcome, runs: u64) -> String {
@@ -153,7 +153,7 @@ impl Table<'_> {
             let message = format!("{mean} edges per message, at most {most}; {hops} in total");
             self.rows.row("stretch", &message);
         }
-        let names = self.plan.vertex_names().iter().enumerate();
+        let names = self.plan.vertex_names.iter().enumerate();
         let names = names.map(|(place, name)| format!("{} = {name}", ProcessId::at(place)));
         let names: Vec<String> = names.collect();
         if !names.is_empty() {

@@ -24,7 +24,7 @@ pub(crate) struct Expected {
 /// Returns the expected messages per entry or election; `None` if there is no formula for these
 /// runs, or if faults or variants are outside its scope.
 pub(crate) fn expected(plan: &Plan) -> Option<Expected> {
-    expected_in(plan, plan.common(), plan.draws_ids())
+    expected_in(plan, plan.common(), plan.draws_ids)
 }
 
 /// Returns the exact number of messages of one run for the ring that was drawn, if theory predicts
@@ -35,7 +35,7 @@ pub(crate) fn predicted(plan: &Plan, settings: &Settings) -> Option<u64> {
     };
     let is_exact = |it: &Expected| it.precision == Precision::Exact;
     // If the number is the same for all rings, it is not repeated here.
-    if !plan.draws_ids() || expected(plan.common(), true).as_ref().is_some_and(is_exact) {
+    if !plan.draws_ids || expected(plan.common(), true).as_ref().is_some_and(is_exact) {
         return None;
     }
     expected(settings, false).filter(is_exact).map(|it| it.messages as u64)

@@ -14,7 +14,7 @@ use tenure_daemon::Config;
 use tenure_daemon::status::{LeaderInfo, NodeStatus};
 
 use super::failure::{Failure, Status};
-use super::output::{Format, print, print_json};
+use super::output::Format;
 
 /// Show the current leader, and the state of each node or member of a lock service
 ///
@@ -97,10 +97,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     }
     let nodes = deduplicate(client::query_all(&targets));
     let cluster = ClusterStatus { leader: agreed_leader(&nodes), nodes };
-    match options.format {
-        Format::Json => print_json(&cluster)?,
-        Format::Text => print(&table::table(&cluster))?,
-    }
+    options.format.print(&cluster, || table::table(&cluster))?;
     let silent =
         cluster.nodes.iter().any(|response| response.page.is_some() && response.error.is_some());
     Ok(if silent { Status::Environment } else { Status::Success })

@@ -2,10 +2,8 @@
 
 use std::str::FromStr;
 
-use clap::Parser;
-
 use crate::cmd::simulate::options::RunOptions;
-use crate::cmd::usage_error;
+use crate::cmd::{parse_options, usage_error};
 
 /// Upper bound on the values of one axis.
 const MAX_VALUES: usize = 10_000;
@@ -68,14 +66,6 @@ static PARAMETERS: [Parameter; 23] = [
     parameter!("down", "processes that are down", false, group.down),
 ];
 
-/// A command line with the options of a run only.
-#[derive(Parser)]
-#[command(no_binary_name = true)]
-struct Line {
-    #[command(flatten)]
-    run: RunOptions,
-}
-
 impl Axis {
     /// Returns the name of the parameter.
     pub(super) fn name(&self) -> &'static str {
@@ -117,8 +107,7 @@ pub(super) fn label(name: &str) -> &str {
 }
 
 fn parsed(words: &[String]) -> Result<RunOptions, String> {
-    let line = Line::try_parse_from(words).map_err(|error| usage_error::one_line(&error))?;
-    Ok(line.run)
+    parse_options(words).map_err(|error| usage_error::one_line(&error))
 }
 
 impl FromStr for Axis {

@@ -4,31 +4,14 @@ use super::results::{Cell, Header, Point, Results};
 use super::statistics::Statistics;
 
 /// Columns after the algorithm and the parameters.
-const COLUMNS: [&str; 17] = [
-    "seed",
-    "runs",
-    "figure",
-    "unit",
-    "count",
-    "mean",
-    "ci95_low",
-    "ci95_high",
-    "stddev",
-    "min",
-    "p50",
-    "p90",
-    "p99",
-    "max",
-    "violated",
-    "incomplete",
-    "note",
-];
+const COLUMNS: &str = "seed,runs,figure,unit,count,mean,ci95_low,ci95_high,stddev,min,p50,p90,p99,\
+                       max,violated,incomplete,note";
 
 /// Formats the results, with a head of column names.
 pub(super) fn csv(results: &Results) -> String {
     let header = &results.header;
     let parameters = header.parameters.iter().map(String::as_str);
-    let mut text = line(["algorithm"].into_iter().chain(parameters).chain(COLUMNS));
+    let mut text = line(["algorithm"].into_iter().chain(parameters).chain(COLUMNS.split(',')));
     for (point, cell) in results.all() {
         text.push_str(&lines(header, point, cell));
     }
@@ -53,9 +36,9 @@ fn lines(header: &Header, point: &Point, cell: &Cell) -> String {
             Statistics::of(sample);
         let numbers = [mean, low, high, stddev, min, p50, p90, p99, max];
         let numbers = numbers.map(|number| number.to_string());
-        let count = count.to_string();
+        let (name, count) = (figure.name(), count.to_string());
         let cells = start()
-            .chain([&*seed, &*runs, figure.name(), figure.unit(), &*count])
+            .chain([&*seed, &*runs, &*name, figure.unit(), &*count])
             .chain(numbers.iter().map(String::as_str));
         text.push_str(&line(cells.chain([&**violated, &**incomplete, ""])));
     }

@@ -5,10 +5,10 @@ use tenure_core::Service;
 use tenure_sim::{Chance, Distribution, Entries};
 
 use super::axis::Axis;
-use super::command_line::command_line;
 use super::results::{Header, Point, digest};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::group::EntriesOption;
+use crate::cmd::program;
 use crate::cmd::simulate::options::RunOptions;
 use crate::cmd::simulate::plan::{Plan, split_variants};
 
@@ -24,6 +24,9 @@ const LATENCY: Distribution = Distribution::between_units(1, 9);
 
 /// Parameters that each output has. Others are listed if they have several values.
 const PARAMETERS: [&str; 4] = ["n", "entries", "latency", "lose"];
+
+/// Options that do not change the results.
+const OTHERS: [&str; 5] = ["--shard", "--threads", "--format", "--plot", "--raw"];
 
 /// The points of a sweep, each with its plan unless it is refused.
 pub(super) struct Experiment {
@@ -90,7 +93,7 @@ impl Experiment {
         }
         let header = Header {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            command: command_line(),
+            command: program::command_without(&OTHERS, program::arguments()),
             seed: options.seed,
             runs,
             parameters,

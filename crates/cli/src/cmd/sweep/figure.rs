@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use tenure_core::{Service, TICKS_PER_UNIT};
 use tenure_sim::{Report, Tally};
 
+use crate::cmd::output::json_name;
 use crate::cmd::simulate::plan::Plan;
 use crate::cmd::simulate::theory;
 
@@ -39,21 +40,8 @@ pub(super) enum Figure {
 
 impl Figure {
     /// Returns the name in files.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Figure::MessagesPerEntry => "messages_per_entry",
-            Figure::MessagesPerElection => "messages_per_election",
-            Figure::MessagesPerAgreement => "messages_per_agreement",
-            Figure::Messages => "messages",
-            Figure::WaitingTime => "waiting_time",
-            Figure::LongestWait => "longest_wait",
-            Figure::SynchronisationDelay => "synchronisation_delay",
-            Figure::Bypass => "bypass",
-            Figure::Throughput => "throughput",
-            Figure::ElectionTime => "election_time",
-            Figure::AgreementTime => "agreement_time",
-            Figure::Duration => "duration",
-        }
+    pub(super) fn name(self) -> String {
+        json_name(&self)
     }
 
     /// Returns the unit in files.
@@ -134,17 +122,10 @@ fn mean(tally: &Tally) -> u64 {
     u64::try_from((tally.total + count / 2) / count).unwrap_or(u64::MAX)
 }
 
-/// Formats a number of millionths in units, exactly.
-pub(super) fn exact(millionths: u64) -> String {
-    let (whole, rest) = (millionths / TICKS_PER_UNIT, millionths % TICKS_PER_UNIT);
-    if rest == 0 {
-        return whole.to_string();
-    }
-    format!("{whole}.{rest:06}").trim_end_matches('0').to_owned()
-}
-
 #[cfg(test)]
 mod tests {
+    use tenure_trace::units::exact;
+
     use super::*;
 
     #[test]
@@ -156,8 +137,13 @@ mod tests {
 
     #[test]
     fn name_in_text_is_the_name_in_files() {
-        for figure in [Figure::MessagesPerEntry, Figure::WaitingTime, Figure::AgreementTime] {
-            assert_eq!(serde_json::to_value(figure).expect("a name"), figure.name());
+        for (figure, name) in [
+            (Figure::MessagesPerEntry, "messages_per_entry"),
+            (Figure::WaitingTime, "waiting_time"),
+            (Figure::AgreementTime, "agreement_time"),
+        ] {
+            assert_eq!(figure.name(), name);
+            assert_eq!(serde_json::to_value(figure).expect("a name"), name);
         }
     }
 }

@@ -67,7 +67,7 @@ fn fields<'a>(
     let figures = cell.figures.iter().map(|(figure, sample)| {
         let fields = FigureFields { unit: figure.unit(), statistics: Statistics::of(sample) };
         let value = serde_json::to_value(fields);
-        Ok((figure.name().to_owned(), value.map_err(Failure::environment)?))
+        Ok((figure.name(), value.map_err(Failure::environment)?))
     });
     Ok(PointFields {
         algorithm: &point.algorithm,

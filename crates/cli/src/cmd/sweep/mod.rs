@@ -1,7 +1,6 @@
 //! Sweeps: many runs at each of many points, their statistics, files and plots.
 
 mod axis;
-mod command_line;
 mod csv;
 mod experiment;
 mod figure;
@@ -28,7 +27,6 @@ use shard::Shard;
 use super::failure::{Failure, Status};
 use super::machine::watch_memory_use;
 use super::output::{print, print_file};
-use super::simulate::experiment::Interrupt;
 use super::simulate::options::RunOptions;
 
 pub(crate) use options::{MeasureFormat, SweepOptions};
@@ -61,10 +59,9 @@ pub(crate) fn run(request: &Request<'_>) -> Result<Status, Failure> {
     let runs = run.runs(DEFAULT_RUNS);
     let experiment = Experiment::new(algorithms, run, &sweep.sweep, runs, build)?;
     watch_memory_use();
-    let interrupt = Interrupt::watch();
     let raw = sweep.raw.as_deref().map(|path| RawFile::create(path, &experiment.header));
     let shard = sweep.shard.unwrap_or(Shard::WHOLE);
-    let results = experiment.perform(shard, run.threads(), raw.transpose()?, &interrupt)?;
+    let results = experiment.perform(shard, run.threads(), raw.transpose()?)?;
     let status = results.status();
     match sweep.shard {
         Some(shard) => print_file(&Part { shard, results }.text()?)?,

@@ -13,12 +13,10 @@ pub(crate) struct SweepOptions {
     /// Measure at each of these values of an option: n=3..50, n=3..50:5 (every fifth), entries=1,3,
     /// latency=exp:1,exp:4; repeatable, for all combinations. Locks have 3 entries and the latency
     /// 1..9 unless they are given; 30 runs a point unless --runs is given
-    #[arg(long, value_name = "NAME=VALUES")]
-    #[arg(help_heading = "Sweeps")]
+    #[arg(long, value_name = "NAME=VALUES", help_heading = "Sweeps")]
     pub(crate) sweep: Vec<Axis>,
     /// Also write the figures of each run to this file, as CSV
-    #[arg(long, value_name = "FILE")]
-    #[arg(help_heading = "Sweeps")]
+    #[arg(long, value_name = "FILE", help_heading = "Sweeps")]
     pub(crate) raw: Option<PathBuf>,
     /// Perform only this share of the runs of each point, 3/64, and print its results for `tenure
     /// merge`

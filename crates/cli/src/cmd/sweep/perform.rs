@@ -1,7 +1,6 @@
 //! Performs the runs of a sweep on several threads.
 
 use std::ops::Range;
-use std::time::Duration;
 
 use tenure_sim::{Controls, EndReason, run_parallel};
 
@@ -11,8 +10,8 @@ use super::raw::RawFile;
 use super::results::{Cell, Results};
 use super::shard::Shard;
 use crate::cmd::failure::Failure;
-use crate::cmd::progress_bar::{ProgressBar, ProgressStyle};
-use crate::cmd::simulate::experiment::Interrupt;
+use crate::cmd::interrupt;
+use crate::cmd::progress_bar::progress_line;
 use crate::cmd::simulate::plan::Plan;
 
 /// Number of consecutive runs that one thread performs before it passes their results on.
@@ -42,7 +41,6 @@ impl Experiment {
         shard: Shard,
         threads: usize,
         raw: Option<RawFile>,
-        interrupt: &Interrupt,
     ) -> Result<Results, Failure> {
         let runs = shard.runs(self.header.runs);
         let plans = self.plans.iter().enumerate();
@@ -50,7 +48,10 @@ impl Experiment {
             plans.filter_map(|(point, plan)| Some((point, plan.as_ref()?))).collect();
         let jobs_per_point = (runs.end - runs.start).div_ceil(RUNS_PER_JOB);
         let jobs = (active.len() as u64).saturating_mul(jobs_per_point);
-        let bar = progress((active.len() as u64).saturating_mul(runs.end - runs.start));
+        let bar = progress_line(
+            Some((active.len() as u64).saturating_mul(runs.end - runs.start)),
+            "{elapsed:>4} {bar:30} {pos} of {len} runs, {eta} left",
+        );
         let is_raw = raw.is_some();
         let seed = self.header.seed;
         let job = |number: usize| {
@@ -58,7 +59,7 @@ impl Experiment {
             let (point, plan) = active[usize::try_from(place).unwrap_or(usize::MAX)];
             let first = runs.start + job * RUNS_PER_JOB;
             let numbers = first..runs.end.min(first + RUNS_PER_JOB);
-            part(point, plan, seed, numbers, is_raw, interrupt)
+            part(point, plan, seed, numbers, is_raw)
         };
         let mut cells = vec![Cell::default(); self.plans.len()];
         let (mut failure, mut raw, mut interrupted) = (None, raw, false);
@@ -73,13 +74,13 @@ impl Experiment {
         };
         run_parallel(usize::try_from(jobs).unwrap_or(usize::MAX), threads, job, |part| {
             failure = part.and_then(&mut add).err();
-            failure.is_none() && !interrupt.is_interrupted()
+            failure.is_none() && !interrupt::is_interrupted()
         });
         bar.finish_and_clear();
         if let Some(failure) = failure {
             return Err(failure);
         }
-        if interrupted || interrupt.is_interrupted() {
+        if interrupted || interrupt::is_interrupted() {
             return Err(Failure::incomplete("interrupted before all points were measured"));
         }
         if let Some(raw) = raw {
@@ -96,14 +97,14 @@ fn part(
     seed: u64,
     numbers: Range<u64>,
     is_raw: bool,
-    interrupt: &Interrupt,
 ) -> Result<Part, Failure> {
     let mut part = Part { point, cell: Cell::default(), raw: Vec::new(), interrupted: false };
     // The configuration depends on the seed only if ranks are drawn.
-    let fixed = (!plan.draws_ids()).then(|| plan.algorithm(plan.common())).transpose()?;
+    let fixed = (!plan.draws_ids).then(|| plan.algorithm(plan.common())).transpose()?;
+    let stop = interrupt::flag();
     for number in numbers {
         let settings = plan.settings(seed.wrapping_add(number));
-        let controls = Controls::new().stopped_by(interrupt.flag());
+        let controls = Controls::new().stopped_by(&stop);
         let report = match &fixed {
             Some(algorithm) => plan.run_algorithm(&**algorithm, settings, None, controls)?,
             None => plan.run(settings, None, controls)?,
@@ -118,15 +119,4 @@ fn part(
         }
     }
     Ok(part)
-}
-
-/// Creates a progress line on standard error, if it is a terminal.
-fn progress(runs: u64) -> ProgressBar {
-    let bar = ProgressBar::new(runs);
-    let template = "{elapsed:>4} {bar:30} {pos} of {len} runs, {eta} left";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
 }

@@ -1,11 +1,12 @@
 //! The figures of single runs, as CSV.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use tenure_trace::units::exact;
+
 use super::csv::line;
-use super::figure::exact;
 use super::perform::RawRun;
 use super::results::{Header, Point};
 use crate::cmd::failure::Failure;
@@ -19,7 +20,7 @@ pub(super) struct RawFile {
 impl RawFile {
     /// Creates the file and writes the head.
     pub(super) fn create(path: &Path, header: &Header) -> Result<Self, Failure> {
-        let file = File::create(path).map_err(|error| failure(path, &error))?;
+        let file = File::create(path).map_err(Failure::cannot_write(path))?;
         let mut raw = RawFile { path: path.to_owned(), file: BufWriter::new(file) };
         let parameters = header.parameters.iter().map(String::as_str);
         let head = ["algorithm"].into_iter().chain(parameters).chain(["seed", "figure", "value"]);
@@ -35,7 +36,7 @@ impl RawFile {
                 let value = exact(*value);
                 let values = point.values.iter().map(String::as_str);
                 let cells = [point.algorithm.as_str()].into_iter().chain(values);
-                let text = line(cells.chain([seed.as_str(), figure.name(), &value]));
+                let text = line(cells.chain([seed.as_str(), &figure.name(), &value]));
                 self.write(&text)?;
             }
         }
@@ -44,14 +45,10 @@ impl RawFile {
 
     /// Writes everything to the file.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
-        self.file.flush().map_err(|error| failure(&self.path, &error))
+        self.file.flush().map_err(Failure::cannot_write(&self.path))
     }
 
     fn write(&mut self, text: &str) -> Result<(), Failure> {
-        self.file.write_all(text.as_bytes()).map_err(|error| failure(&self.path, &error))
+        self.file.write_all(text.as_bytes()).map_err(Failure::cannot_write(&self.path))
     }
-}
-
-fn failure(path: &Path, error: &io::Error) -> Failure {
-    Failure::environment(format!("cannot write {}: {error}", path.display()))
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::figure::Figure;
 use super::results::{Broken, Cell, Point, Results};
-use crate::cmd::simulate::rows::{Rows, figure};
+use crate::cmd::output::columns;
+use crate::cmd::rows::{Rows, figure};
 
 /// Figures of the table, in this order; those that no point has are left out.
 const FIGURES: [(Figure, &str); 5] = [
@@ -28,9 +29,9 @@ pub(super) fn table(results: &Results) -> String {
     let figures: Vec<&(Figure, &str)> = figures.collect();
     let mut lines = vec![head(results, &figures)];
     lines.extend(results.measured().map(|(point, cell)| line(results, point, cell, &figures)));
-    for line in aligned(&lines) {
-        rows.line(&line);
-    }
+    // Names are aligned to the left, and figures to the right.
+    let last = lines[0].len() - 1;
+    rows.line(&columns(&lines, |column| (1..last).contains(&column)));
     rows.line("");
     rows.line(
         "  ±: half of the 95 % confidence interval of the mean; p99: 99 % of runs have at most",
@@ -67,7 +68,7 @@ fn violations(rows: &mut Rows, results: &Results) {
 }
 
 /// Returns the parameters that have a column: those with several values.
-fn columns(results: &Results) -> impl Iterator<Item = usize> + '_ {
+fn parameters(results: &Results) -> impl Iterator<Item = usize> + '_ {
     let header = &results.header;
     let swept = header.swept.iter().filter_map(|name| header.place(name));
     let none = header.swept.is_empty().then(|| header.place("n")).flatten();
@@ -76,7 +77,7 @@ fn columns(results: &Results) -> impl Iterator<Item = usize> + '_ {
 
 fn head(results: &Results, figures: &[&(Figure, &str)]) -> Vec<String> {
     let mut cells = vec!["algorithm".to_owned()];
-    cells.extend(columns(results).map(|place| results.header.parameters[place].clone()));
+    cells.extend(parameters(results).map(|place| results.header.parameters[place].clone()));
     for (_, name) in figures {
         cells.extend([(*name).to_owned(), "p99".to_owned()]);
     }
@@ -86,7 +87,7 @@ fn head(results: &Results, figures: &[&(Figure, &str)]) -> Vec<String> {
 
 fn line(results: &Results, point: &Point, cell: &Cell, figures: &[&(Figure, &str)]) -> Vec<String> {
     let mut cells = vec![point.algorithm.clone()];
-    cells.extend(columns(results).map(|place| point.values[place].clone()));
+    cells.extend(parameters(results).map(|place| point.values[place].clone()));
     for (name, _) in figures {
         let Some(sample) = cell.figures.get(name) else {
             cells.extend(["–".to_owned(), "–".to_owned()]);
@@ -109,29 +110,9 @@ fn line(results: &Results, point: &Point, cell: &Cell, figures: &[&(Figure, &str
 /// Describes a point in words.
 fn place(results: &Results, point: &Point) -> String {
     let header = &results.header;
-    let values = columns(results).map(|place| {
+    let values = parameters(results).map(|place| {
         let (name, value) = (&header.parameters[place], &point.values[place]);
         format!(" {name}={value}")
     });
     format!("{}{}", point.algorithm, values.collect::<String>())
-}
-
-/// Aligns cells in columns: the first to the left, figures to the right.
-fn aligned(lines: &[Vec<String>]) -> Vec<String> {
-    let columns = lines.first().map_or(0, Vec::len);
-    let width = |column: usize| lines.iter().map(|it| it[column].chars().count()).max();
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
-    let aligned = |cells: &Vec<String>| {
-        let mut text = String::new();
-        for (place, (cell, width)) in cells.iter().zip(&widths).enumerate() {
-            let padded = match place {
-                0 => format!("{cell:<width$}"),
-                _ if place + 1 == columns => format!("  {cell}"),
-                _ => format!("  {cell:>width$}"),
-            };
-            text.push_str(&padded);
-        }
-        text
-    };
-    lines.iter().map(aligned).collect()
 }

@@ -77,8 +77,8 @@ fn merged(path: &Path) -> Result<Merged, Failure> {
     if !path.is_dir() {
         return merge_files([path]).map_err(input_failure);
     }
-    let cannot = |error| Failure::environment(format!("cannot read {}: {error}", path.display()));
-    let files = fs::read_dir(path).map_err(cannot)?;
+    let cannot = Failure::cannot(format!("read {}", path.display()));
+    let files = fs::read_dir(path).map_err(&cannot)?;
     let files: Result<Vec<PathBuf>, _> = files.map(|file| file.map(|file| file.path())).collect();
     let mut files = files.map_err(cannot)?;
     files.retain(|file| file.extension().is_some_and(|it| it == "ndjson"));

@@ -23,7 +23,7 @@ use tenure_trace::{
 
 use super::capture::print_error;
 use super::failure::{Failure, Status};
-use super::output::{Format, print, print_json};
+use super::output::{Format, print};
 use super::own_monitors;
 use super::own_property::OwnPropertyOptions;
 use super::program;
@@ -126,10 +126,7 @@ fn verify_traces(options: &VerifyOptions) -> Result<Status, Failure> {
     } else {
         verify_own(options)?
     };
-    match options.format {
-        Format::Json => print_json(&verification)?,
-        Format::Text => print(&verification.to_string())?,
-    }
+    options.format.print(&verification, || verification.to_string())?;
     let violated = verification.verdict == Judgement::Violated;
     Ok(if violated { Status::Violated } else { Status::Success })
 }
@@ -272,7 +269,7 @@ pub(crate) fn input_failure(error: MergeError) -> Failure {
         MergeError::Read(ReadError::Io { path, error })
             if error.kind() != std::io::ErrorKind::NotFound =>
         {
-            Failure::environment(format!("cannot read {}: {error}", path.display()))
+            Failure::cannot(format!("read {}", path.display()))(error)
         }
         error => Failure::usage(error),
     }

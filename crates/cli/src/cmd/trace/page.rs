@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Card;
 use tenure_trace::diagram::{Page, Scale, Window};
 use tenure_trace::{Header, Source};
@@ -34,12 +33,7 @@ pub(super) fn run(
 /// Returns the card of the algorithm that a trace names; `None` if this release does not have the
 /// algorithm.
 fn card(header: &Header) -> Option<Card> {
-    let parameters = if header.options.is_empty() {
-        Parameters::plain(header.n)
-    } else {
-        replay::parameters(header).ok()?
-    };
-    tenure_instances::card(&header.algorithm, &parameters).ok()
+    tenure_instances::card(&header.algorithm, &replay::parameters(header).ok()?).ok()
 }
 
 #[cfg(test)]

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::{Args, Parser, ValueEnum};
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Property;
 use tenure_trace::property::{Form, OwnProperty, PropertyJudge, Vocabulary};
 use tenure_trace::{
-    ClockUnit, Header, Kind, Merged, Record, Schedule, Subject, Trace, TraceVerifier, Verification,
-    merge, plain, verify, verify_files,
+    ClockUnit, Header, Kind, Merged, Record, Schedule, Subject, Trace, TraceBuffer, TraceVerifier,
+    Verification, merge, plain, verify, verify_files,
 };
 #[cfg(not(target_family = "wasm"))]
 use {
@@ -22,11 +22,11 @@ use super::{input_failure, warn_torn};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::graph::option_with_file;
 use crate::cmd::group::GroupOptions;
-use crate::cmd::output::{Format, print, print_json};
+use crate::cmd::output::{Format, json_name};
 use crate::cmd::own_model_card;
 use crate::cmd::own_monitors;
+use crate::cmd::parse_options;
 use crate::cmd::property::parser as property_parser;
-use crate::cmd::shared_buffer::SharedBuffer;
 
 /// Upper bound on steps after the recorded ones, so that no process waits only for time to pass.
 const FURTHER_STEPS: u32 = 200;
@@ -50,7 +50,8 @@ pub(super) struct Options {
 }
 
 /// Engine that replays a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 enum ReplayEngine {
     /// Simulator
     #[default]
@@ -62,17 +63,10 @@ enum ReplayEngine {
     Tcp,
 }
 
-/// Options that recreate the group of a trace.
-#[derive(Debug, Parser)]
-struct Line {
-    #[command(flatten)]
-    group: GroupOptions,
-}
-
 #[derive(Serialize)]
-struct Outcome<'a> {
+struct Outcome {
     property: Property,
-    engine: &'a str,
+    engine: ReplayEngine,
     steps: usize,
     violated_again: bool,
     /// Step that violates the property; absent if the end of the run does.
@@ -116,23 +110,16 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let own_step = own.and_then(|own| judge_own(&own, &merged, &mut verification));
     let is_violated = violates(&verification, property);
     let step = own_step.or_else(|| records_until(&merged, property)).filter(|_| is_violated);
-    report(
-        options,
-        &Outcome {
-            property,
-            engine: match options.engine {
-                ReplayEngine::Simulator => "simulator",
-                ReplayEngine::Checker => "checker",
-                #[cfg(not(target_family = "wasm"))]
-                ReplayEngine::Tcp => "tcp",
-            },
-            steps: schedule.steps(),
-            violated_again: is_violated,
-            step: step.map(|records| schedule.steps_completed(&merged.records[..records])),
-            notes: notes(&merged),
-            verification,
-        },
-    )?;
+    let outcome = Outcome {
+        property,
+        engine: options.engine,
+        steps: schedule.steps(),
+        violated_again: is_violated,
+        step: step.map(|records| schedule.steps_completed(&merged.records[..records])),
+        notes: notes(&merged),
+        verification,
+    };
+    options.format.print(&outcome, || text(&outcome))?;
     Ok(if is_violated { Status::Violated } else { Status::Success })
 }
 
@@ -244,25 +231,26 @@ fn reject_own_model(header: &Header) -> Result<(), Failure> {
     Err(Failure::usage(format!("only the checker runs {algorithm}: repeat `{command}`")))
 }
 
-/// Returns the parameters of the algorithm, from the header of a trace.
+/// Returns the parameters of the algorithm, from the header of a trace. They are the default ones
+/// if the header has no options.
 pub(crate) fn parameters(header: &Header) -> Result<Parameters, Failure> {
+    if header.options.is_empty() {
+        return Ok(Parameters::plain(header.n));
+    }
     // A header has the content of files, so that a trace makes no program read one.
     if let Some(option) = option_with_file(&header.options) {
         let message = format!("the header of the trace names a file for {option}");
         return Err(Failure::usage(message));
     }
-    let words = ["replay".to_owned()].into_iter().chain(header.options.iter().cloned());
-    let line = Line::try_parse_from(words).map_err(|_| {
+    let group: GroupOptions = parse_options(&header.options).map_err(|_| {
         Failure::usage("invalid options in the header of the trace: it may be from another release")
     })?;
-    line.group.parameters()
+    group.parameters()
 }
 
-fn report(options: &Options, outcome: &Outcome<'_>) -> Result<(), Failure> {
-    if options.format == Format::Json {
-        return print_json(outcome);
-    }
+fn text(outcome: &Outcome) -> String {
     let Outcome { property, engine, steps, violated_again, step, notes, verification } = outcome;
+    let engine = json_name(engine);
     let verdict = if *violated_again { "violated again" } else { "not violated this time" };
     let when = match step {
         Some(step) => format!("by step {step} of {steps}"),
@@ -278,7 +266,7 @@ fn report(options: &Options, outcome: &Outcome<'_>) -> Result<(), Failure> {
     for note in notes {
         text.push_str(&format!("  {}\n", plain(note)));
     }
-    print(&text)
+    text
 }
 
 /// Replays the run. Returns the new trace and the schedule that was followed.
@@ -300,11 +288,12 @@ fn replay(
     }
     let merged = match engine {
         ReplayEngine::Simulator => {
-            let run = SharedBuffer::default();
+            let run = TraceBuffer::default();
             let writer = Box::new(run.clone());
             let followed = algorithm.follow(&schedule, parameters.ranks.clone(), writer);
             followed.map_err(Failure::usage)?;
-            let followed = run.read("run").map_err(|error| input_failure(error.into()))?;
+            let followed = Trace::parse(&run.take(), "run");
+            let followed = followed.map_err(|error| input_failure(error.into()))?;
             merge(vec![followed])
         }
         ReplayEngine::Checker => {

@@ -1,7 +1,7 @@
 use alloc::collections::BTreeSet;
 use alloc::format;
 
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::log::{Command, Content, Event, Payload};
@@ -15,11 +15,7 @@ impl Monitor<Command, Event> for AnsweredOnce {
         Property::Integrity
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         match seen {
             Observation::Command { command, .. } => {
                 self.0.insert((at, command.ticket()));
@@ -29,8 +25,7 @@ impl Monitor<Command, Event> for AnsweredOnce {
                 if let Some(ticket) = event.answers()
                     && !self.0.remove(&(at, ticket))
                 {
-                    let message = format!("{at} answers {ticket}, which is not pending");
-                    return Err(Violation { at, message });
+                    return violated(at, format!("{at} answers {ticket}, which is not pending"));
                 }
             }
             _ => {}
@@ -53,11 +48,7 @@ impl Monitor<Command, Event> for CommittedWasAppended {
         Property::NoCreation
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         match seen {
             Observation::Command { command: Command::Append { payload, .. }, .. } => {
                 self.payloads.insert(payload.clone());
@@ -70,14 +61,14 @@ impl Monitor<Command, Event> for CommittedWasAppended {
             {
                 let message =
                     format!("{at} begins with {state} as of {index}, which no user provided");
-                return Err(Violation { at, message });
+                return violated(at, message);
             }
             Observation::Event(Event::Committed { index, entry }) => {
                 if let Content::Payload(payload) = &entry.content
                     && !self.payloads.contains(payload)
                 {
                     let message = format!("{payload}, committed at {index}, was never appended");
-                    return Err(Violation { at, message });
+                    return violated(at, message);
                 }
             }
             _ => {}

@@ -1,7 +1,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::log::{Command, Content, Event, Payload};
@@ -25,7 +25,7 @@ struct PayloadState {
 }
 
 impl CommittedOnce {
-    fn judge(&self, at: ProcessId, payload: &Payload) -> Result<(), Violation> {
+    fn judge(&self, at: ProcessId, payload: &Payload) -> MonitorResult {
         let Some(known) = self.known.get(payload) else { return Ok(()) };
         if known.at.len() <= known.appended as usize {
             return Ok(());
@@ -36,7 +36,7 @@ impl CommittedOnce {
             1 => format!("{payload}, committed at {last}, was appended once and is elsewhere"),
             more => format!("{payload}, committed at {last}, was appended {more} times only"),
         };
-        Err(Violation { at, message })
+        violated(at, message)
     }
 }
 
@@ -45,11 +45,7 @@ impl Monitor<Command, Event> for CommittedOnce {
         Property::AtMostOnce
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         match seen {
             Observation::Command { command: Command::Append { ticket, payload }, .. } => {
                 self.pending.insert((at, *ticket), payload.clone());

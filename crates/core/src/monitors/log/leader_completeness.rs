@@ -2,7 +2,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 
 use super::known_logs::KnownLogs;
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::log::{Command, Entry, Event};
@@ -10,7 +10,7 @@ use crate::service::log::{Command, Entry, Event};
 /// *Leader completeness*: the log of a leader contains every entry committed in an earlier term.
 /// The version for acknowledged entries states that no acknowledged entry is ever lost. A snapshot
 /// counts as all entries that it covers, and *state machine safety* judges its content.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LeaderCompleteness {
     /// True if the monitor considers only acknowledged entries.
     acknowledged: bool,
@@ -24,24 +24,13 @@ pub struct LeaderCompleteness {
 }
 
 impl LeaderCompleteness {
-    /// Creates the monitor before the first commit.
-    pub fn new() -> Self {
-        LeaderCompleteness {
-            acknowledged: false,
-            known_logs: KnownLogs::default(),
-            terms: BTreeMap::new(),
-            leading: BTreeMap::new(),
-            committed: BTreeMap::new(),
-        }
-    }
-
     /// Restricts the monitor to acknowledged entries.
     #[must_use]
     pub fn for_acknowledged(self) -> Self {
         LeaderCompleteness { acknowledged: true, ..self }
     }
 
-    fn lacks(&self, leader: ProcessId, term: u64, index: u64) -> Result<(), Violation> {
+    fn lacks(&self, leader: ProcessId, term: u64, index: u64) -> MonitorResult {
         let (entry, known) = &self.committed[&index];
         let has = self.known_logs.entry(leader, index) == Some(entry);
         if *known >= term || has || self.known_logs.is_compacted(leader, index) {
@@ -52,26 +41,20 @@ impl LeaderCompleteness {
             "{entry} was {kind} at {index} in term {known}, and {leader}, which leads in term \
              {term}, does not have it"
         );
-        Err(Violation { at: leader, message })
+        violated(leader, message)
     }
 
-    fn leads(&mut self, at: ProcessId, term: u64) -> Result<(), Violation> {
+    fn leads(&mut self, at: ProcessId, term: u64) -> MonitorResult {
         self.terms.insert(at, term);
         self.leading.insert(at, term);
         self.committed.keys().try_for_each(|index| self.lacks(at, term, *index))
     }
 
-    fn commits(&mut self, at: ProcessId, index: u64, entry: &Entry) -> Result<(), Violation> {
+    fn commits(&mut self, at: ProcessId, index: u64, entry: &Entry) -> MonitorResult {
         let known = self.terms.get(&at).copied().unwrap_or(entry.term);
         let first = self.committed.entry(index).or_insert_with(|| (entry.clone(), known));
         first.1 = first.1.min(known);
         self.leading.iter().try_for_each(|(leader, term)| self.lacks(*leader, *term, index))
-    }
-}
-
-impl Default for LeaderCompleteness {
-    fn default() -> Self {
-        LeaderCompleteness::new()
     }
 }
 
@@ -80,11 +63,7 @@ impl Monitor<Command, Event> for LeaderCompleteness {
         if self.acknowledged { Property::Durability } else { Property::LeaderCompleteness }
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         self.known_logs.note(at, seen);
         match seen {
             Observation::Event(Event::Leading { term }) => self.leads(at, *term),
@@ -100,8 +79,7 @@ impl Monitor<Command, Event> for LeaderCompleteness {
                 match self.known_logs.entry(at, *index).cloned() {
                     Some(entry) => self.commits(at, *index, &entry),
                     None => {
-                        let message = format!("{at} acknowledges {index}, which it does not have");
-                        Err(Violation { at, message })
+                        violated(at, format!("{at} acknowledges {index}, which it does not have"))
                     }
                 }
             }
@@ -131,7 +109,7 @@ mod tests {
     }
 
     fn holds(events: &[(ProcessId, Event)]) -> bool {
-        let mut monitor = LeaderCompleteness::new();
+        let mut monitor = LeaderCompleteness::default();
         events.iter().all(|(at, event)| monitor.observe(*at, Observation::Event(event)).is_ok())
     }
 

@@ -1,7 +1,7 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::log::{Command, Event};
@@ -20,7 +20,7 @@ pub struct LinearizableReads {
 }
 
 impl LinearizableReads {
-    fn answer(&mut self, at: ProcessId, ticket: u64, index: u64) -> Result<(), Violation> {
+    fn answer(&mut self, at: ProcessId, ticket: u64, index: u64) -> MonitorResult {
         let least = self.pending.remove(&(at, ticket)).unwrap_or(0);
         let applied = self.applied.get(&at).copied().unwrap_or(0);
         self.known = self.known.max(index);
@@ -32,7 +32,7 @@ impl LinearizableReads {
         } else {
             format!("{at} answers {ticket} as of {index}, and has applied only up to {applied}")
         };
-        Err(Violation { at, message })
+        violated(at, message)
     }
 }
 
@@ -41,11 +41,7 @@ impl Monitor<Command, Event> for LinearizableReads {
         Property::LinearizableReads
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         match seen {
             Observation::Command { command: Command::Read { ticket }, .. } => {
                 self.pending.insert((at, *ticket), self.known);

@@ -2,7 +2,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 
 use super::known_logs::KnownLogs;
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::log::{Command, Event};
@@ -16,17 +16,13 @@ impl Monitor<Command, Event> for ElectionSafety {
         Property::OneLeaderPerTerm
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         let Observation::Event(Event::Leading { term }) = seen else { return Ok(()) };
         let first = *self.0.entry(*term).or_insert(at);
         if first == at {
             return Ok(());
         }
-        Err(Violation { at, message: format!("{first} and {at} both lead in term {term}") })
+        violated(at, format!("{first} and {at} both lead in term {term}"))
     }
 }
 
@@ -41,11 +37,7 @@ impl Monitor<Command, Event> for LogMatching {
         Property::LogMatching
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         let Observation::Event(Event::Stored { index, entry }) = seen else {
             self.0.note(at, seen);
             return Ok(());
@@ -55,7 +47,7 @@ impl Monitor<Command, Event> for LogMatching {
         if is_there {
             let message =
                 format!("{at} stores at {index}, where it has an entry that it never dropped");
-            return Err(Violation { at, message });
+            return violated(at, message);
         }
         let before = index.saturating_sub(1);
         // A snapshot hides the entry before, so the comparison is impossible.
@@ -71,7 +63,7 @@ impl Monitor<Command, Event> for LogMatching {
              before",
             entry.term
         );
-        Err(Violation { at, message })
+        violated(at, message)
     }
 }
 

@@ -2,7 +2,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
 
-use crate::monitor::{Monitor, Observation, Violation};
+use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::log::{Command, Entry, Event, Payload};
@@ -21,11 +21,10 @@ pub struct StateMachineSafety {
 }
 
 impl StateMachineSafety {
-    fn apply(&mut self, at: ProcessId, index: u64, entry: &Entry) -> Result<(), Violation> {
+    fn apply(&mut self, at: ProcessId, index: u64, entry: &Entry) -> MonitorResult {
         let applied = self.applied.entry(at).or_default();
         if index != *applied + 1 {
-            let message = format!("{at} applies {index} after {applied}");
-            return Err(Violation { at, message });
+            return violated(at, format!("{at} applies {index} after {applied}"));
         }
         *applied = index;
         let place = usize::try_from(index - 1).unwrap_or(usize::MAX);
@@ -36,25 +35,17 @@ impl StateMachineSafety {
             }
             Some(known) if known == entry => Ok(()),
             Some(known) => {
-                let message =
-                    format!("{at} commits {entry} at {index}, where {known} is committed");
-                Err(Violation { at, message })
+                violated(at, format!("{at} commits {entry} at {index}, where {known} is committed"))
             }
         }
     }
 
     /// Records the state of a process at `index`, which the process provides for a snapshot or
     /// restores from one. Returns an error if another process had a different state at this index.
-    fn record_state(
-        &mut self,
-        at: ProcessId,
-        index: u64,
-        state: &Payload,
-    ) -> Result<(), Violation> {
+    fn record_state(&mut self, at: ProcessId, index: u64, state: &Payload) -> MonitorResult {
         match self.states.get(&index) {
             Some(known) if known != state => {
-                let message = format!("at {index}, {at} has the state {state}, and others {known}");
-                Err(Violation { at, message })
+                violated(at, format!("at {index}, {at} has the state {state}, and others {known}"))
             }
             _ => {
                 self.states.insert(index, state.clone());
@@ -65,7 +56,7 @@ impl StateMachineSafety {
 
     /// Records that a process restores a snapshot, and compares its state with the state of others.
     /// The property *no creation* checks that some user provided the snapshot.
-    fn restore(&mut self, at: ProcessId, index: u64, state: &Payload) -> Result<(), Violation> {
+    fn restore(&mut self, at: ProcessId, index: u64, state: &Payload) -> MonitorResult {
         self.applied.insert(at, index);
         self.record_state(at, index, state)
     }
@@ -76,11 +67,7 @@ impl Monitor<Command, Event> for StateMachineSafety {
         Property::StateMachineSafety
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observation<'_, Command, Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) -> MonitorResult {
         match seen {
             Observation::Event(Event::Committed { index, entry }) => self.apply(at, *index, entry),
             Observation::Event(Event::Restored { index, state, .. }) => {

@@ -9,27 +9,28 @@ use crate::model::action::Action;
 use crate::model::{Axiom, Conjunct};
 
 /// `currentTerm`: latest term that a process has seen.
-pub(super) const TERM: Symbol = Symbol::function("term", &[Process], Int);
+pub(in crate::models) const TERM: Symbol = Symbol::function("term", &[Process], Int);
 /// A process has voted in its term.
-pub(super) const HAS_VOTED: Symbol = Symbol::relation("has-voted", &[Process]);
+pub(in crate::models) const HAS_VOTED: Symbol = Symbol::relation("has-voted", &[Process]);
 /// `votedFor`: candidate that a process has voted for in its term.
-pub(super) const VOTED_FOR: Symbol = Symbol::function("voted-for", &[Process], Process);
+pub(in crate::models) const VOTED_FOR: Symbol = Symbol::function("voted-for", &[Process], Process);
 /// A process is a candidate.
-pub(super) const CANDIDATE: Symbol = Symbol::relation("candidate", &[Process]);
+pub(in crate::models) const CANDIDATE: Symbol = Symbol::relation("candidate", &[Process]);
 /// A process leads.
-pub(super) const LEADER: Symbol = Symbol::relation("leader", &[Process]);
+pub(in crate::models) const LEADER: Symbol = Symbol::relation("leader", &[Process]);
 /// A candidate or leader has the vote of a process in its term.
-pub(super) const VOTES: Symbol = Symbol::relation("votes", &[Process, Process]);
+pub(in crate::models) const VOTES: Symbol = Symbol::relation("votes", &[Process, Process]);
 /// Quorum that elected a leader.
 pub(super) const ELECTED_BY: Symbol = Symbol::function("elected-by", &[Process], Quorum);
 /// A request for votes is in flight: candidate, term.
-pub(super) const REQUEST_VOTE: Symbol = Symbol::relation("request-vote", &[Process, Int]);
+pub(in crate::models) const REQUEST_VOTE: Symbol =
+    Symbol::relation("request-vote", &[Process, Int]);
 /// A vote is in flight: voter, candidate, term.
-pub(super) const VOTE: Symbol = Symbol::relation("vote", &[Process, Process, Int]);
+pub(in crate::models) const VOTE: Symbol = Symbol::relation("vote", &[Process, Process, Int]);
 /// A process is a member of a quorum.
-pub(super) const MEMBER: Symbol = Symbol::relation("member", &[Process, Quorum]);
+pub(in crate::models) const MEMBER: Symbol = Symbol::relation("member", &[Process, Quorum]);
 /// Some member of both quorums.
-pub(super) const COMMON: Symbol = Symbol::function("common", &[Quorum, Quorum], Process);
+pub(in crate::models) const COMMON: Symbol = Symbol::function("common", &[Quorum, Quorum], Process);
 
 /// Symbols of the state.
 pub(super) const STATE: [Symbol; 9] =
@@ -39,7 +40,7 @@ const A: Variable = Variable::quorum("a");
 const B: Variable = Variable::quorum("b");
 
 /// Returns the axiom about quorums.
-pub(super) fn quorums() -> Axiom {
+pub(in crate::models) fn quorums() -> Axiom {
     let common = |quorum| MEMBER.at((COMMON.at((A, B)), quorum));
     let intersect = for_all([A, B], common(A) & common(B));
     Axiom::new("any two quorums have a common member", intersect)
@@ -55,7 +56,7 @@ pub(super) fn initial() -> [Term; 3] {
 }
 
 /// A process is a candidate or leads.
-pub(super) fn stands(process: Variable) -> Term {
+pub(in crate::models) fn stands(process: Variable) -> Term {
     CANDIDATE.at(process) | LEADER.at(process)
 }
 
@@ -74,8 +75,22 @@ pub(super) fn see_higher_term() -> Action {
 
 /// Returns the conjuncts about terms and votes.
 pub(super) fn conjuncts() -> Vec<Conjunct> {
+    let elected_by_quorum = Conjunct::new(
+        "elected-by-quorum",
+        "a leader has the votes of a quorum",
+        for_all(
+            [P, V],
+            (LEADER.at(P) & MEMBER.at((V, ELECTED_BY.at(P)))).implies(VOTES.at((P, V))),
+        ),
+    );
+    let votes = votes(|process| stands(process) & VOTES.at((process, V)));
+    leaders().into_iter().chain([elected_by_quorum]).chain(votes).collect()
+}
+
+/// Returns the conjuncts about candidates and leaders.
+pub(in crate::models) fn leaders() -> [Conjunct; 2] {
     let same_term = TERM.at(P).equals(TERM.at(Q));
-    vec![
+    [
         Conjunct::new(
             "one-leader-per-term",
             "at most one leader is elected in a term",
@@ -86,23 +101,12 @@ pub(super) fn conjuncts() -> Vec<Conjunct> {
             "no process is a candidate and leads at once",
             for_all([P], !(CANDIDATE.at(P) & LEADER.at(P))),
         ),
-        Conjunct::new(
-            "elected-by-quorum",
-            "a leader has the votes of a quorum",
-            for_all(
-                [P, V],
-                (LEADER.at(P) & MEMBER.at((V, ELECTED_BY.at(P)))).implies(VOTES.at((P, V))),
-            ),
-        ),
     ]
-    .into_iter()
-    .chain(votes())
-    .collect()
 }
 
-/// Conjuncts about votes that are counted or in flight.
-fn votes() -> [Conjunct; 5] {
-    let has_vote = |process| stands(process) & VOTES.at((process, V));
+/// Returns the conjuncts about votes that are counted or in flight. A process counts the vote of
+/// `V` if `has_vote`.
+pub(in crate::models) fn votes(has_vote: impl Fn(Variable) -> Term) -> [Conjunct; 5] {
     let same_term = TERM.at(P).equals(TERM.at(Q));
     // The vote of v in a term is recorded at v as long as v has seen no higher term.
     let recorded = |term: Term, candidate: Variable| {

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::{
-    CANDIDATE, CLOCK, COMMON, HAS_VOTE, HAS_VOTED, INSIDE, LOCKED, MEMBER, NUMBER, QUEUED, RELEASE,
-    RELINQUISH, REQUEST, STAMP, VOTED_NUMBER, VOTED_STAMP, WAITING,
+    CANDIDATE, CLOCK, COMMON, HAS_VOTE, HAS_VOTED, LOCKED, MEMBER, NUMBER, QUEUED, RELEASE,
+    RELINQUISH, REQUEST, STAMP, VOTED_NUMBER, VOTED_STAMP,
 };
 use crate::conformance::tree::Tree;
 use crate::logic::sort::Sort::{Process, Quorum};
+use crate::models::lock::{INSIDE, WAITING};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 

@@ -2,12 +2,12 @@
 //! messages.
 
 use std::collections::BTreeSet;
-use std::hash::{Hash, Hasher};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use fastrand::Rng;
 use tenure_core::{
-    Delay, Effects, Group, Labelled, LocalTime, ProcessId, ProcessSet, Protocol, TimerRole, Verdict,
+    Delay, Effects, Group, Labelled, LocalTime, ProcessId, ProcessSet, Protocol, SharedConfig,
+    TimerRole, Verdict,
 };
 use tenure_runtime::Validator;
 
@@ -17,9 +17,10 @@ use super::mutation::variants;
 /// Maximum number of invalid messages that the faulty process sends per correct one.
 const MAX_FAULTS_PER_MESSAGE: usize = 3;
 
-/// Invalid messages that were sent so far, and their limit.
-#[derive(Clone, Debug)]
-pub(super) struct FaultSource(Arc<Mutex<SentFaults>>);
+/// Invalid messages that were sent so far, and their limit. It is not part of the state of a
+/// process, so all values are equal.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct FaultSource(SharedConfig<Mutex<SentFaults>>);
 
 #[derive(Debug)]
 struct SentFaults {
@@ -33,7 +34,7 @@ struct SentFaults {
 impl FaultSource {
     pub(super) fn new(seed: u64, max_messages: usize) -> Self {
         let state = SentFaults { rng: Rng::with_seed(seed), max_messages, sent: BTreeSet::new() };
-        FaultSource(Arc::new(Mutex::new(state)))
+        FaultSource(SharedConfig::new(Mutex::new(state)))
     }
 
     fn with_state<R>(&self, with: impl FnOnce(&mut SentFaults) -> R) -> R {
@@ -82,24 +83,10 @@ impl SentFaults {
 }
 
 /// A process that sends invalid messages.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FaultyProcess<P> {
     correct: P,
     faults: FaultSource,
-}
-
-impl<P: PartialEq> PartialEq for FaultyProcess<P> {
-    fn eq(&self, other: &Self) -> bool {
-        self.correct == other.correct
-    }
-}
-
-impl<P: Eq> Eq for FaultyProcess<P> {}
-
-impl<P: Hash> Hash for FaultyProcess<P> {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.correct.hash(hasher);
-    }
 }
 
 impl<P: Protocol> Protocol for FaultyProcess<P> {

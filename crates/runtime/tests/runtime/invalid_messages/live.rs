@@ -2,7 +2,7 @@
 //! its messages, and the other nodes continue. Then all nodes restart with a correct third node,
 //! and every user enters.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -10,29 +10,26 @@ use tenure_algorithms::catalogue::{
     ELECTIONS, MUTEXES, OfficeVisitor, Parameters, office_card, visit_office,
 };
 use tenure_algorithms::compose::{Detected, detected};
-use tenure_algorithms::detector::{Heartbeat, heartbeat};
-use tenure_core::{Algorithm, Crashes, Delay, Office, ProcessId, TICKS_PER_UNIT};
-use tenure_runtime::store::Owner;
-use tenure_runtime::transport::{
-    GroupKeys, Keys, Limits, Listen, MeshView, PrivateKey, Settings, Trust,
-};
-use tenure_runtime::{
-    Failure, Leadership, Lock, LockApplication, Parts, RunningNode, Store, start,
-};
+use tenure_algorithms::detector::Heartbeat;
+use tenure_core::{Algorithm, Crashes, Office, ProcessId, TICKS_PER_UNIT};
+use tenure_runtime::transport::{Keyring, Listen, MeshView, Settings, Trust};
+use tenure_runtime::{Failure, Leadership, Lock, LockApplication, Parts, RunningNode, start};
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::SIZE;
 use super::faulty_process::{FaultSource, FaultyProcess};
+use crate::transport::support::group;
+use crate::{detector, listeners, store};
 
 /// Time limit for correct nodes to serve all users, on a busy machine.
-const EVENT_TIMEOUT: Duration = Duration::from_secs(30);
+const EVENT_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Time after which the faulty node has finished if it sends no new variant.
 const MAX_IDLE_TIME: Duration = Duration::from_millis(1_500);
 
 /// Maximum time for which the faulty node sends invalid messages.
-const MAX_DURATION: Duration = Duration::from_secs(12);
+const MAX_DURATION: Duration = Duration::from_secs(30);
 
 /// Names of a lock algorithm and of an election algorithm that are combined.
 type Name = (String, &'static str);
@@ -55,8 +52,8 @@ fn parameters() -> Parameters {
 /// Keys, addresses and state directories of a cluster.
 struct ClusterFiles {
     directory: TempDir,
-    addresses: Vec<SocketAddr>,
-    keys: Vec<Keys>,
+    addresses: Vec<String>,
+    keys: Vec<Keyring>,
 }
 
 /// A node with its user, which acquires and releases the lock repeatedly.
@@ -69,32 +66,17 @@ struct Node {
 
 impl ClusterFiles {
     fn new() -> (ClusterFiles, Vec<TcpListener>) {
-        let bind = |_| TcpListener::bind("127.0.0.1:0").unwrap();
-        let listeners: Vec<TcpListener> = (0..SIZE).map(bind).collect();
-        let private: Vec<_> = (0..SIZE).map(|_| PrivateKey::generate().unwrap()).collect();
-        let group = GroupKeys::new(private.iter().map(|key| vec![key.public()]).collect()).unwrap();
-        let keys = |(index, key)| Keys::new(ProcessId::at(index), key, group.clone()).unwrap();
-        let files = ClusterFiles {
-            directory: tempfile::tempdir().unwrap(),
-            addresses: listeners.iter().map(|it| it.local_addr().unwrap()).collect(),
-            keys: private.into_iter().enumerate().map(keys).collect(),
-        };
-        (files, listeners)
+        let (listeners, addresses) = listeners(SIZE as usize);
+        let (directory, keys) = (tempfile::tempdir().unwrap(), group(SIZE as usize));
+        (ClusterFiles { directory, addresses, keys }, listeners)
     }
 
     fn start<P: Office>(&self, me: ProcessId, listen: Listen, config: P::Config) -> Node {
-        let owner = Owner { cluster: "faulty".into(), process: me, group_size: SIZE };
-        let directory = self.directory.path().join(me.to_string());
-        let store = Store::open(directory, &owner, "test").unwrap();
+        let store = store(self.directory.path(), me.index(), SIZE as usize);
+        let (session, addresses) = (store.session(), self.addresses.clone());
         let transport = Settings {
-            cluster: "faulty".into(),
-            me,
-            session: store.session(),
-            listen,
-            addresses: self.addresses.iter().map(SocketAddr::to_string).collect(),
-            names: Default::default(),
-            trust: Trust::Keys(self.keys[me.index()].clone().into()),
-            limits: Limits::default(),
+            trust: Trust::Keys(self.keys[me.index()].clone()),
+            ..Settings::on_loopback("test", me, session, addresses, listen)
         };
         let (application, lock, leadership, requests) = LockApplication::new();
         let running = start::<P, LockApplication>(Parts::new(
@@ -154,13 +136,7 @@ impl OfficeVisitor for Trial {
     type Output = Result<String, String>;
 
     fn office<P: Office + Algorithm>(self, inner: P::Config) -> Self::Output {
-        let detector = heartbeat::Config {
-            period: Delay::units(20),
-            timeout: 400 * TICKS_PER_UNIT,
-            increment: 100 * TICKS_PER_UNIT,
-            longest: 2_000 * TICKS_PER_UNIT,
-        };
-        let config = detected::Config { detector, inner };
+        let config = detected::Config { detector: detector(), inner };
         let mut threads = tokio::runtime::Builder::new_multi_thread();
         let runtime = threads.worker_threads(2).enable_all().build().unwrap();
         runtime.block_on(self.of::<Detected<Heartbeat, P>>(config))
@@ -182,8 +158,16 @@ impl Trial {
             });
         }
         self.wait_for_faults(&faults).await;
-        let counts = nodes.iter().map(|node| node.running.view.counts().implausible);
-        let rejected: u64 = counts.sum();
+        let rejections =
+            || nodes.iter().map(|node| node.running.view.counts().implausible).sum::<u64>();
+        // The messages need time to arrive.
+        let arrival = async {
+            while rejections() == 0 {
+                sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let _ = timeout(MAX_DURATION, arrival).await;
+        let rejected = rejections();
         for (index, node) in nodes.into_iter().enumerate() {
             let ended = timeout(EVENT_TIMEOUT, node.stop()).await;
             match ended.map_err(|_| "does not stop".to_owned()) {
@@ -207,7 +191,7 @@ impl Trial {
     async fn wait_for_faults(&self, faults: &FaultSource) {
         let (started, mut sent, mut last) = (Instant::now(), 0, Instant::now());
         while sent < self.max_messages
-            && last.elapsed() < MAX_IDLE_TIME
+            && (sent == 0 || last.elapsed() < MAX_IDLE_TIME)
             && started.elapsed() < MAX_DURATION
         {
             sleep(Duration::from_millis(20)).await;
@@ -228,12 +212,12 @@ impl Trial {
     ) -> Result<(), String> {
         if !self.survives {
             for index in 0..SIZE as usize {
-                let state = files.directory.path().join(ProcessId::at(index).to_string());
+                let state = files.directory.path().join(index.to_string());
                 std::fs::remove_dir_all(state).unwrap();
             }
         }
         let start = |index: usize| {
-            let listen = Listen::Address(files.addresses[index]);
+            let listen = Listen::Address(files.addresses[index].parse().unwrap());
             files.start::<P>(ProcessId::at(index), listen, config.clone())
         };
         let nodes: Vec<Node> = (0..SIZE as usize).map(start).collect();

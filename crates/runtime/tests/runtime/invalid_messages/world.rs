@@ -150,37 +150,34 @@ impl<P: Protocol> World<P> {
         saved: Vec<Option<P::Stable>>,
         seed: u64,
     ) -> Self {
-        let mut batch = Batch::new(SplitMix64(fastrand::Rng::with_seed(seed)));
-        let (due, timers) = (BTreeMap::new(), BTreeMap::new());
-        let members = Vec::new();
-        let mut processes = Vec::new();
-        for (place, stable) in saved.into_iter().enumerate() {
-            let at = ProcessId::at(place);
-            let mut validator = Validator::new(size);
-            if let Some(stable) = &stable {
-                validator.check_state(stable).expect("a saved state is valid");
-            }
-            let process = P::boot(Group::new(at, size), &config, stable.clone(), &mut batch);
-            processes.push((
-                Member { process, validator, saved: stable, stopped: false, served: 0 },
-                std::mem::replace(
-                    &mut batch,
-                    Batch::new(SplitMix64(fastrand::Rng::with_seed(seed))),
-                ),
-            ));
-        }
+        let new_batch = || Batch::new(SplitMix64(fastrand::Rng::with_seed(seed)));
         let user = service
             .user
             .into_iter()
             .flat_map(|user| (0..size).map(move |at| user(ProcessId(at), size)));
-        let users = user.collect();
-        let (now, number) = (0, 0);
-        let mut world = World { config, service, members, users, due, timers, now, number, batch };
-        for (place, (member, effects)) in processes.into_iter().enumerate() {
-            world.members.push(member);
-            world.batch = effects;
-            world.release(ProcessId::at(place));
-            world.after(TICKS_PER_UNIT, Due::Ask(ProcessId::at(place)));
+        let mut world = World {
+            users: user.collect(),
+            config,
+            service,
+            members: Vec::new(),
+            due: BTreeMap::new(),
+            timers: BTreeMap::new(),
+            now: 0,
+            number: 0,
+            batch: new_batch(),
+        };
+        for (place, saved) in saved.into_iter().enumerate() {
+            let at = ProcessId::at(place);
+            let mut validator = Validator::new(size);
+            if let Some(stable) = &saved {
+                validator.check_state(stable).expect("a saved state is valid");
+            }
+            world.batch = new_batch();
+            let group = Group::new(at, size);
+            let process = P::boot(group, &world.config, saved.clone(), &mut world.batch);
+            world.members.push(Member { process, validator, saved, stopped: false, served: 0 });
+            world.release(at);
+            world.after(TICKS_PER_UNIT, Due::Ask(at));
         }
         world
     }

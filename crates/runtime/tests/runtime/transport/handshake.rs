@@ -93,10 +93,9 @@ async fn refuses_future_version_by_number_alone() {
 #[tokio::test]
 async fn silent_connections_do_not_block_a_peer() {
     let mut ports = Ports::of(2);
-    let mut settings = ports.settings(P1, 1);
-    settings.limits =
-        Limits { max_handshakes: 4, handshake_timeout: Duration::from_secs(3600), ..limits() };
-    let (mesh, mut inbox) = Mesh::start(settings).expect("a mesh");
+    let handshake_timeout = Duration::from_secs(3600);
+    let (mesh, mut inbox) =
+        ports.start_with(P1, Limits { max_handshakes: 4, handshake_timeout, ..limits() });
     let mut silent = Vec::new();
     for _ in 0..10 {
         silent.push(RawPeer::dial(ports.addresses[0]).await);
@@ -110,9 +109,8 @@ async fn silent_connections_do_not_block_a_peer() {
 #[tokio::test]
 async fn silent_connection_is_closed() {
     let mut ports = Ports::of(2);
-    let mut settings = ports.settings(P1, 1);
-    settings.limits.handshake_timeout = Duration::from_millis(20);
-    let (mesh, _inbox) = Mesh::start(settings).expect("a mesh");
+    let (mesh, _inbox) =
+        ports.start_with(P1, Limits { handshake_timeout: Duration::from_millis(20), ..limits() });
     RawPeer::dial(ports.addresses[0]).await.wait_closed().await;
     let view = mesh.view();
     eventually("the refusal is counted", || refused(&view, Refusal::TooSlow) == 1).await;

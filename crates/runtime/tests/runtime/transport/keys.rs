@@ -31,8 +31,10 @@ async fn sealed_pair(ports: &mut Ports, keys: &[Keyring]) -> [(Mesh, Inbox); 2] 
     [first, second]
 }
 
-fn private(count: usize) -> Vec<PrivateKey> {
-    (0..count).map(|_| PrivateKey::generate().expect("entropy")).collect()
+/// Generates private keys. Returns them with their public keys.
+fn key_pairs(count: usize) -> (Vec<PrivateKey>, Vec<PublicKey>) {
+    let private = || PrivateKey::generate().expect("entropy");
+    (0..count).map(|_| private()).map(|key| (key.clone(), key.public())).unzip()
 }
 
 /// Returns the keys of process `me`: its private key and the public keys that it expects from its
@@ -59,8 +61,7 @@ async fn unlisted_key_is_refused_without_effects() {
     let mut ports = Ports::of(3);
     let listed = group(3);
     let mut nodes = sealed_pair(&mut ports, &listed).await;
-    let mine = private(3);
-    let public: Vec<PublicKey> = mine.iter().map(PrivateKey::public).collect();
+    let (mine, public) = key_pairs(3);
     let (impostor, _inbox) = start(&mut ports, P3, &keys(P3, &mine[2], &public));
     let view = nodes[0].0.view();
     eventually("the connection is refused", || refused(&view, Refusal::Unproven) > 1).await;
@@ -95,8 +96,7 @@ async fn nodes_with_and_without_keys_refuse_each_other() {
 #[tokio::test]
 async fn refuses_member_that_claims_another_identity() {
     let mut ports = Ports::of(3);
-    let private = private(3);
-    let public: Vec<PublicKey> = private.iter().map(PrivateKey::public).collect();
+    let (private, public) = key_pairs(3);
     let listed: Vec<Keyring> =
         [P1, P2, P3].iter().map(|me| keys(*me, &private[me.index()], &public)).collect();
     let mut nodes = sealed_pair(&mut ports, &listed).await;
@@ -125,8 +125,7 @@ async fn rejects_keys_of_another_group_size() {
 #[tokio::test]
 async fn replaces_key_at_run_time() {
     let mut ports = Ports::of(2);
-    let private = private(3);
-    let public: Vec<PublicKey> = private.iter().map(PrivateKey::public).collect();
+    let (private, public) = key_pairs(3);
     let with = |me: ProcessId, mine: usize, second: &[usize]| -> Keys {
         let second = second.iter().map(|of| public[*of]).collect();
         let of = GroupKeys::new(vec![vec![public[0]], second]).expect("keys");
@@ -148,8 +147,7 @@ async fn replaces_key_at_run_time() {
 #[tokio::test]
 async fn dialer_tries_each_key_of_its_peer() {
     let mut ports = Ports::of(2);
-    let private = private(3);
-    let public: Vec<PublicKey> = private.iter().map(PrivateKey::public).collect();
+    let (private, public) = key_pairs(3);
     let of = GroupKeys::new(vec![vec![public[0], public[2]], vec![public[1]]]).expect("keys");
     let with = |me, mine: usize| {
         Keyring::from(Keys::new(me, private[mine].clone(), of.clone()).expect("a listed key"))

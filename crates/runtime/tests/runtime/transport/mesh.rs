@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use tenure_runtime::transport::frame::{Frame, Introduction};
-use tenure_runtime::transport::{Incoming, Mesh, MeshError, SendError};
+use tenure_runtime::transport::{Incoming, Limits, Mesh, MeshError, SendError};
 
 use super::support::{
     P1, P2, P3, Ports, RawPeer, TEST_TIMEOUT, assert_still_connected, boot, eventually, greeting,
-    hello, message, pair, receive_peer_down, receive_peer_up,
+    hello, limits, message, pair, receive_peer_down, receive_peer_up,
 };
 
 #[tokio::test]
@@ -97,9 +97,8 @@ async fn duplicate_message_is_delivered_once() {
 #[tokio::test]
 async fn many_messages_are_acknowledged_at_once() {
     let mut ports = Ports::of(2);
-    let mut settings = ports.settings(P1, 1);
-    settings.limits.acknowledge_delay = Duration::from_secs(3600);
-    let (_first, mut inbox) = Mesh::start(settings).expect("a mesh");
+    let (_first, mut inbox) =
+        ports.start_with(P1, Limits { acknowledge_delay: Duration::from_secs(3600), ..limits() });
     let (second, _other) = ports.start(P2, 1);
     for byte in 0..100 {
         second.send(P1, vec![byte]).expect("room");
@@ -114,7 +113,7 @@ async fn many_messages_are_acknowledged_at_once() {
 #[tokio::test]
 async fn rejects_message_above_maximum_length() {
     let mut ports = Ports::of(2);
-    let limit = super::support::limits().max_payload_bytes();
+    let limit = limits().max_payload_bytes();
     let [first, mut second] = pair(&mut ports).await;
     first.0.send(P2, vec![7; limit]).expect("it fits");
     let (_, _, payload) = message(&mut second.1).await;

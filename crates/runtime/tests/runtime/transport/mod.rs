@@ -8,4 +8,4 @@ mod mesh;
 mod pressure;
 mod resumption;
 mod sessions;
-mod support;
+pub(crate) mod support;

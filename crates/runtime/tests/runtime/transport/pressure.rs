@@ -3,20 +3,18 @@
 use std::time::Duration;
 
 use tenure_runtime::transport::frame::Frame;
-use tenure_runtime::transport::{Mesh, SendError};
+use tenure_runtime::transport::{Limits, SendError};
 use tokio::time::timeout;
 
 use super::support::{
-    P1, P2, P3, Ports, RawPeer, TEST_TIMEOUT, eventually, hello, message, message_from, pair,
-    receive_peer_up,
+    P1, P2, P3, Ports, RawPeer, TEST_TIMEOUT, eventually, hello, limits, message, message_from,
+    pair, receive_peer_up,
 };
 
 #[tokio::test]
 async fn queue_for_missing_peer_is_bounded() {
     let mut ports = Ports::of(3);
-    let mut settings = ports.settings(P1, 1);
-    settings.limits.queue_frames = 10;
-    let (mesh, _inbox) = Mesh::start(settings).expect("a mesh");
+    let (mesh, _inbox) = ports.start_with(P1, Limits { queue_frames: 10, ..limits() });
     let outcomes: Vec<_> = (0..15).map(|byte| mesh.send(P2, vec![byte])).collect();
     assert!(outcomes[..10].iter().all(Result::is_ok), "{outcomes:?}");
     assert!(outcomes[10..].iter().all(|full| *full == Err(SendError::Full { to: P2 })));
@@ -32,10 +30,10 @@ async fn queue_for_missing_peer_is_bounded() {
 #[tokio::test]
 async fn unacknowledged_messages_block_until_acknowledged() {
     let mut ports = Ports::of(3);
-    let mut settings = ports.settings(P1, 1);
-    settings.limits.queue_frames = 10;
-    settings.limits.half_full_timeout = Duration::from_secs(3600);
-    let (mesh, mut inbox) = Mesh::start(settings).expect("a mesh");
+    let (mesh, mut inbox) = ports.start_with(
+        P1,
+        Limits { queue_frames: 10, half_full_timeout: Duration::from_secs(3600), ..limits() },
+    );
     let mut slow = RawPeer::join(ports.addresses[0], hello(P3, P1, 3)).await;
     assert_eq!(receive_peer_up(&mut inbox, P3).await, 1);
     (0..6).for_each(|byte| mesh.send(P3, vec![byte]).expect("room"));
@@ -56,10 +54,10 @@ async fn unacknowledged_messages_block_until_acknowledged() {
 #[tokio::test]
 async fn stalled_peer_blocks_for_limited_time() {
     let mut ports = Ports::of(2);
-    let mut settings = ports.settings(P1, 1);
-    settings.limits.queue_frames = 10;
-    settings.limits.half_full_timeout = Duration::from_millis(10);
-    let (mesh, mut inbox) = Mesh::start(settings).expect("a mesh");
+    let (mesh, mut inbox) = ports.start_with(
+        P1,
+        Limits { queue_frames: 10, half_full_timeout: Duration::from_millis(10), ..limits() },
+    );
     let _mute = RawPeer::join(ports.addresses[0], hello(P2, P1, 2)).await;
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 1);
     (0..10).for_each(|byte| mesh.send(P2, vec![byte]).expect("room"));
@@ -70,10 +68,10 @@ async fn stalled_peer_blocks_for_limited_time() {
 #[tokio::test]
 async fn lost_peer_delays_no_sender() {
     let mut ports = Ports::of(2);
-    let mut settings = ports.settings(P1, 1);
-    settings.limits.queue_frames = 10;
-    settings.limits.half_full_timeout = Duration::from_secs(3600);
-    let (mesh, mut inbox) = Mesh::start(settings).expect("a mesh");
+    let (mesh, mut inbox) = ports.start_with(
+        P1,
+        Limits { queue_frames: 10, half_full_timeout: Duration::from_secs(3600), ..limits() },
+    );
     let mute = RawPeer::join(ports.addresses[0], hello(P2, P1, 2)).await;
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 1);
     (0..10).for_each(|byte| mesh.send(P2, vec![byte]).expect("room"));
@@ -87,13 +85,11 @@ async fn lost_peer_delays_no_sender() {
 async fn slow_consumer_delays_its_peer_without_loss() {
     const COUNT: u32 = 5000;
     let mut ports = Ports::of(3);
-    let mut settings = ports.settings(P1, 1);
-    settings.limits.incoming_frames = 4;
-    let (_first, mut inbox) = Mesh::start(settings).expect("a mesh");
-    let mut settings = ports.settings(P2, 1);
-    settings.limits.queue_frames = 100;
-    settings.limits.half_full_timeout = Duration::from_secs(3600);
-    let (second, mut other) = Mesh::start(settings).expect("a mesh");
+    let (_first, mut inbox) = ports.start_with(P1, Limits { incoming_frames: 4, ..limits() });
+    let (second, mut other) = ports.start_with(
+        P2,
+        Limits { queue_frames: 100, half_full_timeout: Duration::from_secs(3600), ..limits() },
+    );
     assert_eq!(receive_peer_up(&mut other, P1).await, 1);
     let mut sent = 0_u32;
     while second.has_room() {

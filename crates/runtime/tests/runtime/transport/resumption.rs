@@ -11,14 +11,6 @@ use tokio::task::JoinSet;
 
 use super::support::{P1, P2, Ports, message, receive_peer_up};
 
-/// Returns the next number of a pseudorandom sequence. The sequence depends only on the seed.
-fn next_random(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
-}
-
 /// A proxy that cuts its connections after a random number of bytes in either direction.
 struct CuttingProxy {
     address: SocketAddr,
@@ -27,17 +19,17 @@ struct CuttingProxy {
 }
 
 impl CuttingProxy {
-    async fn before(target: SocketAddr, mut seed: u64, most_bytes: u64) -> CuttingProxy {
+    async fn before(target: SocketAddr, seed: u64, most_bytes: u64) -> CuttingProxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let cuts = Arc::new(AtomicU64::new(0));
         let counter = cuts.clone();
+        let mut rng = fastrand::Rng::with_seed(seed);
         let mut task = JoinSet::new();
         task.spawn(async move {
             loop {
                 let (near, _) = listener.accept().await.expect("a connection");
-                let there = next_random(&mut seed) % most_bytes;
-                let back = next_random(&mut seed) % most_bytes;
+                let (there, back) = (rng.u64(0..most_bytes), rng.u64(0..most_bytes));
                 forward(near, target, there, back).await;
                 counter.fetch_add(1, Ordering::Relaxed);
             }

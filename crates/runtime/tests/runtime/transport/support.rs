@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 /// Time limit for every wait.
-pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(120);
 
 pub(crate) const P1: ProcessId = ProcessId(0);
 pub(crate) const P2: ProcessId = ProcessId(1);
@@ -56,12 +56,19 @@ impl Ports {
     pub(crate) fn start(&mut self, me: ProcessId, session: u64) -> (Mesh, Inbox) {
         Mesh::start(self.settings(me, session)).expect("a mesh")
     }
+
+    /// Starts process `me` in session 1, with these limits.
+    pub(crate) fn start_with(&mut self, me: ProcessId, limits: Limits) -> (Mesh, Inbox) {
+        Mesh::start(Settings { limits, ..self.settings(me, 1) }).expect("a mesh")
+    }
 }
 
-/// Returns the default limits with faster connection attempts.
+/// Returns the default limits with faster connection attempts, and with time limits that a busy
+/// machine meets.
 pub(crate) fn limits() -> Limits {
     let (redial_min, redial_max) = (Duration::from_millis(1), Duration::from_millis(10));
-    Limits { redial_min, redial_max, ..Limits::default() }
+    let (connect_timeout, handshake_timeout) = (TEST_TIMEOUT, TEST_TIMEOUT);
+    Limits { redial_min, redial_max, connect_timeout, handshake_timeout, ..Limits::default() }
 }
 
 /// Returns how many connections were refused for this reason.

@@ -16,7 +16,9 @@ use tonic::body::Body;
 
 use crate::auth::caller::Caller;
 use crate::member::Member;
-use crate::net::listener::{Scope, json_response, text_response};
+use crate::net::listener::{
+    Scope, json_response, method_not_allowed, plain_response, text_response,
+};
 use crate::rpc::error::RpcError;
 
 const HTML: &str = include_str!("dashboard.html");
@@ -45,8 +47,7 @@ pub(crate) async fn respond(
     scope: Scope,
 ) -> Response<Body> {
     if ![Method::GET, Method::HEAD].contains(request.method()) {
-        let text = "Method Not Allowed\n".to_owned();
-        return text_response(StatusCode::METHOD_NOT_ALLOWED, "text/plain; charset=utf-8", text);
+        return method_not_allowed();
     }
     let mut response = match request.uri().path() {
         "/dashboard" => page(),
@@ -75,14 +76,11 @@ pub(crate) async fn respond(
 /// to this member.
 fn page() -> Response<Body> {
     let mut bytes = [0; 16];
-    let nonce = match getrandom::fill(&mut bytes) {
-        Ok(()) => hex::encode(bytes),
-        Err(error) => {
-            let text = format!("no random bits for the page: {error}\n");
-            let status = StatusCode::INTERNAL_SERVER_ERROR;
-            return text_response(status, "text/plain; charset=utf-8", text);
-        }
-    };
+    if let Err(error) = getrandom::fill(&mut bytes) {
+        let text = format!("no random bits for the page: {error}\n");
+        return plain_response(StatusCode::INTERNAL_SERVER_ERROR, text);
+    }
+    let nonce = hex::encode(bytes);
     let html = PAGE.replace(NONCE_MARK, &nonce);
     let mut response = text_response(StatusCode::OK, "text/html; charset=utf-8", html);
     let policy = format!(

@@ -1,7 +1,7 @@
 //! Small protocols to test the simulator without the catalogue.
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses some of them")]
 
-pub mod page;
+pub mod runs;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::service::{election, mutex};
@@ -303,7 +303,7 @@ impl Protocol for Extrema {
 pub struct Highest {
     group: Group,
     suspected: ProcessSet,
-    terms: u64,
+    pub terms: u64,
 }
 
 impl Highest {
@@ -350,11 +350,5 @@ impl Protocol for Highest {
             Verdict::Trust => self.suspected.remove(peer),
         };
         self.announce(fx);
-    }
-}
-
-impl Highest {
-    pub fn terms(&self) -> u64 {
-        self.terms
     }
 }

@@ -7,11 +7,12 @@ use tenure_core::monitors::Bypass;
 use tenure_core::quorum::Kind;
 use tenure_core::{Layer, ProcessId, Property};
 use tenure_sim::{
-    Distribution, Entries, Judgement, Latency, Locking, Moments, Pattern, Report, Settings,
-    Simulation, Workload,
+    Distribution, Entries, Judgement, Latency, Moments, Pattern, Report, Settings, Simulation,
+    Workload,
 };
 
-use super::{LOCKS, busy, parameters, run, run_with};
+use super::{LOCKS, parameters, run, run_with};
+use crate::common::runs::{busy, kinds};
 
 #[test]
 fn messages_per_entry_match_literature() {
@@ -96,20 +97,12 @@ fn metered(settings: Settings) -> u32 {
     most
 }
 
-fn kinds(report: &Report) -> Vec<(&'static str, u64)> {
-    report.metrics.kinds.iter().map(|kind| (kind.label.kind, kind.sent)).collect()
-}
-
 /// Returns settings in which the processes with these numbers enter once. All of them request the
 /// lock at the same time.
 fn simultaneous_entries(size: u32, numbers: &[u32]) -> Settings {
-    let mut settings = Settings::new(size);
+    let mut settings = Settings { workload: Workload::entries(1), ..Settings::new(size) };
     let entries = (1..=size).map(|number| u32::from(numbers.contains(&number)));
-    settings.workload = Workload::locking(Locking {
-        pattern: Pattern::Closed { think: Distribution::ZERO },
-        entries: Entries::Listed(entries.collect()),
-        hold: Distribution::units(1),
-    });
+    settings.workload.locking.as_mut().unwrap().entries = Entries::Listed(entries.collect());
     settings
 }
 
@@ -144,9 +137,7 @@ fn uncontended_coordinator_entry_takes_three_messages() {
 fn coordinator_serves_by_arrival() {
     let mut settings = simultaneous_entries(5, &[1, 2, 4]);
     links(&mut settings, &[(4, 5, 2), (1, 5, 3)]);
-    if let Some(locking) = &mut settings.workload.locking {
-        locking.hold = Distribution::units(10);
-    }
+    settings.workload.locking.as_mut().unwrap().hold = Distribution::units(10);
     let report = at_coordinator(5, settings);
     assert_eq!(report.metrics.entries, [ProcessId(1), ProcessId(3), ProcessId(0)]);
     assert_eq!(report.metrics.sent, 9);
@@ -171,9 +162,7 @@ fn ricart_agrawala_waits_only_for_process_inside() {
     let mut settings = simultaneous_entries(3, &[1, 2]);
     // P1's request arrives before the others request; P2's arrives while P1 is inside.
     links(&mut settings, &[(2, 1, 5), (2, 3, 5)]);
-    if let Some(locking) = &mut settings.workload.locking {
-        locking.hold = Distribution::units(30);
-    }
+    settings.workload.locking.as_mut().unwrap().hold = Distribution::units(30);
     let report = run("ricart-agrawala", settings);
     assert_eq!(report.metrics.entries, [ProcessId(0), ProcessId(1)]);
     assert_eq!(report.metrics.synchronisation_delay.longest, 1_000_000, "one reply");
@@ -231,8 +220,7 @@ fn suppressed_replies_save_up_to_a_third() {
 #[test]
 fn idle_token_circulates_except_during_entry() {
     let idle = |size, units: u64| {
-        let mut settings = Settings::new(size);
-        settings.workload = Workload::entries(0);
+        let mut settings = Settings { workload: Workload::entries(0), ..Settings::new(size) };
         settings.limits.until = Some(units * 1_000_000);
         run("token-ring", settings).metrics.sent
     };
@@ -245,9 +233,7 @@ fn idle_token_circulates_except_during_entry() {
         assert!((sent - expected).abs() < 4.0 * error + 1.0, "n = {size}: {sent}, not {expected}");
     }
     let mut settings = simultaneous_entries(5, &[3]);
-    if let Some(locking) = &mut settings.workload.locking {
-        locking.hold = Distribution::units(900);
-    }
+    settings.workload.locking.as_mut().unwrap().hold = Distribution::units(900);
     settings.limits.until = Some(800_000_000);
     assert_eq!(run("token-ring", settings).metrics.sent, 2, "P1 to P2 to P3, and no further");
 }
@@ -264,9 +250,7 @@ fn ring_passes_token_within_lap() {
             assert_eq!(report.metrics.sent, u64::from(distance) + 1, "n = {size}, {distance}");
         }
         let mut again = simultaneous_entries(size, &[1]);
-        if let Some(locking) = &mut again.workload.locking {
-            locking.entries = Entries::Listed(vec![2]);
-        }
+        again.workload.locking.as_mut().unwrap().entries = Entries::Listed(vec![2]);
         let report = run("token-ring", again);
         assert_eq!(report.metrics.sent, u64::from(size) + 1, "n = {size}: a full lap");
         let all = run("token-ring", busy(size, 2, 1));
@@ -278,9 +262,8 @@ fn ring_passes_token_within_lap() {
         let size = 2 + (seed % 7) as u32;
         let mut settings = busy(size, 3, seed);
         settings.network.latency = Distribution::units(1).into();
-        if let Some(locking) = &mut settings.workload.locking {
-            locking.pattern = Pattern::Closed { think: Distribution::between_units(0, 30) };
-        }
+        settings.workload.locking.as_mut().unwrap().pattern =
+            Pattern::Closed { think: Distribution::between_units(0, 30) };
         let report = run("token-ring", settings);
         let (context, metrics) = (format!("n = {size}, seed {seed}"), &report.metrics);
         // N hops of a unit; each other process may rest for one unit and then be inside for one.

@@ -6,7 +6,8 @@ use tenure_core::theory::WorkloadKind;
 use tenure_core::{Card, Layer};
 use tenure_sim::{Distribution, Moments, Settings, Workload, theory};
 
-use super::{busy, run, run_with};
+use super::{run, run_with};
+use crate::common::runs::{busy, seeded};
 
 const LOCKS: [&str; 4] = ["carvalho-roucairol", "suzuki-kasami", "raymond", "naimi-trehel"];
 
@@ -17,11 +18,7 @@ fn card(name: &str, size: u32) -> Card {
 /// Returns settings with `total` entries, one after the other. Their processes are drawn uniformly,
 /// and channels may reorder messages.
 fn sequential(size: u32, total: u64, seed: u64) -> Settings {
-    let mut settings = Settings::new(size);
-    settings.seed = seed;
-    settings.workload = Workload::sequential(total);
-    settings.network.latency = Distribution::exponential_units(3).into();
-    settings
+    seeded(size, seed, Workload::sequential(total), Distribution::exponential_units(3))
 }
 
 /// Returns the moments of the number of messages per entry, over `seeds` runs with `total`

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use tenure_core::{Order, ProcessId, Timing};
 use tenure_sim::{
-    Chance, CrashTrigger, Distribution, Fault, Judgement, Memory, Random, Recovery, Report,
-    Settings, Workload,
+    Chance, CrashTrigger, Distribution, Fault, Memory, Random, Recovery, Report, Settings, Workload,
 };
 
-use super::{parameters, ring, run_late};
+use super::{RINGS, parameters, ring, run_late};
+use crate::common::runs::{is_violated, shuffled};
 
 /// Expected effect of a fault on an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,16 +36,6 @@ const ELECTIONS: [&str; 8] = [
     "raft",
 ];
 
-/// Elections that need a complete ring.
-const RINGS: [&str; 6] = [
-    "lelann",
-    "chang-roberts",
-    "hirschberg-sinclair",
-    "dolev-klawe-rodeh",
-    "franklin",
-    "itai-rodeh",
-];
-
 /// Returns true if this election should be won by the largest rank.
 fn elects_largest_rank(name: &str) -> bool {
     !matches!(name, "itai-rodeh" | "raft")
@@ -68,7 +58,7 @@ struct Trial {
 /// process starts immediately.
 fn trial(name: &str, seed: u64) -> Trial {
     let mut random = Random::new(seed);
-    let ids: Vec<u32> = random.permutation(4).iter().map(|id| id + 1).collect();
+    let ids = shuffled(4, &mut random);
     let starts = 1 + random.below(15);
     let mut settings = ring(&ids);
     let starters = (0..4).filter(|place| starts & (1 << place) != 0).map(ProcessId);
@@ -92,10 +82,6 @@ fn runs(name: &str, change: &dyn Fn(&mut Trial)) -> Vec<Report> {
         run_late(name, &parameters, trial.settings, trial.late)
     };
     (0..SEEDS).map(run).collect()
-}
-
-fn is_violated(report: &Report, property: &str) -> bool {
-    report.judgement(property) == Some(Judgement::Violated)
 }
 
 /// Asserts the effect that the fault in `change` has on an algorithm. Fails if the fault occurred

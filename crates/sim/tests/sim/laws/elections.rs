@@ -5,18 +5,19 @@ use tenure_algorithms::election::chang_roberts::messages;
 use tenure_core::ProcessId;
 use tenure_core::theory::WorkloadKind;
 use tenure_sim::{
-    CrashTrigger, Distribution, Fault, Judgement, Memory, Moments, Random, Recovery, Report,
-    Settings, Workload, theory,
+    CrashTrigger, Distribution, Fault, Judgement, Memory, Moments, Random, Report, Settings,
+    Workload, theory,
 };
 
 use super::{parameters, ring, run, run_with};
+use crate::common::runs::{crash, crash_and_recover, seeded, sent_of, shuffled};
 
 #[test]
 fn chang_roberts_cost_matches_theory() {
     let size = 12;
     let mut mean = Moments::new();
     for seed in 0..2000 {
-        let ids: Vec<u32> = Random::new(seed).permutation(size).iter().map(|id| id + 1).collect();
+        let ids = shuffled(size, &mut Random::new(seed));
         let report = run("chang-roberts", ring(&ids));
         assert_eq!(report.metrics.sent, messages(&ids), "seed {seed}: {ids:?}");
         assert_eq!(report.finished_at_units(), 2.0 * f64::from(size), "seed {seed}");
@@ -42,7 +43,7 @@ fn single_initiator_cost_depends_on_distance() {
 #[test]
 fn hirschberg_sinclair_stays_below_bound() {
     for (seed, size) in (0..1000).map(|seed| (seed, 2 + (seed % 19) as u32)) {
-        let ids: Vec<u32> = Random::new(seed).permutation(size).iter().map(|id| id + 1).collect();
+        let ids = shuffled(size, &mut Random::new(seed));
         let sent = |latency: Distribution, seed| {
             let mut settings = ring(&ids);
             (settings.network.latency, settings.seed) = (latency.into(), seed);
@@ -78,20 +79,15 @@ fn bully_worst_case_is_quadratic() {
 #[test]
 fn bully_replaces_and_restores_leader() {
     for seed in 0..1000 {
-        let mut settings = Settings::new(5);
-        settings.seed = seed;
-        settings.workload = Workload::elect();
-        settings.network.latency = Distribution::between_units(0, 1).into();
-        let (highest, crash) = (ProcessId(4), CrashTrigger::At(100_000_000));
-        let back = Recovery { after: 100_000_000, memory: Memory::Stable };
-        settings.faults = vec![Fault::Crash { process: highest, when: crash, recovery: None }];
+        let mut settings = seeded(5, seed, Workload::elect(), Distribution::between_units(0, 1));
+        let when = CrashTrigger::At(100_000_000);
+        settings.faults = vec![crash(4, when)];
         let report = run("bully", settings.clone());
         assert_eq!(report.leaders, [ProcessId(3)], "seed {seed}");
         assert_eq!(report.failures().next(), None, "seed {seed}");
-        settings.faults =
-            vec![Fault::Crash { process: highest, when: crash, recovery: Some(back) }];
+        settings.faults = vec![crash_and_recover(4, when, 100_000_000)];
         let report = run("bully", settings);
-        assert_eq!(report.leaders, [highest], "seed {seed}");
+        assert_eq!(report.leaders, [ProcessId(4)], "seed {seed}");
         assert_eq!(report.failures().next(), None, "seed {seed}");
     }
 }
@@ -146,7 +142,7 @@ fn any_initiators_agree_on_the_largest() {
     for seed in 0..2000 {
         let mut random = Random::new(seed);
         let size = 2 + random.below(7) as u32;
-        let ids: Vec<u32> = random.permutation(size).iter().map(|id| id + 1).collect();
+        let ids = shuffled(size, &mut random);
         let starts = 1 + random.below((1 << size) - 1);
         let starters = (0..size).filter(|place| starts & (1 << place) != 0).map(ProcessId);
         let starters: Vec<ProcessId> = starters.collect();
@@ -169,7 +165,7 @@ fn single_initiator_mean_cost_matches_theory() {
     let (size, mut mean) = (11, Moments::new());
     for seed in 0..4000 {
         let mut random = Random::new(seed);
-        let ids: Vec<u32> = random.permutation(size).iter().map(|id| id + 1).collect();
+        let ids = shuffled(size, &mut random);
         let mut settings = ring(&ids);
         settings.workload = Workload::elect_by([ProcessId(random.below(u64::from(size)) as u32)]);
         let report = run("chang-roberts", settings);
@@ -198,7 +194,7 @@ fn hirschberg_sinclair_stays_below_lecture_bounds() {
         assert!((sum - summed).abs() < 0.05 && round == rounded, "n = {size}: {sum}, {round}");
         let mut largest = 0;
         for seed in 0..1000 {
-            let ids: Vec<u32> = Random::new(seed).permutation(size).iter().map(|i| i + 1).collect();
+            let ids = shuffled(size, &mut Random::new(seed));
             largest = largest.max(run("hirschberg-sinclair", ring(&ids)).metrics.sent);
         }
         assert!((largest as f64) < sum, "n = {size}: {largest}");
@@ -213,7 +209,7 @@ fn hirschberg_sinclair_stays_below_lecture_bounds() {
 fn first_phase_takes_3n_and_last_2n() {
     for seed in 0..1000 {
         let size = 3 + (seed % 20) as u32;
-        let ids: Vec<u32> = Random::new(seed).permutation(size).iter().map(|id| id + 1).collect();
+        let ids = shuffled(size, &mut Random::new(seed));
         let n = u64::from(size);
         // Probes leave at 0, replies at 1; those of phase 1 follow at 2.
         assert_eq!(sent_by("hirschberg-sinclair", &ids, 15), 3 * n, "seed {seed}: {ids:?}");
@@ -262,11 +258,7 @@ fn permute(ids: &mut [u32], from: usize, visit: &mut impl FnMut(&[u32])) {
 
 /// Returns the number of messages of the kinds election, answer and coordinator.
 fn by_kind(report: &Report) -> [u64; 3] {
-    let sent = |kind| {
-        let found = report.metrics.kinds.iter().filter(|count| count.label.kind == kind);
-        found.map(|count| count.sent).sum()
-    };
-    [sent("election"), sent("answer"), sent("coordinator")]
+    ["election", "answer", "coordinator"].map(|kind| sent_of(report, kind))
 }
 
 fn bully(size: u32, initiators: &[u32], down: &[u32]) -> Report {
@@ -303,10 +295,7 @@ fn lecture_example_takes_22_messages() {
     let story = |variant: &str| {
         let mut settings = Settings::new(4);
         settings.workload = Workload::elect_by([ProcessId(3)]);
-        let crash = |process, at: u64| {
-            let when = CrashTrigger::At(at * 1_000_000);
-            Fault::Crash { process: ProcessId(process), when, recovery: None }
-        };
+        let crash = |process, at: u64| crash(process, CrashTrigger::At(at * 1_000_000));
         let recover = |process, at: u64| {
             let at = at * 1_000_000;
             Fault::Recover { process: ProcessId(process), at, memory: Memory::Stable }

@@ -5,11 +5,11 @@ use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
 use tenure_core::{Layer, Order, ProcessId, Property};
 use tenure_sim::{
-    Chance, CrashTrigger, Distribution, Fault, Judgement, Memory, Recovery, Report, Settings,
-    Workload,
+    Chance, CrashTrigger, Distribution, Fault, Memory, Recovery, Report, Settings, Workload,
 };
 
-use super::{LOCKS, busy, parameters, run, run_with};
+use super::{LOCKS, parameters, run, run_with};
+use crate::common::runs::{busy, crash, is_violated};
 
 /// Expected effect of a fault on a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,10 +59,6 @@ fn runs(name: &str, fault: &dyn Fn(&mut Settings)) -> Vec<Report> {
     (0..SEEDS).map(run).collect()
 }
 
-fn is_violated(report: &Report, property: &str) -> bool {
-    report.judgement(property) == Some(Judgement::Violated)
-}
-
 /// Asserts the effects that one fault has on several locks. Fails if the fault occurred in no run,
 /// because then the runs prove nothing.
 #[track_caller]
@@ -87,10 +83,15 @@ fn row(fault: &dyn Fn(&mut Settings), cells: &[(&str, Cell)]) {
     }
 }
 
-fn crash(process: u32, when: CrashTrigger) -> impl Fn(&mut Settings) {
+fn crashing(process: u32, when: CrashTrigger) -> impl Fn(&mut Settings) {
+    move |settings| settings.faults = vec![crash(process, when)]
+}
+
+/// Crashes a process at the start, and lets only the process `user` enter.
+fn crashing_with_user(process: u32, user: u32) -> impl Fn(&mut Settings) {
     move |settings| {
-        let process = ProcessId(process);
-        settings.faults = vec![Fault::Crash { process, when, recovery: None }];
+        crashing(process, CrashTrigger::At(0))(settings);
+        settings.workload = Workload::hot(3, ProcessId(user), 3, 0);
     }
 }
 
@@ -131,18 +132,17 @@ fn lost_message_blocks_but_keeps_exclusion() {
     row(&lose, &LOCKS.map(|name| (name, Blocked)));
 }
 
-fn duplicate(settings: &mut Settings) {
-    settings.network.duplication = Chance::at_most(0.2, 1);
+fn duplicating(order: Order) -> impl Fn(&mut Settings) {
+    move |settings| {
+        settings.network.duplication = Chance::at_most(0.2, 1);
+        settings.network.order = Some(order);
+        settings.workload = Workload::entries(4);
+    }
 }
 
 /// With FIFO channels: a lock whose messages name their request is safe, others are not.
 #[test]
 fn duplicates_break_locks_without_request_ids() {
-    let in_order = |settings: &mut Settings| {
-        duplicate(settings);
-        settings.workload = Workload::entries(4);
-        settings.network.order = Some(Order::Fifo);
-    };
     let cells = [
         ("central", Fine),
         ("central:untagged-grant", Unsafe),
@@ -159,28 +159,19 @@ fn duplicates_break_locks_without_request_ids() {
         ("raymond:path", Unsafe),
         ("naimi-trehel", Unsafe),
     ];
-    row(&in_order, &cells);
+    row(&duplicating(Order::Fifo), &cells);
 }
 
 /// If channels also reorder messages, only locks that allow any order stay safe.
 #[test]
 fn late_duplicates_spare_locks_for_any_order() {
-    let reordered = |settings: &mut Settings| {
-        duplicate(settings);
-        settings.workload = Workload::entries(4);
-        settings.network.order = Some(Order::Reordered);
-    };
     let cells = [("central", Fine), ("lamport", Unsafe), ("ricart-agrawala", Fine)];
-    row(&reordered, &cells);
+    row(&duplicating(Order::Reordered), &cells);
 }
 
 /// Only processes that are clients of the coordinator may crash.
 #[test]
 fn idle_crash_blocks_dependents() {
-    let idle = |settings: &mut Settings| {
-        crash(1, CrashTrigger::At(0))(settings);
-        settings.workload = Workload::hot(3, ProcessId(2), 3, 0);
-    };
     let cells = [
         ("central", Fine),
         ("token-ring", Blocked),
@@ -193,41 +184,29 @@ fn idle_crash_blocks_dependents() {
         ("raymond:path", Blocked),
         ("naimi-trehel", Fine),
     ];
-    row(&idle, &cells);
-    // With pairs, P1 asks only P2.
-    let unneeded = |settings: &mut Settings| {
-        crash(2, CrashTrigger::At(0))(settings);
-        settings.workload = Workload::hot(3, ProcessId(0), 3, 0);
-    };
-    let needed = |settings: &mut Settings| {
-        crash(1, CrashTrigger::At(0))(settings);
-        settings.workload = Workload::hot(3, ProcessId(0), 3, 0);
-    };
-    // And P1 has the permission of all others at first.
-    row(&unneeded, &[("maekawa:pairs", Fine), ("carvalho-roucairol", Fine)]);
-    row(&needed, &[("maekawa:pairs", Blocked)]);
+    row(&crashing_with_user(1, 2), &cells);
+    // With pairs, P1 asks only P2. And P1 has the permission of all others at first.
+    row(&crashing_with_user(2, 0), &[("maekawa:pairs", Fine), ("carvalho-roucairol", Fine)]);
+    row(&crashing_with_user(1, 0), &[("maekawa:pairs", Blocked)]);
 }
 
 #[test]
 fn waiting_crash_blocks_every_lock() {
     let when = CrashTrigger::Waiting { request: 1, after: 1_000_000 };
-    row(&crash(1, when), &LOCKS.map(|name| (name, Blocked)));
+    row(&crashing(1, when), &LOCKS.map(|name| (name, Blocked)));
 }
 
 #[test]
 fn crash_inside_blocks_every_lock() {
     let when = CrashTrigger::Inside { entry: 1, after: 500_000 };
-    row(&crash(1, when), &LOCKS.map(|name| (name, Blocked)));
+    row(&crashing(1, when), &LOCKS.map(|name| (name, Blocked)));
 }
 
 #[test]
 fn coordinator_or_holder_crash_blocks_all() {
-    row(&crash(0, CrashTrigger::OnMessage(2)), &[("central", Blocked)]);
+    row(&crashing(0, CrashTrigger::OnMessage(2)), &[("central", Blocked)]);
     // P1 has the token from the start and issues no request.
-    let holder = |settings: &mut Settings| {
-        crash(0, CrashTrigger::At(0))(settings);
-        settings.workload = Workload::hot(3, ProcessId(2), 3, 0);
-    };
+    let holder = crashing_with_user(0, 2);
     for name in ["token-ring", "suzuki-kasami", "raymond", "naimi-trehel"] {
         row(&holder, &[(name, Blocked)]);
         for report in runs(name, &holder) {
@@ -316,16 +295,19 @@ fn healed_partition_blocks_locks_without_retransmission() {
 /// A process that forgets its promise to one process may admit another.
 #[test]
 fn amnesia_breaks_locks_that_rely_on_memory() {
-    let forget = |settings: &mut Settings| {
-        let process = ProcessId((settings.seed % 3) as u32);
-        let when = match settings.seed % 2 {
-            0 => CrashTrigger::OnMessage(1 + settings.seed / 6 % 8),
-            _ => CrashTrigger::At(settings.seed / 6 % 40 * 1_000_000),
-        };
-        let recovery = Some(Recovery { after: 1, memory: Memory::Lost });
-        settings.workload = Workload::entries(4);
-        settings.faults = vec![Fault::Crash { process, when, recovery }];
+    let restarting = |memory| {
+        move |settings: &mut Settings| {
+            let process = ProcessId((settings.seed % 3) as u32);
+            let when = match settings.seed % 2 {
+                0 => CrashTrigger::OnMessage(1 + settings.seed / 6 % 8),
+                _ => CrashTrigger::At(settings.seed / 6 % 40 * 1_000_000),
+            };
+            let recovery = Some(Recovery { after: 1, memory });
+            settings.workload = Workload::entries(4);
+            settings.faults = vec![Fault::Crash { process, when, recovery }];
+        }
     };
+    let forget = restarting(Memory::Lost);
     // Any two pairs intersect in one process, so one forgotten vote suffices.
     let locks = ["central", "token-ring", "lamport", "ricart-agrawala", "maekawa:pairs"];
     row(&forget, &locks.map(|name| (name, Unsafe)));
@@ -333,15 +315,7 @@ fn amnesia_breaks_locks_that_rely_on_memory() {
     // The first process creates a token at a restart that it mistakes for its first boot.
     let tokens = ["suzuki-kasami", "raymond", "naimi-trehel"];
     row(&forget, &tokens.map(|name| (name, Unsafe)));
-    let remember = |settings: &mut Settings| {
-        forget(settings);
-        for fault in &mut settings.faults {
-            if let Fault::Crash { recovery: Some(recovery), .. } = fault {
-                recovery.memory = Memory::Stable;
-            }
-        }
-    };
-    row(&remember, &tokens.map(|name| (name, Blocked)));
+    row(&restarting(Memory::Stable), &tokens.map(|name| (name, Blocked)));
     let coordinator = |settings: &mut Settings| {
         let when = CrashTrigger::OnMessage(1 + settings.seed % 8);
         let recovery = Some(Recovery { after: 1, memory: Memory::Lost });

@@ -8,15 +8,14 @@ use tenure_core::quorum::Kind;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Algorithm, Fence, Monitor, Observation, ProcessId, Property, Violation};
 use tenure_sim::{
-    CrashTrigger, Distribution, EndReason, Entries, Fault, Judgement, Locking, Pattern, Random,
-    Report, Settings, Simulation, Workload,
+    CrashTrigger, Distribution, Fault, Random, Report, Settings, Simulation, Workload,
 };
 
-use super::busy;
+use crate::common::runs::{assert_hold, assert_served, busy, crash, is_violated, simulate};
 
 fn run(kind: Kind, settings: Settings) -> Report {
     let config = Config::of(kind, settings.size).unwrap();
-    Simulation::<Majority>::for_algorithm(config, settings).unwrap().run().unwrap()
+    simulate::<Majority>(config, settings)
 }
 
 /// Returns faults in which `crashes` processes crash and stay down. They crash at a random time,
@@ -24,24 +23,12 @@ fn run(kind: Kind, settings: Settings) -> Report {
 fn crashes(size: u32, crashes: u32, seed: u64) -> Vec<Fault> {
     let mut random = Random::new(seed);
     let processes = random.permutation(size);
-    let crash = |process: &u32| Fault::Crash {
-        process: ProcessId(*process),
-        when: match random.below(3) {
-            0 => CrashTrigger::Inside { entry: 1, after: random.below(2) * 500_000 },
-            1 => CrashTrigger::OnMessage(1 + random.below(20)),
-            _ => CrashTrigger::At(random.below(80) * 1_000_000),
-        },
-        recovery: None,
+    let mut when = || match random.below(3) {
+        0 => CrashTrigger::Inside { entry: 1, after: random.below(2) * 500_000 },
+        1 => CrashTrigger::OnMessage(1 + random.below(20)),
+        _ => CrashTrigger::At(random.below(80) * 1_000_000),
     };
-    processes.iter().take(crashes as usize).map(crash).collect()
-}
-
-fn down(processes: impl IntoIterator<Item = u32>) -> Vec<Fault> {
-    let crash = |process| {
-        let (process, when) = (ProcessId(process), CrashTrigger::At(0));
-        Fault::Crash { process, when, recovery: None }
-    };
-    processes.into_iter().map(crash).collect()
+    processes.into_iter().take(crashes as usize).map(|it| crash(it, when())).collect()
 }
 
 #[test]
@@ -57,8 +44,7 @@ fn entry_cost_matches_card_without_crash() {
         for seed in 0..300 {
             let report = run(kind, busy(size, 3, seed));
             let context = format!("{kind:?}, n = {size}, seed {seed}");
-            assert_eq!(report.failures().next(), None, "{context}");
-            assert_eq!(report.ended, EndReason::Served, "{context}");
+            assert_served(&report, &context);
             let entries = u64::from(size) * 3;
             assert_eq!(report.metrics.entered, entries, "{context}");
             let range = cost.least * entries..=cost.most.unwrap() * entries;
@@ -81,10 +67,7 @@ fn survives_crashes_while_quorum_remains() {
         for seed in 0..1000 {
             let mut settings = busy(size, 3, seed);
             settings.faults = crashes(size, 1 + (seed as u32) % most, seed);
-            let report = run(kind, settings);
-            let context = format!("{kind:?}, n = {size}, seed {seed}");
-            assert_eq!(report.failures().next(), None, "{context}");
-            assert_eq!(report.ended, EndReason::Served, "{context}");
+            assert_served(&run(kind, settings), &format!("{kind:?}, n = {size}, seed {seed}"));
         }
     }
 }
@@ -96,17 +79,13 @@ fn no_entry_without_majority() {
         for seed in 0..seeds {
             let mut settings = busy(size, 1, seed);
             let gone = size / 2 + 1;
-            settings.faults =
-                down(Random::new(seed).permutation(size).into_iter().take(gone as usize));
+            let down = Random::new(seed).permutation(size).into_iter().take(gone as usize);
+            settings.faults = down.map(|it| crash(it, CrashTrigger::At(0))).collect();
             let report = run(Kind::Majority, settings);
             let context = format!("n = {size}, seed {seed}");
             assert_eq!(report.metrics.entered, 0, "{context}");
             assert_eq!(report.blocked.len(), (size - gone) as usize, "{context}");
-            assert_eq!(
-                report.judgement("starvation-freedom"),
-                Some(Judgement::Violated),
-                "{context}"
-            );
+            assert!(is_violated(&report, "starvation-freedom"), "{context}");
         }
     }
     let mut blocked = 0;
@@ -114,13 +93,7 @@ fn no_entry_without_majority() {
         let mut settings = busy(5, 3, seed);
         settings.faults = crashes(5, 3, seed);
         let report = run(Kind::Majority, settings);
-        for property in ["mutual-exclusion", "fencing"] {
-            assert_eq!(
-                report.judgement(property),
-                Some(Judgement::Holds),
-                "seed {seed}: {property}"
-            );
-        }
+        assert_hold(&report, &["mutual-exclusion", "fencing"], &format!("seed {seed}"));
         blocked += u32::from(!report.blocked.is_empty());
     }
     assert!(blocked > 200, "{blocked} of 300");
@@ -193,11 +166,8 @@ fn false_suspicions_admit_two_with_different_fences() {
         for seed in 0..1000 {
             let mut random = Random::new(seed);
             let mut settings = busy(size, 3, seed);
-            settings.workload = Workload::locking(Locking {
-                pattern: Pattern::Closed { think: Distribution::ZERO },
-                entries: Entries::Each(3),
-                hold: Distribution::units(random.below(20)),
-            });
+            settings.workload.locking.as_mut().unwrap().hold =
+                Distribution::units(random.below(20));
             settings.faults = suspicions(size, &mut random);
             settings.beyond_assumptions = true;
             let config = Config::of(kind, size).unwrap();
@@ -206,16 +176,9 @@ fn false_suspicions_admit_two_with_different_fences() {
                 simulation.with_monitor("different-fences", DifferentFences::default());
             let report = simulation.run().unwrap();
             let context = format!("{kind:?}, n = {size}, seed {seed}");
-            for property in ["different-fences", "starvation-freedom"] {
-                assert_eq!(
-                    report.judgement(property),
-                    Some(Judgement::Holds),
-                    "{context}: {property}"
-                );
-            }
+            assert_hold(&report, &["different-fences", "starvation-freedom"], &context);
             assert_eq!(report.metrics.entered, u64::from(size) * 3, "{context}");
-            let exclusion = report.judgement("mutual-exclusion");
-            two_inside += u32::from(exclusion == Some(Judgement::Violated));
+            two_inside += u32::from(is_violated(&report, "mutual-exclusion"));
         }
         assert!(two_inside > 0, "{kind:?}, n = {size}: the control");
     }

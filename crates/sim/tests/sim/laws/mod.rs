@@ -17,7 +17,7 @@ use std::sync::Arc;
 use tenure_algorithms::catalogue::{Parameters, Visitor, visit};
 use tenure_core::service::election::Command;
 use tenure_core::{Agreement, Algorithm, Election, Mutex, ProcessId, Rank};
-use tenure_sim::{Distribution, Report, Settings, SettingsError, Simulation, Workload};
+use tenure_sim::{Report, Settings, SettingsError, Simulation, Workload};
 
 /// Visitor that simulates the protocol with a given name.
 struct Run {
@@ -82,16 +82,6 @@ fn run_late(
     ran.unwrap_or_else(|error| panic!("{name}, seed {seed}: {error}"))
 }
 
-/// Returns settings in which all processes request the lock at the same time and again after each
-/// exit, with random delays.
-fn busy(size: u32, entries: u32, seed: u64) -> Settings {
-    let mut settings = Settings::new(size);
-    settings.seed = seed;
-    settings.workload = Workload::entries(entries);
-    settings.network.latency = Distribution::between_units(1, 5).into();
-    settings
-}
-
 const LOCKS: [&str; 9] = [
     "central",
     "token-ring",
@@ -104,9 +94,17 @@ const LOCKS: [&str; 9] = [
     "naimi-trehel",
 ];
 
+/// Elections that need a complete ring.
+const RINGS: [&str; 6] = [
+    "lelann",
+    "chang-roberts",
+    "hirschberg-sinclair",
+    "dolev-klawe-rodeh",
+    "franklin",
+    "itai-rodeh",
+];
+
 fn ring(ids: &[u32]) -> Settings {
-    let mut settings = Settings::new(u32::try_from(ids.len()).unwrap());
-    settings.ranks = ids.iter().map(|id| Rank::of_id(*id)).collect();
-    settings.workload = Workload::elect();
-    settings
+    let ranks = ids.iter().map(|id| Rank::of_id(*id)).collect();
+    Settings { workload: Workload::elect(), ranks, ..Settings::new(ids.len() as u32) }
 }

@@ -2,32 +2,17 @@
 
 use tenure_algorithms::mutex::{Lamport, RicartAgrawala, lamport, ricart_agrawala};
 use tenure_core::{Algorithm, Mutex, Order, Timestamped};
-use tenure_sim::{
-    BackgroundTraffic, Distribution, Entries, Judgement, Locking, Pattern, Report, Settings,
-    Simulation, Tracking, Workload,
-};
+use tenure_sim::{Distribution, Settings, Simulation, Tracking};
 
-/// Returns settings in which a user sends a message to another user after each request. The
-/// receiver then requests the lock immediately. Messages of users are faster than those of the
-/// lock.
-fn talkative(size: u32, seed: u64) -> Settings {
-    let mut settings = Settings::new(size);
-    let locking = Locking {
-        pattern: Pattern::Closed { think: Distribution::between_units(0, 40) },
-        entries: Entries::Each(3),
-        hold: Distribution::units(1),
-    };
-    let background_traffic = BackgroundTraffic::always(Distribution::units(1));
-    settings.seed = seed;
-    settings.workload = Workload::locking(locking).with_background_traffic(background_traffic);
+use crate::common::runs::{assert_hold, is_violated, seeded, talkative};
+
+/// Returns settings with talkative users, whose messages are faster than those of the lock.
+fn settings(size: u32, seed: u64) -> Settings {
+    let workload = talkative(3, Distribution::between_units(0, 40));
+    let mut settings = seeded(size, seed, workload, Distribution::between_units(1, 9));
     settings.network.order = Some(Order::Fifo);
-    settings.network.latency = Distribution::between_units(1, 9).into();
     settings.instrumentation.order = Tracking::Always;
     settings
-}
-
-fn is_violated(report: &Report, property: &str) -> bool {
-    report.judgement(property) == Some(Judgement::Violated)
 }
 
 /// Returns the number of runs in which entries violate the order of requests. For the first number,
@@ -39,20 +24,15 @@ fn count_disorder<P: Mutex + Algorithm + Timestamped>(
 ) -> (u32, u32) {
     let mut found = (0, 0);
     for seed in 0..1000 {
-        let settings = talkative(3, seed);
-        let mut simulation = Simulation::<P>::for_algorithm(config.clone(), settings).unwrap();
+        let mut simulation =
+            Simulation::<P>::for_algorithm(config.clone(), settings(3, seed)).unwrap();
         if stamped {
             simulation = simulation.with_timestamped_traffic();
         }
         let report = simulation.run().unwrap();
         assert!(report.metrics.user_messages > 0, "seed {seed}");
-        for property in ["mutual-exclusion", "starvation-freedom", "fencing"] {
-            assert_eq!(
-                report.judgement(property),
-                Some(Judgement::Holds),
-                "{property}, seed {seed}"
-            );
-        }
+        let promises = ["mutual-exclusion", "starvation-freedom", "fencing"];
+        assert_hold(&report, &promises, &format!("seed {seed}"));
         found.0 += u32::from(is_violated(&report, "order-with-messages"));
         found.1 += u32::from(is_violated(&report, "order"));
     }

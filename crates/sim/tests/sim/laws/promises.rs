@@ -1,12 +1,11 @@
 //! Promises on the cards of the algorithms, and the limits of these promises.
 
 use tenure_algorithms::catalogue::{self, ELECTIONS, Parameters};
-use tenure_core::{Order, ProcessId, Property, Timing};
-use tenure_sim::{
-    Chance, CrashTrigger, Distribution, EndReason, Fault, Random, Settings, SettingsError, Workload,
-};
+use tenure_core::{Order, Property, Timing};
+use tenure_sim::{Chance, CrashTrigger, Distribution, Random, Settings, SettingsError, Workload};
 
-use super::{LOCKS, busy, ring, run, try_run};
+use super::{LOCKS, ring, run, try_run};
+use crate::common::runs::{assert_served, busy, crash, shuffled};
 
 #[test]
 fn every_lock_keeps_card_promises() {
@@ -15,9 +14,8 @@ fn every_lock_keeps_card_promises() {
             for seed in 0..seeds {
                 let report = run(name, busy(size, 3, seed));
                 let context = format!("{name}, n = {size}, seed {seed}");
-                assert_eq!(report.failures().next(), None, "{context}");
+                assert_served(&report, &context);
                 assert_eq!(report.metrics.entered, u64::from(size) * 3, "{context}");
-                assert_eq!(report.ended, EndReason::Served, "{context}");
             }
         }
     }
@@ -30,15 +28,13 @@ fn every_election_keeps_card_promises() {
         for (size, seeds) in [(2, 300), (3, 500), (7, 400)] {
             let cost = catalogue::card(name, &Parameters::plain(size)).unwrap().messages;
             for seed in 0..seeds {
-                let places = Random::new(seed).permutation(size);
-                let ids: Vec<u32> = places.iter().map(|place| place + 1).collect();
+                let ids = shuffled(size, &mut Random::new(seed));
                 let mut settings = ring(&ids);
                 settings.seed = seed;
                 settings.network.latency = Distribution::between_units(0, 4).into();
                 let report = run(name, settings);
                 let context = format!("{name}, {ids:?}, seed {seed}");
-                assert_eq!(report.failures().next(), None, "{context}");
-                assert_eq!(report.ended, EndReason::Served, "{context}");
+                assert_served(&report, &context);
                 assert_eq!(report.leaders.len(), 1, "{context}");
                 let sent = report.metrics.sent;
                 assert!(sent >= cost.least, "{context}: {sent}");
@@ -88,10 +84,7 @@ fn rejects_environment_weaker_than_card() {
         settings.workload = Workload::elect();
     };
     assert!(refused("bully", &late).contains("needs synchronous timing"));
-    let crash = |settings: &mut Settings| {
-        let (process, when) = (ProcessId(0), CrashTrigger::At(1));
-        settings.faults = vec![Fault::Crash { process, when, recovery: None }];
-    };
+    let crash = |settings: &mut Settings| settings.faults = vec![crash(0, CrashTrigger::At(1))];
     assert!(refused("token-ring", &crash).contains("a process crashes"));
 }
 

@@ -1,18 +1,13 @@
 //! Raft's election over seeds: its cost and the faults that it survives.
 
 use tenure_core::{Order, ProcessId, Timing};
-use tenure_sim::{
-    Chance, CrashTrigger, Distribution, EndReason, Fault, Judgement, Memory, Recovery, Report,
-    Settings, Workload,
-};
+use tenure_sim::{Chance, CrashTrigger, Distribution, Report, Settings, Workload};
 
 use super::{parameters, run_with};
+use crate::common::runs::{assert_hold, assert_served, crash, crash_and_recover, seeded};
 
 fn electing(size: u32, seed: u64) -> Settings {
-    let mut settings = Settings::new(size);
-    settings.seed = seed;
-    settings.workload = Workload::elect();
-    settings.network.latency = Distribution::between_units(0, 2).into();
+    let mut settings = seeded(size, seed, Workload::elect(), Distribution::between_units(0, 2));
     settings.network.order = Some(Order::Reordered);
     settings
 }
@@ -25,9 +20,8 @@ fn held(settings: &Settings, mut look: impl FnMut(&Report)) {
         parameters.variants = variant.into_iter().map(str::to_owned).collect();
         let report = run_with("raft", &parameters, settings.clone());
         let context = format!("{variant:?}, n = {}, seed {}", settings.size, settings.seed);
-        assert_eq!(report.failures().next(), None, "{context}");
-        assert_eq!(report.judgement("one-leader-per-term"), Some(Judgement::Holds), "{context}");
-        assert_eq!(report.ended, EndReason::Served, "{context}");
+        assert_served(&report, &context);
+        assert_hold(&report, &["one-leader-per-term"], &context);
         look(&report);
     }
 }
@@ -36,8 +30,8 @@ fn held(settings: &Settings, mut look: impl FnMut(&Report)) {
 #[test]
 fn uncontested_raft_takes_four_messages_per_peer() {
     for size in 2..12_u32 {
-        let mut settings = Settings::new(size);
-        settings.workload = Workload::elect_by([ProcessId(size / 2)]);
+        let workload = Workload::elect_by([ProcessId(size / 2)]);
+        let settings = Settings { workload, ..Settings::new(size) };
         let parameters = parameters(&settings);
         let report = run_with("raft", &parameters, settings);
         assert_eq!(report.metrics.sent, 4 * u64::from(size - 1), "n = {size}");
@@ -71,15 +65,13 @@ fn crashed_leader_is_replaced_and_follows_after_recovery() {
     let mut deposed = 0;
     for seed in 0..200 {
         let mut settings = electing(5, seed);
-        let process = ProcessId((seed % 5) as u32);
-        let when = CrashTrigger::At(100_000_000);
-        settings.faults = vec![Fault::Crash { process, when, recovery: None }];
+        let (process, when) = ((seed % 5) as u32, CrashTrigger::At(100_000_000));
+        settings.faults = vec![crash(process, when)];
         held(&settings, |report| {
-            assert!(report.leaders != [process], "seed {seed}");
+            assert!(report.leaders != [ProcessId(process)], "seed {seed}");
             deposed += 1;
         });
-        let back = Recovery { after: 100_000_000, memory: Memory::Stable };
-        settings.faults = vec![Fault::Crash { process, when, recovery: Some(back) }];
+        settings.faults = vec![crash_and_recover(process, when, 100_000_000)];
         held(&settings, |_| {});
     }
     assert!(deposed > 0);
@@ -92,10 +84,8 @@ fn raft_survives_crash_during_any_save() {
     let mut crashes = 0;
     for seed in 0..120 {
         let mut settings = electing(3, seed);
-        let process = ProcessId((seed % 3) as u32);
         let when = CrashTrigger::Saving { save: 1 + seed / 6 % 4, is_kept: seed % 2 == 0 };
-        let back = Recovery { after: 1_000_000, memory: Memory::Stable };
-        settings.faults = vec![Fault::Crash { process, when, recovery: Some(back) }];
+        settings.faults = vec![crash_and_recover((seed % 3) as u32, when, 1_000_000)];
         held(&settings, |report| {
             let crashed = report.faults.iter().find(|count| count.fault == "crash");
             crashes += crashed.expect("it was asked for").observed;

@@ -5,25 +5,13 @@ use tenure_core::theory::WorkloadKind;
 use tenure_core::{ProcessId, Rank};
 use tenure_sim::{Chance, Distribution, Moments, Random, Report, Settings, Workload};
 
-use super::{ring, run};
-
-const RINGS: [&str; 6] = [
-    "lelann",
-    "chang-roberts",
-    "hirschberg-sinclair",
-    "dolev-klawe-rodeh",
-    "franklin",
-    "itai-rodeh",
-];
-
-fn shuffled(size: u32, seed: u64) -> Vec<u32> {
-    Random::new(seed).permutation(size).iter().map(|id| id + 1).collect()
-}
+use super::{RINGS, ring, run};
+use crate::common::runs::{busy, shuffled};
 
 /// Returns settings for a ring of `size` processes in a random order, with random delays. At least
 /// one process starts.
 fn any_ring(size: u32, seed: u64) -> Settings {
-    let mut settings = ring(&shuffled(size, seed));
+    let mut settings = ring(&shuffled(size, &mut Random::new(seed)));
     let mut random = Random::new(seed ^ 0x5eed);
     let first = random.below(u64::from(size)) as u32;
     let starters = (0..size).filter(|place| *place == first || random.below(3) == 0);
@@ -55,8 +43,8 @@ fn lelann_costs_n_squared_for_any_initiators() {
 fn lelann_takes_one_to_two_laps() {
     for size in 2..12_u32 {
         let took = |workload| {
-            let settings = Settings { workload, ..ring(&shuffled(size, u64::from(size))) };
-            run("lelann", settings).finished_at_units()
+            let ids = shuffled(size, &mut Random::new(size.into()));
+            run("lelann", Settings { workload, ..ring(&ids) }).finished_at_units()
         };
         assert_eq!(took(Workload::elect()), f64::from(size));
         assert_eq!(took(Workload::elect_by([ProcessId(0)])), f64::from(2 * size - 1));
@@ -135,9 +123,7 @@ fn itai_rodeh_rounds_match_theory() {
     for size in [2, 3, 5, 12] {
         let mut rounds = Moments::new();
         for seed in 0..3000 {
-            let mut settings = Settings::new(size);
-            settings.workload = Workload::elect();
-            settings.seed = seed;
+            let settings = Settings { workload: Workload::elect(), seed, ..Settings::new(size) };
             let report = held("itai-rodeh", settings);
             rounds.add(report.finished_at_units() / f64::from(size) - 1.0);
         }
@@ -151,9 +137,7 @@ fn itai_rodeh_rounds_match_theory() {
 fn itai_rodeh_is_fair() {
     let mut wins = [0_u32; 3];
     for seed in 0..3000 {
-        let mut settings = Settings::new(3);
-        settings.workload = Workload::elect();
-        settings.seed = seed;
+        let settings = Settings { workload: Workload::elect(), seed, ..Settings::new(3) };
         wins[held("itai-rodeh", settings).leaders[0].index()] += 1;
     }
     let error = (3000.0_f64 / 3.0 * 2.0 / 3.0).sqrt();
@@ -176,8 +160,9 @@ fn every_ring_elects_over_fifo() {
 fn lock_at_ring_leader_serves_all() {
     for name in RINGS {
         for seed in 0..60 {
-            let mut settings = super::busy(4, 3, seed);
-            settings.ranks = shuffled(4, seed).iter().map(|id| Rank::of_id(*id)).collect();
+            let mut settings = busy(4, 3, seed);
+            let ids = shuffled(4, &mut Random::new(seed));
+            settings.ranks = ids.iter().map(|id| Rank::of_id(*id)).collect();
             let report = run(&format!("coordinated:{name}"), settings);
             assert_eq!(report.failures().next(), None, "{name}, seed {seed}");
             assert_eq!(report.metrics.entered, 12, "{name}, seed {seed}");

@@ -7,21 +7,16 @@ use tenure_algorithms::catalogue::Parameters;
 use tenure_algorithms::compose::keyed::LockName;
 use tenure_algorithms::compose::{InTurn, in_turn};
 use tenure_algorithms::mutex::{Central, central};
-use tenure_sim::{EndReason, Report, Simulation};
+use tenure_sim::{EndReason, Report};
 
-use super::{busy, parameters, run_with};
+use super::{parameters, run_with};
+use crate::common::runs::{assert_served, busy, sent_of, simulate};
 
 fn edge_chasing(size: u32, seed: u64, variants: &[&str]) -> Report {
     let settings = busy(size, 3, seed);
     let variants = variants.iter().map(|name| name.to_string()).collect();
     let parameters = Parameters { variants, ..parameters(&settings) };
     run_with("edge-chasing", &parameters, settings)
-}
-
-/// Returns the number of messages of a kind that were sent in a run.
-fn sent(report: &Report, kind: &str) -> u64 {
-    let kinds = report.metrics.kinds.iter();
-    kinds.filter(|count| count.label.kind == kind).map(|count| count.sent).sum()
 }
 
 /// Compares counts with fixed numbers. If a count changes, the algorithm has changed.
@@ -32,12 +27,11 @@ fn every_deadlock_is_broken() {
         for seed in 0..1000 {
             let report = edge_chasing(size, seed, &[]);
             let context = format!("n = {size}, seed {seed}");
-            assert_eq!(report.failures().next(), None, "{context}");
-            assert_eq!(report.ended, EndReason::Served, "{context}");
+            assert_served(&report, &context);
             assert_eq!(report.metrics.entered, u64::from(size) * 3, "{context}");
             totals[0] += report.metrics.sent;
-            totals[1] += sent(&report, "probe");
-            totals[2] += sent(&report, "abort");
+            totals[1] += sent_of(&report, "probe");
+            totals[2] += sent_of(&report, "abort");
         }
         totals
     });
@@ -80,10 +74,7 @@ fn named(size: u32, seed: u64, opposite: bool) -> Report {
     };
     let names: Arc<[Vec<LockName>]> = (0..size).map(list).collect();
     let config = in_turn::Config { names, inner: central::Config::default() };
-    Simulation::<InTurn<Central>>::for_algorithm(config, busy(size, 3, seed))
-        .unwrap()
-        .run()
-        .unwrap()
+    simulate::<InTurn<Central>>(config, busy(size, 3, seed))
 }
 
 #[test]
@@ -91,8 +82,7 @@ fn opposite_lock_orders_deadlock() {
     let mut blocked = 0;
     for seed in 0..1000 {
         let report = named(4, seed, false);
-        assert_eq!(report.failures().next(), None, "seed {seed}");
-        assert_eq!(report.ended, EndReason::Served, "seed {seed}");
+        assert_served(&report, &format!("seed {seed}"));
         // Three messages for each of three locks; the coordinator's own entries cost nothing.
         assert_eq!(report.metrics.sent, 3 * 3 * 3 * 3, "seed {seed}");
         blocked += u32::from(named(4, seed, true).ended != EndReason::Served);

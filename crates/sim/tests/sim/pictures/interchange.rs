@@ -8,36 +8,25 @@ use tenure_algorithms::mutex::{
     Lamport, RicartAgrawala, SuzukiKasami, TokenRing, lamport, ricart_agrawala, token_ring,
 };
 use tenure_core::{Algorithm, ProcessId, TICKS_PER_UNIT};
-use tenure_sim::{
-    Chance, Controls, CrashTrigger, Distribution, Fault, Memory, Recovery, Settings, Simulation,
-    Workload,
-};
+use tenure_sim::{Chance, CrashTrigger, Distribution, Simulation, Workload};
 use tenure_trace::diagram::{Clock, Direction, Margin, MessageOutcome, Scale, View, lay_out};
 use tenure_trace::export::{from_shiviz, mermaid, otel, shiviz};
 use tenure_trace::{Kind, Record, Recorded, Subject, Trace};
 
-use super::Page;
+use crate::common::runs::{crash_and_recover, parsed, seeded, traced};
 
 /// Returns the trace of a run in which many faults occur.
 fn eventful<P>(config: P::Config, seed: u64) -> Trace
 where
     P: Algorithm + Recorded,
 {
-    let mut settings = Settings::new(4);
-    settings.seed = seed;
-    settings.workload = Workload::entries(2);
-    settings.network.latency = Distribution::between_units(1, 6).into();
+    let mut settings = seeded(4, seed, Workload::entries(2), Distribution::between_units(1, 6));
     settings.network.loss = Chance::of(0.05);
     settings.network.duplication = Chance::of(0.05);
-    let recovery = Some(Recovery { after: 9_000_000, memory: Memory::Stable });
-    settings.faults =
-        vec![Fault::Crash { process: ProcessId(1), when: CrashTrigger::At(7_000_000), recovery }];
+    settings.faults = vec![crash_and_recover(1, CrashTrigger::At(7_000_000), 9_000_000)];
     settings.beyond_assumptions = true;
     settings.limits.events = Some(400);
-    let page = Page::default();
-    let simulation = Simulation::<P>::for_algorithm(config, settings).unwrap();
-    simulation.run_traced(page.clone(), Controls::new()).unwrap();
-    page.trace()
+    parsed(&traced(&Simulation::<P>::for_algorithm(config, settings).unwrap()).1)
 }
 
 fn every_run(check: impl Fn(&Trace, &str)) {

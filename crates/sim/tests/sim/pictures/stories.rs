@@ -1,7 +1,7 @@
 //! The worked examples, drawn from their golden stories.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tenure_algorithms::Variants;
@@ -20,15 +20,17 @@ use tenure_algorithms::mutex::{
 use tenure_core::tree::Shape;
 use tenure_core::{Graph, Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT};
 use tenure_sim::{Settings, Simulation};
-use tenure_trace::diagram::{Condition, Direction, LogPicture, Moment, Scale, View, lay_out};
+use tenure_trace::diagram::{Condition, Direction, LogPicture, Moment, View, lay_out};
 use tenure_trace::{
-    Kind, Line, Record, Recorded, Schedule, Script, ServiceCommand, Subject, Trace, golden,
+    Kind, Line, Record, Recorded, Schedule, Script, ServiceCommand, Subject, Trace, TraceBuffer,
+    golden,
 };
 
-use super::Page;
 use super::preset_clocks::PresetClocks;
+use crate::common::runs::{parsed, text};
 
 const GOLDEN: &str = "../algorithms/tests/golden";
+const STORIES: &str = "tests/sim/pictures/stories";
 const PICTURES: &str = "../../docs/book/src/pictures";
 
 /// A worked example and its drawing.
@@ -36,16 +38,54 @@ struct Picture {
     name: &'static str,
     trace: Trace,
     direction: Direction,
-    scale: Scale,
     fields: &'static [&'static str],
 }
 
 impl Picture {
+    /// Draws a story in which time is counted in rounds. The picture has the name of the algorithm.
+    fn of<P: Recorded>(
+        name: &'static str,
+        path: &Path,
+        config: impl Fn(Group) -> P::Config,
+        direction: Direction,
+        fields: &'static [&'static str],
+    ) -> Self {
+        let script = script(path);
+        let mut trace = performed::<P>(name, &script, &config);
+        caption::<P>(&mut trace.records, &script, &config);
+        in_rounds(&mut trace.records);
+        Picture { name, trace, direction, fields }
+    }
+
     fn svg(&self) -> String {
         let fields = self.fields.iter().map(ToString::to_string).collect();
-        let view = View { scale: self.scale, fields, ..View::default() };
+        let view = View { fields, ..View::default() };
         lay_out(&self.trace.header, &self.trace.records, view).to_svg(self.direction)
     }
+}
+
+/// Returns the path of a golden script.
+fn golden_path(story: &str) -> PathBuf {
+    Path::new(GOLDEN).join(story).with_extension("txt")
+}
+
+fn script(path: &Path) -> Script {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|_| panic!("{}", path.display()));
+    text.parse().unwrap()
+}
+
+/// Performs a script and returns its trace.
+fn performed<P: Recorded>(
+    algorithm: &str,
+    script: &Script,
+    config: impl Fn(Group) -> P::Config,
+) -> Trace {
+    let schedule = Schedule::from_script::<P>(script, &config).unwrap().pop().unwrap();
+    let buffer = TraceBuffer::default();
+    let group = Group::new(ProcessId(0), schedule.size);
+    let simulation = Simulation::<P>::new(config(group), Settings::new(schedule.size));
+    simulation.with_name(algorithm).follow(&schedule, buffer.clone()).unwrap();
+    parsed(&text(&buffer))
 }
 
 fn pictures() -> Vec<Picture> {
@@ -59,122 +99,81 @@ fn pictures() -> Vec<Picture> {
         chang_roberts::Config::of(ranks, Variants::none())
     };
     let eight = |group: Group| hirschberg_sinclair::Config::plain(group.size());
-    let stamps = story::<PresetClocks>("ricart-agrawala", "tests/sim/pictures/stories", clocks);
     let lamport = |_| lamport::Config::default();
-    let golden = |folder: &str| format!("{GOLDEN}/{folder}");
+    let stamps = Path::new(STORIES).join("stamps_7_and_15.txt");
+    let recovery = golden_path("bully_without_terms/recovery");
+    let all = golden_path("chang_roberts_decreasing/all");
+    let phases = golden_path("hirschberg_sinclair/eight");
+    let two = golden_path("lamport/two_at_once");
     vec![
-        picture("ricart-agrawala", stamps("stamps_7_and_15"), right, &["stamp"]),
-        picture(
-            "bully",
-            story::<Bully>("bully", &golden("bully_without_terms"), no_terms)("recovery"),
-            down,
-            &[],
-        ),
-        picture(
-            "chang-roberts",
-            story::<ChangRoberts>("chang-roberts", &golden("chang_roberts_decreasing"), decreasing)(
-                "all",
-            ),
-            right,
-            &["rank"],
-        ),
-        picture(
-            "hirschberg-sinclair",
-            story::<HirschbergSinclair>(
-                "hirschberg-sinclair",
-                &golden("hirschberg_sinclair"),
-                eight,
-            )("eight"),
-            down,
-            &["rank"],
-        ),
-        picture(
-            "lamport",
-            story::<Lamport>("lamport", &golden("lamport"), lamport)("two_at_once"),
-            right,
-            &["stamp"],
-        ),
+        Picture::of::<PresetClocks>("ricart-agrawala", &stamps, clocks, right, &["stamp"]),
+        Picture::of::<Bully>("bully", &recovery, no_terms, down, &[]),
+        Picture::of::<ChangRoberts>("chang-roberts", &all, decreasing, right, &["rank"]),
+        Picture::of::<HirschbergSinclair>("hirschberg-sinclair", &phases, eight, down, &["rank"]),
+        Picture::of::<Lamport>("lamport", &two, lamport, right, &["stamp"]),
     ]
-}
-
-fn picture(
-    name: &'static str,
-    trace: Trace,
-    direction: Direction,
-    fields: &'static [&'static str],
-) -> Picture {
-    Picture { name, trace, direction, scale: Scale::Time, fields }
 }
 
 /// Returns further locks that the book shows.
 fn more_locks() -> Vec<Picture> {
-    let golden = |folder: &str| format!("{GOLDEN}/{folder}");
     let path = |group: Group| raymond::Config::of(Shape::Path, group.size());
     let plain = |_| carvalho_roucairol::Config::default();
-    let (carvalho, nishio) = (golden("carvalho_roucairol"), golden("nishio_li_manning"));
-    let (tree, queue) = (golden("raymond"), golden("naimi_trehel"));
-    let permissions = story::<CarvalhoRoucairol>("carvalho-roucairol", &carvalho, plain);
-    let tree = story::<Raymond>("raymond", &tree, path);
-    let queue = story::<NaimiTrehel>("naimi-trehel", &queue, |_| ());
-    let anew = story::<NishioLiManning>("nishio-li-manning", &nishio, |_| ());
+    let permissions = golden_path("carvalho_roucairol/permissions");
+    let (tree, queue) = (golden_path("raymond/path"), golden_path("naimi_trehel/queue"));
+    let anew = golden_path("nishio_li_manning/holder_dies_inside");
     let right = Direction::Right;
+    let stamp = &["stamp"];
     vec![
-        picture("carvalho-roucairol", permissions("permissions"), right, &["stamp"]),
-        picture("raymond", tree("path"), right, &[]),
-        picture("naimi-trehel", queue("queue"), right, &[]),
-        picture("nishio-li-manning", anew("holder_dies_inside"), right, &[]),
+        Picture::of::<CarvalhoRoucairol>("carvalho-roucairol", &permissions, plain, right, stamp),
+        Picture::of::<Raymond>("raymond", &tree, path, right, &[]),
+        Picture::of::<NaimiTrehel>("naimi-trehel", &queue, |_| (), right, &[]),
+        Picture::of::<NishioLiManning>("nishio-li-manning", &anew, |_| (), right, &[]),
     ]
 }
 
 /// Returns the algorithms on graphs that the book shows.
 fn on_graphs() -> Vec<Picture> {
-    let golden = |folder: &str| format!("{GOLDEN}/{folder}");
-    let (waves, elections) = (golden("echo"), golden("echo_election"));
-    let fragments = golden("gallager_humblet_spira");
     let ring = |group: Group| Graph::ring(group.size());
-    let echo = story::<Echo>("echo", &waves, move |group| echo::Config::of(ring(group)));
-    let config = move |group: Group| echo_election::Config::of(ring(group));
-    let extinction = story::<EchoElection>("echo-election", &elections, config);
-    let line = |_: Group| {
+    let line = |_| {
         let edges = [(0, 1, 1), (1, 2, 3), (2, 3, 2)];
         let edges = edges.map(|(one, other, it)| (ProcessId(one), ProcessId(other), it));
         let graph = Graph::new(4, edges).expect("a line is a graph");
         gallager_humblet_spira::Config { graph: Arc::new(graph), variants: Variants::none() }
     };
-    let merge = story::<GallagerHumbletSpira>("gallager-humblet-spira", &fragments, line);
-    let config = move |group: Group| dining_philosophers::Config::of(ring(group));
-    let forks = golden("dining_philosophers");
-    let dining = story::<DiningPhilosophers>("dining-philosophers", &forks, config);
-    let mut dining = dining("ring");
-    (dining.header.most_inside, dining.header.fenced) = (4, false);
-    let right = Direction::Right;
+    let waves = |group| echo::Config::of(ring(group));
+    let philosophers = |group| dining_philosophers::Config::of(ring(group));
+    let extinction = |group| echo_election::Config::of(ring(group));
+    let fragments = golden_path("gallager_humblet_spira/two_fragments");
+    let (echo, forks) = (golden_path("echo/ring"), golden_path("dining_philosophers/ring"));
+    let election = golden_path("echo_election/extinction");
+    let (right, name) = (Direction::Right, "dining-philosophers");
+    let mut dining = Picture::of::<DiningPhilosophers>(name, &forks, philosophers, right, &[]);
+    (dining.trace.header.most_inside, dining.trace.header.fenced) = (4, false);
+    let (name, level) = ("gallager-humblet-spira", &["level"]);
     vec![
-        picture("gallager-humblet-spira", merge("two_fragments"), right, &["level"]),
-        picture("echo", echo("ring"), right, &[]),
-        picture("dining-philosophers", dining, right, &[]),
-        picture("echo-election", extinction("extinction"), right, &["rank"]),
+        Picture::of::<GallagerHumbletSpira>(name, &fragments, line, right, level),
+        Picture::of::<Echo>("echo", &echo, waves, right, &[]),
+        dining,
+        Picture::of::<EchoElection>("echo-election", &election, extinction, right, &["rank"]),
     ]
 }
 
 /// Returns further elections that the book shows.
 fn more_elections() -> Vec<Picture> {
-    let golden = |folder: &str| format!("{GOLDEN}/{folder}");
-    let (rings, groups) = (golden("peterson"), golden("invitation"));
-    let plain = |group: Group| peterson::Config::plain(group.size());
-    let ring = story::<Peterson>("peterson", &rings, plain);
-    let plain = |group: Group| invitation::Config::plain(group.size(), TICKS_PER_UNIT);
-    let groups = story::<Invitation>("invitation", &groups, plain);
+    let ring = |group: Group| peterson::Config::plain(group.size());
+    let groups = |group: Group| invitation::Config::plain(group.size(), TICKS_PER_UNIT);
+    let (winner, merge) =
+        (golden_path("peterson/winner_sees_itself"), golden_path("invitation/merge"));
     let right = Direction::Right;
     vec![
-        picture("peterson", ring("winner_sees_itself"), right, &["rank"]),
-        picture("invitation", groups("merge"), right, &[]),
+        Picture::of::<Peterson>("peterson", &winner, ring, right, &["rank"]),
+        Picture::of::<Invitation>("invitation", &merge, groups, right, &[]),
     ]
 }
 
 /// Logs after some blocks of a story, with their captions.
 struct Logs {
     name: &'static str,
-    folder: &'static str,
     story: &'static str,
     variants: &'static [&'static str],
     blocks: &'static [(usize, &'static str)],
@@ -183,22 +182,19 @@ struct Logs {
 const LOGS: [Logs; 3] = [
     Logs {
         name: "raft-log-figure-3-6",
-        folder: "raft_log_no_pre_vote",
-        story: "figure_3_6",
+        story: "raft_log_no_pre_vote/figure_3_6",
         variants: &["no-pre-vote"],
         blocks: &[(0, "When P1 begins to lead"), (1, "In the end")],
     },
     Logs {
         name: "raft-log-figure-3-7",
-        folder: "raft_log_one_entry",
-        story: "figure_3_7",
+        story: "raft_log_one_entry/figure_3_7",
         variants: &["no-pre-vote", "one-entry"],
         blocks: &[(1, "(a)"), (2, "(b)"), (3, "(c)"), (4, "(d1)")],
     },
     Logs {
         name: "raft-log-two-leaders",
-        folder: "raft_log_no_pre_vote",
-        story: "two_leaders",
+        story: "raft_log_no_pre_vote/two_leaders",
         variants: &["no-pre-vote"],
         blocks: &[(0, "Split"), (1, "Whole again")],
     },
@@ -211,15 +207,8 @@ impl Logs {
             let parameters = Parameters { variants, ..Parameters::plain(group.size()) };
             raft_log::Config::configured(&parameters).expect("these are its variants")
         };
-        let path = Path::new(GOLDEN).join(self.folder).join(self.story).with_extension("txt");
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|_| panic!("{}", path.display()));
-        let script: Script = text.parse().unwrap();
-        let schedule = Schedule::from_script::<RaftLog>(&script, config).unwrap().pop().unwrap();
-        let page = Page::default();
-        let plain = config(Group::new(ProcessId(0), schedule.size));
-        let simulation = Simulation::<RaftLog>::new(plain, Settings::new(schedule.size));
-        simulation.with_name("raft-log").follow(&schedule, page.clone()).unwrap();
-        let Trace { header, records, .. } = page.trace();
+        let script = script(&golden_path(self.story));
+        let Trace { header, records, .. } = performed::<RaftLog>("raft-log", &script, config);
         let behind = Schedule::records_after_blocks::<RaftLog>(&script, config, &records).unwrap();
         let moments: Vec<Moment> =
             self.blocks.iter().map(|(block, _)| Moment::Behind(behind[*block])).collect();
@@ -239,31 +228,6 @@ fn drawn() -> Vec<(&'static str, String)> {
 /// Returns initial clocks: 14 at P2 and 6 at P3.
 fn clocks(_: Group) -> Vec<u64> {
     vec![0, 14, 6]
-}
-
-/// Performs a script of a folder, in which time is counted in rounds. Returns its trace.
-fn story<P>(
-    algorithm: &'static str,
-    folder: &str,
-    config: impl Fn(Group) -> P::Config,
-) -> impl Fn(&str) -> Trace
-where
-    P: Recorded,
-{
-    move |name| {
-        let path = Path::new(folder).join(name).with_extension("txt");
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|_| panic!("{}", path.display()));
-        let script: Script = text.parse().unwrap();
-        let schedule = Schedule::from_script::<P>(&script, &config).unwrap().pop().unwrap();
-        let page = Page::default();
-        let group = Group::new(ProcessId(0), schedule.size);
-        let simulation = Simulation::<P>::new(config(group), Settings::new(schedule.size));
-        simulation.with_name(algorithm).follow(&schedule, page.clone()).unwrap();
-        let mut trace = page.trace();
-        caption::<P>(&mut trace.records, &script, &config);
-        in_rounds(&mut trace.records);
-        trace
-    }
 }
 
 /// Returns true if the record is a step of a process or the loss of its message.
@@ -342,7 +306,7 @@ fn in_rounds(records: &mut [Record]) {
 
 #[test]
 fn two_timestamps_story_matches_golden() {
-    golden::<PresetClocks>("tests/sim/pictures/stories", clocks);
+    golden::<PresetClocks>(STORIES, clocks);
 }
 
 /// P1 has the token of a tree from the start, and a process that regenerates it has it from then

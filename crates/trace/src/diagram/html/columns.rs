@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tenure_core::ProcessId;
 
-use super::super::layout::{Condition, Layout, Mark, MessageOutcome};
+use super::super::layout::{Condition, Layout, Mark};
 use crate::format::{Kind, Record, Subject};
 use crate::verify::Verification;
 
@@ -194,7 +194,7 @@ pub(super) struct Crossings {
     layer: Vec<i64>,
     sent: Vec<i64>,
     ended: Vec<i64>,
-    /// Outcome of each message: 0 arrived, 1 lost, 2 still under way.
+    /// Index of the [`MessageOutcome`](super::super::MessageOutcome) variant of each message.
     fate: Vec<u8>,
     /// For each message, 1 if it carries a token.
     token: Vec<u8>,
@@ -211,14 +211,7 @@ impl Crossings {
             layer: each.clone().map(|crossing| names.text(&layer(crossing))).collect(),
             sent: each.clone().map(|crossing| place(crossing.sent)).collect(),
             ended: each.clone().map(|crossing| place(crossing.ended)).collect(),
-            fate: each
-                .clone()
-                .map(|crossing| match crossing.fate {
-                    MessageOutcome::Arrives => 0,
-                    MessageOutcome::Lost => 1,
-                    MessageOutcome::UnderWay => 2,
-                })
-                .collect(),
+            fate: each.clone().map(|crossing| crossing.fate as u8).collect(),
             token: each.map(|crossing| u8::from(crossing.token)).collect(),
         }
     }

@@ -7,7 +7,9 @@ use tenure_core::ProcessId;
 use tenure_core::service::log::{Content, Entry};
 
 use super::{LogPicture, Panel};
+use crate::diagram::svg::geometry::Point;
 use crate::diagram::svg::style::{CROWN, escaped, width};
+use crate::diagram::svg::{shape, text};
 use crate::fold::logs::LogState;
 use crate::plain::plain;
 
@@ -149,7 +151,7 @@ impl Drawing<'_> {
     fn panel(&mut self, panel: &Panel) {
         let (left, top) = (self.left, self.top);
         if self.picture.panels.len() > 1 {
-            self.text(left, top + 12, "", "name", &panel.caption);
+            self.text(left, top + 12, "start", "name", &panel.caption);
         }
         if self.last > 0 {
             for index in self.first..=self.last {
@@ -169,14 +171,11 @@ impl Drawing<'_> {
     fn name(&mut self, at: ProcessId, kept: Option<&LogState>, top: i64) {
         let middle = top + BOX_HEIGHT / 2;
         let left = self.left;
-        self.text(left, middle + 5, "", "name", &at.to_string());
+        self.text(left, middle + 5, "start", "name", &at.to_string());
         let Some(kept) = kept else { return };
         if kept.leads.is_some() {
-            let _ = writeln!(
-                self.drawn,
-                "<path class=\"crown\" transform=\"translate({} {middle})\" d=\"{CROWN}\"/>",
-                left + NAMES_WIDTH - 22
-            );
+            let crown = Point { x: left + NAMES_WIDTH - 22, y: middle };
+            shape(&mut self.drawn, crown, CROWN, "crown");
         } else if kept.is_down {
             self.text(left + NAMES_WIDTH - 8, middle + 4, "end", "small", "down");
         }
@@ -184,17 +183,12 @@ impl Drawing<'_> {
 
     fn row(&mut self, kept: &LogState, top: i64) {
         if kept.last() > 0 && self.first > 1 {
-            self.text(self.left + NAMES_WIDTH + 4, top + BOX_HEIGHT / 2 + 4, "", "small", "…");
+            self.text(self.left + NAMES_WIDTH + 4, top + BOX_HEIGHT / 2 + 4, "start", "small", "…");
         }
         if kept.last() > 0 && kept.last() < self.first {
             let label = format!("ends at {}", kept.last());
-            self.text(
-                self.left + NAMES_WIDTH + ELLIPSIS_WIDTH,
-                top + BOX_HEIGHT / 2 + 4,
-                "",
-                "small",
-                &label,
-            );
+            let x = self.left + NAMES_WIDTH + ELLIPSIS_WIDTH;
+            self.text(x, top + BOX_HEIGHT / 2 + 4, "start", "small", &label);
         }
         if kept.snapshot >= self.first {
             self.snapshot(kept.snapshot, top);
@@ -205,13 +199,13 @@ impl Drawing<'_> {
         }
         if kept.committed >= self.first {
             let right = self.left_of(kept.committed.min(self.last)) + BOX_WIDTH - 1;
-            let _ = writeln!(
-                self.drawn,
-                "<path class=\"mark\" d=\"M{right} {}V{}\"/>",
-                top - 4,
-                top + BOX_HEIGHT + 4
-            );
+            self.mark(right, top - 4, top + BOX_HEIGHT + 4);
         }
+    }
+
+    /// Draws the mark of a commit index.
+    fn mark(&mut self, x: i64, top: i64, bottom: i64) {
+        let _ = writeln!(self.drawn, "<path class=\"mark\" d=\"M{x} {top}V{bottom}\"/>");
     }
 
     /// Draws the box that represents a snapshot: all entries up to an index.
@@ -256,22 +250,11 @@ impl Drawing<'_> {
         let committed = self.picture.all().any(|(_, kept)| kept.committed >= self.first);
         let leads = self.picture.all().any(|(_, kept)| kept.leads.is_some());
         if committed {
-            let _ = writeln!(
-                self.drawn,
-                "<path class=\"mark\" d=\"M{} {}V{}\"/>",
-                x + 3,
-                y - 11,
-                y + 3
-            );
+            self.mark(x + 3, y - 11, y + 3);
             x = self.sign(x + 12, y, "committed, as far as each knows");
         }
         if leads {
-            let _ = writeln!(
-                self.drawn,
-                "<path class=\"crown\" transform=\"translate({} {})\" d=\"{CROWN}\"/>",
-                x + 9,
-                y - 4
-            );
+            shape(&mut self.drawn, Point { x: x + 9, y: y - 4 }, CROWN, "crown");
             x = self.sign(x + 22, y, "leads");
         }
         if self.first > 1 {
@@ -281,20 +264,12 @@ impl Drawing<'_> {
     }
 
     fn sign(&mut self, x: i64, y: i64, label: &str) -> i64 {
-        self.text(x, y, "", "small", label);
+        self.text(x, y, "start", "small", label);
         x + width(label) + 10
     }
 
     fn text(&mut self, x: i64, y: i64, anchor: &str, class: &str, label: &str) {
-        let anchor = match anchor {
-            "" => String::new(),
-            anchor => format!(" text-anchor=\"{anchor}\""),
-        };
-        let label = escaped(label);
-        let _ = writeln!(
-            self.drawn,
-            "<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{label}</text>"
-        );
+        text(&mut self.drawn, Point { x, y: y - 4 }, anchor, label, class);
     }
 
     fn finish(self, wide: i64, high: i64) -> String {

@@ -178,8 +178,7 @@ impl Drawing<'_> {
             })
         });
         let Some((area, center)) = self.places.best(candidates, own) else { return };
-        self.places.take(area);
-        self.extent = self.extent.with(area);
+        self.claim(area);
         self.write_over(center, &description, "halo");
     }
 

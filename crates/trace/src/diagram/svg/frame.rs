@@ -41,9 +41,7 @@ impl Drawing<'_> {
             Direction::Right => self.point(-width(&name) / 2, at, 0),
             Direction::Down => self.point(8, at, 0),
         };
-        let area = Area::around(center, width(&name) + 8, LINE_HEIGHT);
-        self.places.take(area);
-        self.extent = self.extent.with(area);
+        self.claim(Area::around(center, width(&name) + 8, LINE_HEIGHT));
         text(&mut self.texts, center, "middle", &name, "name");
     }
 

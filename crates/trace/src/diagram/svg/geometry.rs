@@ -2,9 +2,9 @@
 
 /// Point in the picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Point {
-    pub(super) x: i64,
-    pub(super) y: i64,
+pub(in crate::diagram) struct Point {
+    pub(in crate::diagram) x: i64,
+    pub(in crate::diagram) y: i64,
 }
 
 impl Point {

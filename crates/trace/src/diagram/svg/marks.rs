@@ -27,20 +27,12 @@ impl Drawing<'_> {
             let time = escaped(&layout.time(place));
             let _ = writeln!(self.dots, "<g><title>{time}: {words}</title>");
             let Point { x, y } = dot;
-            match step.mark {
-                Mark::Crashes => shape(&mut self.dots, dot, CROSS, "cross"),
-                Mark::Recovers => {
-                    let _ = writeln!(
-                        self.dots,
-                        "<circle class=\"ring\" cx=\"{x}\" cy=\"{y}\" r=\"5\"/>"
-                    );
-                }
-                _ => {
-                    let _ = writeln!(
-                        self.dots,
-                        "<circle class=\"dot\" cx=\"{x}\" cy=\"{y}\" r=\"5\"/>"
-                    );
-                }
+            if step.mark == Mark::Crashes {
+                shape(&mut self.dots, dot, CROSS, "cross");
+            } else {
+                let class = if step.mark == Mark::Recovers { "ring" } else { "dot" };
+                let circle = format!("<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"5\"/>\n");
+                self.dots.push_str(&circle);
             }
             self.dots.push_str("</g>\n");
         }
@@ -56,8 +48,7 @@ impl Drawing<'_> {
             if room > 0 || !description.is_empty() {
                 let wide = width(&description) + room;
                 let (area, center) = self.beside(dot, wide, crown.is_some());
-                self.places.take(area);
-                self.extent = self.extent.with(area);
+                self.claim(area);
                 if let Some(class) = crown {
                     let at = Point { x: area.left + 11, y: center.y };
                     shape(&mut self.texts, at, CROWN, class);
@@ -68,8 +59,7 @@ impl Drawing<'_> {
             let clock = layout.clock(place);
             if !clock.is_empty() {
                 let (area, center) = self.beside(dot, width(&clock), false);
-                self.places.take(area);
-                self.extent = self.extent.with(area);
+                self.claim(area);
                 self.write_over(center, &clock, "small halo");
             }
         }

@@ -2,7 +2,7 @@
 
 mod arrows;
 mod frame;
-mod geometry;
+pub(in crate::diagram) mod geometry;
 mod kinds;
 mod marks;
 mod notes;
@@ -163,11 +163,15 @@ impl<'l> Drawing<'l> {
         )
     }
 
-    /// Writes a text centered at a point and reserves its area.
-    fn write(&mut self, center: Point, label: &str, class: &str) {
-        let area = Area::around(center, width(label), LINE_HEIGHT);
+    /// Reserves an area, so that no label covers it, and extends the picture by it.
+    fn claim(&mut self, area: Area) {
         self.places.take(area);
         self.extent = self.extent.with(area);
+    }
+
+    /// Writes a text centered at a point and reserves its area.
+    fn write(&mut self, center: Point, label: &str, class: &str) {
+        self.claim(Area::around(center, width(label), LINE_HEIGHT));
         text(&mut self.texts, center, "middle", label, class);
     }
 
@@ -236,7 +240,7 @@ impl Layout {
     }
 }
 
-fn text(to: &mut String, at: Point, anchor: &str, label: &str, class: &str) {
+pub(in crate::diagram) fn text(to: &mut String, at: Point, anchor: &str, label: &str, class: &str) {
     let (x, y) = (at.x, at.y + 4);
     let anchor =
         if anchor == "start" { String::new() } else { format!(" text-anchor=\"{anchor}\"") };
@@ -248,7 +252,7 @@ fn path(to: &mut String, line: &Line, class: &str, more: &str) {
     let _ = writeln!(to, "<path class=\"{class}\" d=\"{}\"{more}/>", line.path());
 }
 
-fn shape(to: &mut String, at: Point, shape: &str, class: &str) {
+pub(in crate::diagram) fn shape(to: &mut String, at: Point, shape: &str, class: &str) {
     let Point { x, y } = at;
     let moved = format!("transform=\"translate({x} {y})\"");
     let _ = writeln!(to, "<path class=\"{class}\" {moved} d=\"{shape}\"/>");

@@ -102,8 +102,6 @@ impl<'l> Drawing<'l> {
     fn keep_clear(&mut self, start: Point, description: &str) {
         let (left, right) = (start.x - 2, start.x + width(description));
         let (top, bottom) = (start.y - LINE_HEIGHT / 2, start.y + LINE_HEIGHT / 2);
-        let area = Area { left, top, right, bottom };
-        self.places.take(area);
-        self.extent = self.extent.with(area);
+        self.claim(Area { left, top, right, bottom });
     }
 }

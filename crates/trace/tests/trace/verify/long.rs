@@ -2,23 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Fence, Layer, ProcessId, Property, Service};
+use tenure_core::{Fence, ProcessId, Property, Service};
 use tenure_trace::{
-    Access, Header, Judgement, Kind, MergedFiles, MessageRecord, Operation, Record, Source,
-    Subject, TraceVerifier, Writer,
+    Access, Header, Judgement, Kind, MergedFiles, Operation, Record, Source, Subject,
+    TraceVerifier, Writer,
 };
 
-const P1: ProcessId = ProcessId(0);
-const P2: ProcessId = ProcessId(1);
+use crate::kinds::{P1, P2, enter, entered, exited, message};
 
 /// Maximum size of the histories that verification remembers.
 const LIMIT: usize = 1 << 16;
 
 fn send(at: ProcessId, to: ProcessId, number: u64) -> Kind {
-    let (layer, message) = (Layer::Mutex, "release".into());
-    let message_record =
-        MessageRecord { peer: to, layer, message, number, session: 0, content: None };
+    let message_record = message(to, "release", number);
     if at == to { Kind::Receive(message_record) } else { Kind::Send(message_record) }
 }
 
@@ -33,15 +29,15 @@ fn verify_entries(verifier: &mut TraceVerifier, entries: std::ops::Range<u64>) {
             time += after;
             verifier.read(&Record::new(time, who, kind));
         };
-        read(at.into(), 0, Kind::Command(Command::Enter.into()));
-        read(at.into(), 1 + entry * 7, Kind::Event(Event::Entered { fence }.into()));
+        read(at.into(), 0, enter());
+        read(at.into(), 1 + entry * 7, entered(fence));
         let (operation, fence) = (Operation::Put, Some(fence));
         let put =
             Access { by: at, operation, fence, value: entry + 1, accepted: true, highest: None };
         read(Subject::Resource, 1, Kind::Access(put));
         read(at.into(), 1, send(at, P1, entry));
         if at == P2 {
-            read(at.into(), 1, Kind::Event(Event::Exited.into()));
+            read(at.into(), 1, exited());
         }
     }
 }
@@ -83,23 +79,14 @@ fn files(folder: &Path, messages: u64) -> [PathBuf; 2] {
     let header = Header::new("hand-made", Service::Mutex, 2, Source::Node);
     let [mut sends, mut receives] =
         paths.each_ref().map(|path| Writer::create(path, &header).unwrap());
-    let message_record = |peer, number| MessageRecord {
-        peer,
-        layer: Layer::Mutex,
-        message: "request".into(),
-        number,
-        session: 0,
-        content: None,
-    };
     for number in 1..=messages {
         // By its clock, the receiver was first.
-        sends
-            .write(Record::new(number * 10 + 5, P1, Kind::Send(message_record(P2, number))))
-            .unwrap();
-        let receive = Kind::Receive(message_record(P1, number));
+        let send = Kind::Send(message(P2, "request", number));
+        sends.write(Record::new(number * 10 + 5, P1, send)).unwrap();
+        let receive = Kind::Receive(message(P1, "request", number));
         receives.write(Record::new(number * 10, P2, receive)).unwrap();
     }
-    let never = Kind::Receive(message_record(P1, messages + 1));
+    let never = Kind::Receive(message(P1, "request", messages + 1));
     receives.write(Record::new(messages * 10 + 9, P2, never)).unwrap();
     paths
 }

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use tenure_core::service::{election, mutex};
-use tenure_core::{Fence, Layer, ProcessId, Term};
+use tenure_core::{Fence, ProcessId};
 use tenure_trace::{
-    Access, ClockUnit, Header, Kind, MessageRecord, Operation, Record, Service, Source, Subject,
-    TraceVerifier, Verification, Writer,
+    Access, ClockUnit, Header, Kind, Operation, Record, Service, Source, Subject, TraceVerifier,
+    Verification, Writer,
 };
+
+use crate::kinds::{elected, enter, entered, exited, message};
 
 /// A trace under construction. One unit of time passes before each record.
 pub(crate) struct Story {
@@ -57,22 +58,19 @@ impl Story {
     }
 
     pub(crate) fn requests(self, process: u32) -> Self {
-        self.at(process, Kind::Command(mutex::Command::Enter.into()))
+        self.at(process, enter())
     }
 
     pub(crate) fn enters(self, process: u32, fence: u64) -> Self {
-        let entered = mutex::Event::Entered { fence: Fence(0, fence) };
-        self.at(process, Kind::Event(entered.into()))
+        self.at(process, entered(Fence(0, fence)))
     }
 
     pub(crate) fn exits(self, process: u32) -> Self {
-        self.at(process, Kind::Event(mutex::Event::Exited.into()))
+        self.at(process, exited())
     }
 
     pub(crate) fn elects(self, process: u32, leader: u32, number: u64) -> Self {
-        let leader = ProcessId(leader - 1);
-        let elected = election::Event::Elected { leader, term: Term { number, leader } };
-        self.at(process, Kind::Event(elected.into()))
+        self.at(process, elected(ProcessId(leader - 1), number))
     }
 
     /// Adds the event that all three processes learn of the same leader.
@@ -81,11 +79,11 @@ impl Story {
     }
 
     pub(crate) fn sends(self, from: u32, to: u32, number: u64) -> Self {
-        self.at(from, Kind::Send(message_record(to, number)))
+        self.at(from, Kind::Send(message(ProcessId(to - 1), "request", number)))
     }
 
     pub(crate) fn receives(self, to: u32, from: u32, number: u64) -> Self {
-        self.at(to, Kind::Receive(message_record(from, number)))
+        self.at(to, Kind::Receive(message(ProcessId(from - 1), "request", number)))
     }
 
     pub(crate) fn puts(self, by: u32, fence: u64, value: u64) -> Self {
@@ -130,10 +128,4 @@ impl Story {
         let words = verdicts.map(|(property, verdict)| format!("{property} {}", verdict.name()));
         words.collect::<Vec<_>>().join(", ")
     }
-}
-
-fn message_record(peer: u32, number: u64) -> MessageRecord {
-    let peer = ProcessId(peer - 1);
-    let message = "request".into();
-    MessageRecord { peer, layer: Layer::Mutex, message, number, session: 0, content: None }
 }

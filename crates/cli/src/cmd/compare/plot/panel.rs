@@ -2,8 +2,8 @@
 
 use super::style::{DASHES, ink, marker};
 use super::{Curve, Picture, draw, text};
+use crate::cmd::rows::figure;
 use crate::cmd::scale::{logarithmic_ticks, range};
-use crate::cmd::simulate::rows::figure;
 
 /// Width and height of a panel, including its axes.
 pub(super) const PANEL_WIDTH: f64 = 280.0;

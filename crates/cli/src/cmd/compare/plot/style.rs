@@ -1,5 +1,7 @@
 //! Colours, dash patterns and markers.
 
+use crate::cmd::scale::marker_path;
+
 /// Number of colours, each with its own brightness.
 const INKS: usize = 8;
 
@@ -44,14 +46,7 @@ picture.addEventListener("pointerover", ({ target }) => {
 
 /// Returns the SVG marker of a curve at a point. `place` is the curve's position in its family.
 pub(super) fn marker(place: usize, x: f64, y: f64) -> String {
-    let shape = match place % 6 {
-        0 => "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z",
-        1 => "M-4 -4H4V4H-4Z",
-        2 => "M0 -5L5 4H-5Z",
-        3 => "M0 -5.5L5.5 0L0 5.5L-5.5 0Z",
-        4 => "M0 5L5 -4H-5Z",
-        _ => "M-4.5 -4.5L4.5 4.5M-4.5 4.5L4.5 -4.5",
-    };
+    let shape = marker_path(place);
     let class = if place % 12 < 6 { "mark" } else { "mark hollow" };
     format!("<path class=\"{class}\" transform=\"translate({x:.1} {y:.1})\" d=\"{shape}\"/>")
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tenure_algorithms::catalogue::Member;
 use tenure_algorithms::compose::keyed::LockName;
 use tenure_algorithms::compose::{InTurn, in_turn};
 use tenure_algorithms::mutex::{Central, TokenRing, central, token_ring};
-use tenure_core::{Algorithm, Mutex};
+use tenure_core::Mutex;
 use tenure_sim::{Distribution, Entries, Locking, Pattern, Report, Settings, Simulation, Workload};
 
 #[derive(Deserialize)]
@@ -43,7 +44,7 @@ pub(super) fn locks(with: Several) -> Result<Value, String> {
     }
 }
 
-fn locks_of<P: Mutex + Algorithm>(
+fn locks_of<P: Member<All: Mutex>>(
     inner: fn() -> P::Config,
     with: &Several,
 ) -> Result<Value, String> {
@@ -68,7 +69,7 @@ fn locks_of<P: Mutex + Algorithm>(
     Ok(json!({ "deadlocks": deadlocks }))
 }
 
-fn report<P: Mutex + Algorithm>(
+fn report<P: Member<All: Mutex>>(
     inner: P::Config,
     with: &Several,
     mut settings: Settings,
@@ -83,8 +84,8 @@ fn report<P: Mutex + Algorithm>(
         hold: Distribution::units(10),
     };
     settings.workload = Workload::locking(locking);
-    let config = in_turn::Config { names, inner };
-    let simulation = Simulation::<InTurn<P>>::for_algorithm(config, settings)
+    let config = in_turn::Config { names, inner: P::among_all(inner) };
+    let simulation = Simulation::<InTurn<P::All>>::for_algorithm(config, settings)
         .map_err(|error| error.to_string())?;
     simulation.run().map_err(|error| error.to_string())
 }

@@ -2,66 +2,42 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tenure_algorithms::agreement::{
-    CongenialPhilosophers, DrinkingPhilosophers, RaftLog, drinking_philosophers, raft_log,
-};
 use tenure_algorithms::application::{Led, ThreePhaseCommit, led, three_phase_commit};
-use tenure_algorithms::catalogue::{Configured, Parameters};
+use tenure_algorithms::catalogue::{self, Parameters, Visitor};
 use tenure_algorithms::compose::Named;
-use tenure_algorithms::election::{
-    Bully, ChangRoberts, HirschbergSinclair, Raft, bully, chang_roberts, hirschberg_sinclair, raft,
-};
-use tenure_algorithms::mutex::{
-    Central, Lamport, RepairedRing, RicartAgrawala, TolerantRicartAgrawala, central, lamport,
-    repaired_ring, ricart_agrawala,
-};
+use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::{Switch, UnknownVariant, Variants};
-use tenure_core::{Graph, Group, ProcessId, Rank, Service, TICKS_PER_UNIT};
+use tenure_core::{
+    Agreement, Algorithm, Election, Mutex, ProcessId, Rank, Service, TICKS_PER_UNIT,
+};
 use tenure_sim::{Settings, Simulation};
 use tenure_trace::diagram::{Direction, LogPicture, Margin, Moment, View, lay_out};
-use tenure_trace::{Logs, Recorded, Schedule, Script, Trace, perform as performed};
+use tenure_trace::{
+    Action, Logs, Recorded, Schedule, Script, Trace, TraceBuffer, perform as performed,
+};
 
 use super::preset_clocks::PresetClocks;
 use crate::cmd::output::width;
-use crate::cmd::shared_buffer::SharedBuffer;
 use crate::lessons::ActionResult;
 
 macro_rules! stories {
-    ($($name:literal => $file:literal)*) => {
-        &[$(($name, include_str!(concat!("../../../../stories/", $file)))),*]
+    ($($name:literal)*) => {
+        &[$(($name, include_str!(concat!("../../../../stories/", $name, ".txt")))),*]
     };
 }
 
 /// Stories that are shared with other crates: links, which become files when this crate is
-/// packaged.
+/// packaged. Lessons write `/` after the name of the algorithm.
 const STORIES: &[(&str, &str)] = stories! {
-    "bully/recovery" => "bully-recovery.txt"
-    "central/queue" => "central-queue.txt"
-    "chang-roberts/cases" => "chang-roberts-cases.txt"
-    "congenial-philosophers/in-order" => "congenial-philosophers-in-order.txt"
-    "drinking-philosophers/one-bottle-each" => "drinking-philosophers-one-bottle-each.txt"
-    "hirschberg-sinclair/phases" => "hirschberg-sinclair-phases.txt"
-    "lamport/first-entry" => "lamport-first-entry.txt"
-    "named/leader-dies" => "named-leader-dies.txt"
-    "raft/a-promise-is-kept" => "raft-a-promise-is-kept.txt"
-    "raft/hand-over" => "raft-hand-over.txt"
-    "raft-log/a-member-that-does-not-catch-up" => "raft-log-a-member-that-does-not-catch-up.txt"
-    "raft-log/figure-3-6" => "raft-log-figure-3-6.txt"
-    "raft-log/figure-3-7" => "raft-log-figure-3-7.txt"
-    "raft-log/figure-3-7-d2" => "raft-log-figure-3-7-d2.txt"
-    "raft-log/members" => "raft-log-members.txt"
-    "raft-log/given-to-one" => "raft-log-given-to-one.txt"
-    "raft-log/slow-follower" => "raft-log-slow-follower.txt"
-    "raft-log/two-ask-at-once" => "raft-log-two-ask-at-once.txt"
-    "raft-log/two-leaders" => "raft-log-two-leaders.txt"
-    "raft-log/waiting-read" => "raft-log-waiting-read.txt"
-    "repaired-ring/overtaken" => "repaired-ring-overtaken.txt"
-    "ricart-agrawala/replies" => "ricart-agrawala-replies.txt"
-    "ricart-agrawala/7-15" => "ricart-agrawala-7-15.txt"
-    "three-phase-commit/parted" => "three-phase-commit-parted.txt"
-    "three-phase-commit/ready" => "three-phase-commit-ready.txt"
-    "three-phase-commit/uncertain" => "three-phase-commit-uncertain.txt"
-    "tolerant-ricart-agrawala/asks-once-more" => "tolerant-ricart-agrawala-asks-once-more.txt"
+    "bully-recovery" "central-queue" "chang-roberts-cases" "congenial-philosophers-in-order"
+    "drinking-philosophers-one-bottle-each" "hirschberg-sinclair-phases" "lamport-first-entry"
+    "named-leader-dies" "raft-a-promise-is-kept" "raft-hand-over"
+    "raft-log-a-member-that-does-not-catch-up" "raft-log-figure-3-6" "raft-log-figure-3-7"
+    "raft-log-figure-3-7-d2" "raft-log-given-to-one" "raft-log-members" "raft-log-slow-follower"
+    "raft-log-two-ask-at-once" "raft-log-two-leaders" "raft-log-waiting-read"
+    "repaired-ring-overtaken" "ricart-agrawala-7-15" "ricart-agrawala-replies"
+    "three-phase-commit-parted" "three-phase-commit-ready" "three-phase-commit-uncertain"
+    "tolerant-ricart-agrawala-asks-once-more"
 };
 
 #[derive(Deserialize)]
@@ -87,72 +63,46 @@ pub(super) struct Story {
 /// process: the terms of the entries, and the highest index known to be committed.
 pub(super) fn perform(with: Story) -> Result<ActionResult, String> {
     with.check_arguments()?;
-    let known = STORIES.iter().find(|(name, _)| *name == with.script);
+    let file = with.script.replace('/', "-");
+    let known = STORIES.iter().find(|(name, _)| *name == file);
     let script = known.map_or(with.script.as_str(), |(_, script)| script);
     let script = match &with.swapped {
         Some([one, other]) => &swapped(script, one, other),
         None => script,
     };
-    let ranks = || with.ids.iter().map(|id| Rank::of_id(*id)).collect();
-    let algorithm = &with.algorithm;
-    let story = StoryRunner { algorithm, script, ranks_of: |_| Vec::new(), judged: None };
-    match with.algorithm.as_str() {
-        "bully" => {
-            let variants = variants(&with)?.with(bully::Switch::NoTerms);
-            let plain = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT);
-            story.perform_with::<Bully>(|group| bully::Config { variants, ..plain(group) })
+    let script: Script = script.parse().map_err(to_message)?;
+    let algorithm = with.algorithm.as_str();
+    let story = StoryRunner { algorithm, script: &script, ranks: Vec::new(), judged: None };
+    let size = story.size();
+    match (algorithm, &with.clocks) {
+        ("named:coordinated:bully", _) => {
+            let plain = bully::Config::plain(size, TICKS_PER_UNIT);
+            let config = bully::Config { variants: variants(&with)?, ..plain };
+            story.perform::<Named<Bully>>(&config.into())
         }
-        "central" => story.perform_uniform::<Central>(with.central()?),
-        "chang-roberts" => {
-            let variants = variants(&with)?;
-            story.perform_uniform::<ChangRoberts>(chang_roberts::Config::of(ranks(), variants))
-        }
-        "congenial-philosophers" => {
-            story.perform_uniform::<CongenialPhilosophers>(Variants::none())
-        }
-        "drinking-philosophers" => story.perform_with::<DrinkingPhilosophers>(on_ring),
-        "hirschberg-sinclair" => {
-            let config = hirschberg_sinclair::Config::of(ranks());
-            story.perform_uniform::<HirschbergSinclair>(config)
-        }
-        "lamport" => {
-            let variants = variants(&with)?;
-            story.perform_uniform::<Lamport>(lamport::Config { variants })
-        }
-        "named:coordinated:bully" => {
-            let variants = variants(&with)?;
-            let plain = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT);
-            story.perform_with::<Named<Bully>>(|group| {
-                bully::Config { variants, ..plain(group) }.into()
-            })
-        }
-        "raft" => {
-            let variants = variants(&with)?;
-            let plain = |group: Group| raft::Config::plain(group.size(), TICKS_PER_UNIT);
-            story.perform_with::<Raft>(|group| raft::Config { variants, ..plain(group) })
-        }
-        "raft-log" => story.perform_log(&with.variants),
-        "repaired-ring" => story.perform_uniform::<RepairedRing>(repaired_ring::Config::default()),
-        "ricart-agrawala" => match with.clocks {
-            Some(clocks) => story.perform_uniform::<PresetClocks>(clocks),
-            None => {
-                let variants = variants(&with)?;
-                let config = ricart_agrawala::Config { variants };
-                story.perform_uniform::<RicartAgrawala>(config)
-            }
-        },
-        "three-phase-commit" => story.perform_commit(variants(&with)?),
-        "tolerant-ricart-agrawala" => story.perform_uniform::<TolerantRicartAgrawala>(()),
-        other => Err(format!("unsupported algorithm '{other}' for a story")),
+        ("ricart-agrawala", Some(clocks)) => story.perform::<PresetClocks>(clocks),
+        ("three-phase-commit", _) => story.perform_commit(size, variants(&with)?),
+        (name, _) => catalogue::visit(name, &with.parameters(size)?, story).map_err(to_message)?,
     }
 }
 
 impl Story {
-    /// Returns the configuration of a story of the centralised lock.
-    fn central(&self) -> Result<central::Config, String> {
-        let number = self.coordinator.unwrap_or(1);
-        let place = number.checked_sub(1).ok_or("invalid coordinator 0: expected at least 1")?;
-        Ok(central::Config { coordinator: ProcessId(place), variants: variants(self)? })
+    /// Returns the parameters of the algorithm in a group of this size.
+    fn parameters(&self, size: u32) -> Result<Parameters, String> {
+        let mut parameters = Parameters::plain(size);
+        parameters.variants.clone_from(&self.variants);
+        if self.algorithm == "bully" {
+            parameters.variants.push("no-terms".to_owned());
+        }
+        if !self.ids.is_empty() {
+            parameters.ranks = self.ids.iter().map(|id| Rank::of_id(*id)).collect();
+        }
+        if let Some(number) = self.coordinator {
+            let place = number.checked_sub(1);
+            let place = place.ok_or("invalid coordinator 0: expected at least 1")?;
+            parameters.coordinator = ProcessId(place);
+        }
+        Ok(parameters)
     }
 
     /// Rejects arguments that have no effect on a story of this algorithm.
@@ -191,71 +141,68 @@ fn variants<S: Switch>(with: &Story) -> Result<Variants<S>, String> {
     named.map_err(|error: UnknownVariant| error.to_string())
 }
 
-/// Returns the configuration of philosophers on a ring.
-fn on_ring(group: Group) -> drinking_philosophers::Config {
-    drinking_philosophers::Config::of(Graph::ring(group.size()))
-}
-
 /// A script and its algorithm.
 struct StoryRunner<'a> {
     algorithm: &'a str,
-    script: &'a str,
-    /// Ranks for a group size; empty for ranks equal to the process numbers.
-    ranks_of: fn(u32) -> Vec<Rank>,
+    script: &'a Script,
+    /// Rank of each process; empty for ranks equal to the process numbers.
+    ranks: Vec<Rank>,
     /// Service whose properties are checked; `None` for all of the algorithm.
     judged: Option<Service>,
 }
 
-/// Returns ranks of which the first process has the highest.
-fn first_wins(size: u32) -> Vec<Rank> {
-    (1..=size).rev().map(Rank::of_id).collect()
+impl Visitor for StoryRunner<'_> {
+    type Output = Result<ActionResult, String>;
+
+    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output {
+        self.perform::<P>(&config)
+    }
+
+    fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output {
+        self.perform::<P>(&config)
+    }
+
+    fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Self::Output {
+        let judged = Some(P::card(&config, self.size()).service);
+        StoryRunner { judged, ..self }.perform::<P>(&config)
+    }
 }
 
 impl StoryRunner<'_> {
-    /// Performs a story of three-phase commit, started by the first process. Only the transaction
-    /// is checked: the election in a partition is not part of the decision.
+    /// Returns the number of processes in the last group of the script; 1 if it has no group.
+    fn size(&self) -> u32 {
+        let actions = self.script.blocks.iter().flat_map(|block| block.actions());
+        let sizes = actions.filter_map(|(_, action)| match action {
+            Action::Group(size) => Some(*size),
+            _ => None,
+        });
+        sizes.last().unwrap_or(1)
+    }
+
+    /// Performs a story of three-phase commit, started by the first process, which has the highest
+    /// rank. Only the transaction is checked: the election in a partition is not part of the
+    /// decision.
     fn perform_commit(
         self,
+        size: u32,
         variants: Variants<three_phase_commit::Switch>,
     ) -> Result<ActionResult, String> {
-        let story = StoryRunner { ranks_of: first_wins, judged: Some(Service::Other), ..self };
-        story.perform_with::<Led<ThreePhaseCommit, Bully>>(|group| {
-            let plain = bully::Config::plain(group.size(), TICKS_PER_UNIT);
-            let election = bully::Config { ranks: first_wins(group.size()).into(), ..plain };
-            let application = three_phase_commit::Config { variants };
-            led::Config { application, election }
-        })
-    }
-
-    /// Performs a story of a log with these variants.
-    fn perform_log(&self, variants: &[String]) -> Result<ActionResult, String> {
-        let config = |group: Group| {
-            let variants = variants.to_vec();
-            let parameters = Parameters { variants, ..Parameters::plain(group.size()) };
-            raft_log::Config::configured(&parameters)
-        };
-        config(Group::new(ProcessId(0), 1)).map_err(to_message)?;
-        self.perform_with::<RaftLog>(|group| {
-            config(group).expect("the variants were validated for one process")
-        })
-    }
-
-    fn perform_uniform<P>(&self, config: P::Config) -> Result<ActionResult, String>
-    where
-        P: Recorded<Config: Clone>,
-    {
-        self.perform_with::<P>(|_| config.clone())
+        let ranks: Vec<Rank> = (1..=size).rev().map(Rank::of_id).collect();
+        let plain = bully::Config::plain(size, TICKS_PER_UNIT);
+        let election = bully::Config { ranks: ranks.as_slice().into(), ..plain };
+        let story = StoryRunner { ranks, judged: Some(Service::Other), ..self };
+        let config = led::Config { application: variants, election };
+        story.perform::<Led<ThreePhaseCommit, Bully>>(&config)
     }
 
     /// Performs the story. If a step is impossible, the result has the reason, so that all
     /// expectations fail.
-    fn perform_with<P>(&self, config: impl Fn(Group) -> P::Config) -> Result<ActionResult, String>
+    fn perform<P>(&self, config: &P::Config) -> Result<ActionResult, String>
     where
-        P: Recorded,
+        P: Recorded<Config: Clone>,
     {
-        let script: Script = self.script.parse().map_err(to_message)?;
-        match performed::<P>(&script, &config) {
-            Ok(transcript) => self.replay::<P>(&script, &transcript, config),
+        match performed::<P>(self.script, |_| config.clone()) {
+            Ok(transcript) => self.replay::<P>(&transcript, config),
             Err(impossible) => {
                 let why = impossible.to_string();
                 let data = json!({ "transcript": [[why]] });
@@ -267,28 +214,24 @@ impl StoryRunner<'_> {
         }
     }
 
-    fn replay<P>(
-        &self,
-        script: &Script,
-        transcript: &[String],
-        config: impl Fn(Group) -> P::Config,
-    ) -> Result<ActionResult, String>
+    fn replay<P>(&self, transcript: &[String], config: &P::Config) -> Result<ActionResult, String>
     where
-        P: Recorded,
+        P: Recorded<Config: Clone>,
     {
+        let script = self.script;
         let transcript: Vec<Vec<&str>> = transcript
             .iter()
             .zip(&script.blocks)
             .filter(|(_, block)| block.actions().next().is_some())
             .map(|(block, _)| block.lines().collect())
             .collect();
-        let schedule = Schedule::from_script::<P>(script, &config).map_err(to_message)?;
+        let uniform = |_| config.clone();
+        let schedule = Schedule::from_script::<P>(script, uniform).map_err(to_message)?;
         let schedule = schedule.last().ok_or("the script has no group")?;
-        let page = SharedBuffer::default();
-        let group = Group::new(ProcessId(0), schedule.size);
-        let ranks = (self.ranks_of)(schedule.size).into();
+        let page = TraceBuffer::default();
+        let ranks = self.ranks.as_slice().into();
         let settings = Settings { ranks, ..Settings::new(schedule.size) };
-        let mut simulation = Simulation::<P>::new(config(group), settings);
+        let mut simulation = Simulation::<P>::new(config.clone(), settings);
         if let Some(service) = self.judged {
             simulation = simulation.with_service(service);
         }
@@ -297,9 +240,10 @@ impl StoryRunner<'_> {
         let sends =
             |lines: &Vec<&str>| lines.iter().filter(|it| it.starts_with("  sends ")).count();
         let sent: Vec<usize> = transcript.iter().map(sends).collect();
-        let Trace { header, records, .. } = page.read("story").map_err(to_message)?;
+        let trace = Trace::parse(&page.take(), "story").map_err(to_message)?;
+        let Trace { header, records, .. } = trace;
         let behind =
-            Schedule::records_after_blocks::<P>(script, &config, &records).map_err(to_message)?;
+            Schedule::records_after_blocks::<P>(script, uniform, &records).map_err(to_message)?;
         let moments: Vec<Moment> = behind.into_iter().map(Moment::Behind).collect();
         let logs = LogPicture::of(&header, &records, &moments);
         if let Value::Object(fields) = &mut data {

@@ -1,6 +1,5 @@
 //! A client process of the lock service. It repeatedly acquires the lock and increments a counter.
 
-use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -8,10 +7,11 @@ use clap::Args;
 use tenure_client::{Client, ClientError, ConnectOptions, Guard, Session};
 use tenure_core::{Fence, ProcessId};
 use tenure_daemon::resource;
+use tenure_trace::now;
 
 use super::LOCK_NAME;
-use super::clients::MonitorConfig;
-use super::entry_record::{EntryRecord, now, now_or};
+use super::clients::{MonitorConfig, print_record};
+use super::entry_record::{EntryRecord, now_or};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
 
@@ -138,10 +138,4 @@ async fn increment(
         Err(_) => entry.refused = true,
     }
     Ok(())
-}
-
-fn print_record(entry: &EntryRecord) -> Result<(), Failure> {
-    let line = serde_json::to_string(entry).map_err(Failure::environment)?;
-    let mut out = io::stdout().lock();
-    writeln!(out, "{line}").and_then(|()| out.flush()).map_err(Failure::environment)
 }

@@ -5,6 +5,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tenure_daemon::resource::Server;
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -17,6 +18,7 @@ use super::plan::Plan;
 use super::value_record::ClientMessage;
 use crate::cmd::failure::Failure;
 use crate::cmd::node;
+use crate::cmd::output::print_line;
 
 /// Number of clients that put values, if the run has values.
 pub(super) const WRITERS: u32 = 2;
@@ -42,6 +44,12 @@ impl MonitorConfig {
         node::end_with_parent(self.parent)?;
         Ok(Instant::now() + Duration::from_millis(self.millis))
     }
+}
+
+/// Prints a record of this client as a line of JSON.
+pub(super) fn print_record(record: &impl Serialize) -> Result<(), Failure> {
+    let line = serde_json::to_string(record).map_err(Failure::environment)?;
+    print_line(&line).map_err(Failure::environment)
 }
 
 /// The running clients. Dropping this value ends their processes.
@@ -92,8 +100,7 @@ impl Clients<'_> {
     }
 
     fn command(&self, name: &str, number: u32) -> Result<Command, Failure> {
-        let mut command =
-            Command::new(std::env::current_exe().map_err(|error| failed(number, &error))?);
+        let mut command = Command::new(std::env::current_exe().map_err(cannot_start(number))?);
         command
             .args([name, "--parent", &std::process::id().to_string()])
             .args(["--number", &number.to_string(), "--endpoints", &self.endpoints])
@@ -112,7 +119,7 @@ impl Clients<'_> {
         number: u32,
         output: UnboundedSender<T>,
     ) -> Result<(), Failure> {
-        let mut child = command.spawn().map_err(|error| failed(number, &error))?;
+        let mut child = command.spawn().map_err(cannot_start(number))?;
         self.running.spawn(async move {
             if let Some(out) = child.stdout.take() {
                 let mut lines = BufReader::new(out).lines();
@@ -133,6 +140,6 @@ impl Clients<'_> {
     }
 }
 
-fn failed(number: u32, error: &io::Error) -> Failure {
-    Failure::environment(format!("cannot start client {number}: {error}"))
+fn cannot_start(number: u32) -> impl Fn(io::Error) -> Failure {
+    Failure::cannot(format!("start client {number}"))
 }

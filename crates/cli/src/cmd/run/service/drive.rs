@@ -8,12 +8,13 @@ use std::time::Duration;
 use tenure_client::QueueChange;
 use tenure_core::ProcessId;
 use tenure_daemon::resource::{CounterStats, Server};
+use tenure_trace::now;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::clients::Clients;
-use super::entry_record::{EntryRecord, now};
+use super::entry_record::EntryRecord;
 use super::members::{MemberOutput, Members};
 use super::plan::{FaultKind, Plan, Step};
 use super::reader::{FinalReads, read_all};
@@ -93,9 +94,8 @@ pub(super) async fn drive(
                                                members"))?,
         () = interrupts.next() => return Err(Failure::incomplete("interrupted at the start")),
     }
-    let resource = Server::start(plan.clients, None)
-        .await
-        .map_err(|error| Failure::environment(format!("cannot serve the counter: {error}")))?;
+    let resource = Server::start(plan.clients, None).await;
+    let resource = resource.map_err(Failure::cannot("serve the counter"))?;
     let endpoints = members.endpoints();
     let mut recorder = Recorder::start(&endpoints).await?;
     let (claims, entries) = unbounded_channel();
@@ -252,10 +252,8 @@ impl Run<'_> {
             FaultKind::Part(place) => {
                 let side: Vec<ProcessId> = indices.iter().map(|at| ProcessId::at(*at)).collect();
                 let cut = &self.plan.cuts[place];
-                let [at, ms] = [self.started.elapsed(), cut.until - cut.from];
-                let [at, ms] = [at, ms].map(|it| it.as_secs_f64() * 1e3);
-                let numbers = side.iter().map(|process| process.number()).collect();
-                self.record.partitions.push(Partition { at: at.round(), ms, side: numbers });
+                let (now, long) = (self.started.elapsed(), cut.until - cut.from);
+                self.record.partitions.push(Partition::new(now, long, &side));
                 self.record.faults += 1;
                 self.partitions.insert(place, side);
             }

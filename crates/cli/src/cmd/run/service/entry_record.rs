@@ -1,8 +1,9 @@
 //! The record of a critical-section entry, as its client observed it.
 
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use tenure_trace::now;
 
 /// A critical-section entry. All times are in nanoseconds since 1970.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,12 +28,6 @@ pub(super) struct EntryRecord {
     pub(super) until: u64,
     /// True if the service confirmed the release.
     pub(super) left: bool,
-}
-
-/// Returns the current time in nanoseconds since 1970.
-pub(super) fn now() -> u64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Returns the current time, or the deadline if it has passed.

@@ -10,13 +10,13 @@ use std::time::Duration;
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process};
 use tenure_core::ProcessId;
 use tenure_runtime::ports::Ports;
+use tenure_trace::now;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::entry_record::now;
 use super::plan::{FaultKind, Plan};
 use super::slow_disk::SlowDisk;
 use crate::cmd::failure::Failure;
@@ -77,14 +77,12 @@ impl Members {
         output: UnboundedSender<MemberOutput>,
     ) -> Result<Members, Failure> {
         let count = plan.members;
-        let ports = Ports::reserve(2 * count)
-            .map_err(|error| Failure::environment(format!("cannot reserve ports: {error}")))?;
+        let ports = Ports::reserve(2 * count).map_err(Failure::cannot("reserve ports"))?;
         let proxies = match plan.cuts.is_empty() {
-            false => Some(Proxies::start(&ports.addresses()[..count as usize]).await.map_err(
-                |error| {
-                    Failure::environment(format!("cannot start proxies between members: {error}"))
-                },
-            )?),
+            false => {
+                let started = Proxies::start(&ports.addresses()[..count as usize]).await;
+                Some(started.map_err(Failure::cannot("start proxies between members"))?)
+            }
             true => None,
         };
         let snapshot = plan.snapshot_after.iter().map(|it| it.get());
@@ -130,11 +128,10 @@ impl Members {
         let cluster = member_list(peers, "http://");
         let dialed =
             self.proxies.as_ref().map(|proxies| member_list(proxies.of(ProcessId::at(index)), ""));
-        let failed =
-            |error: io::Error| Failure::environment(format!("cannot start {name}: {error}"));
+        let failed = Failure::cannot(format!("start {name}"));
         let log = self.folder.join(format!("{name}.log"));
-        let mut log = OpenOptions::new().create(true).append(true).open(log).map_err(failed)?;
-        let program = std::env::current_exe().map_err(failed)?;
+        let mut log = OpenOptions::new().create(true).append(true).open(log).map_err(&failed)?;
+        let program = std::env::current_exe().map_err(&failed)?;
         let mut child = Command::new(&program)
             .args(["exec-under", "--parent", &std::process::id().to_string(), "--"])
             .arg(&program)
@@ -290,9 +287,8 @@ impl Members {
         }
         if matches!(kind, FaultKind::SlowDisk | FaultKind::Restart | FaultKind::Clear) {
             for index in indices {
-                self.members[*index].slow_down().await.map_err(|error| {
-                    Failure::environment(format!("cannot slow a disk with strace: {error}"))
-                })?;
+                let slowed = self.members[*index].slow_down().await;
+                slowed.map_err(Failure::cannot("slow a disk with strace"))?;
             }
         }
         Ok(notes)

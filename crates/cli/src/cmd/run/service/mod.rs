@@ -26,7 +26,7 @@ use super::workspace::Workspace;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::interrupt::TerminationSignals;
 use crate::cmd::machine;
-use crate::cmd::output::{Format, print, print_json, warn_no_effect};
+use crate::cmd::output::warn_no_effect;
 use plan::Plan;
 use summary::Summary;
 
@@ -57,9 +57,6 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         workspace.keep();
     }
     summary.directory = workspace.is_kept().then(|| workspace.path().display().to_string());
-    match options.format {
-        Format::Json => print_json(&summary)?,
-        Format::Text => print(&table::table(&summary))?,
-    }
+    options.format.print(&summary, || table::table(&summary))?;
     Ok(summary.status())
 }

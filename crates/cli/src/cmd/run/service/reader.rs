@@ -5,8 +5,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use tenure_client::{Page, Query};
+use tenure_trace::now;
 
-use super::entry_record::now;
 use super::value_record::{ReadRecord, Response, Value};
 use crate::cmd::failure::Failure;
 use crate::cmd::service::Service;

@@ -48,7 +48,7 @@ pub(super) struct Summary {
     pub(super) refused: u64,
     pub(super) violations: usize,
     pub(super) violated: Vec<Fault>,
-    pub(super) verdicts: BTreeMap<&'static str, &'static str>,
+    pub(super) verdicts: BTreeMap<String, &'static str>,
     pub(super) interrupted: bool,
     pub(super) notes: Vec<String>,
     /// Directory of the run's files; `None` if they were removed.
@@ -232,7 +232,7 @@ mod tests {
             let plan = Plan::default();
             let mut summary = Summary::new(&plan, record);
             summary.counter.lost = lost;
-            summary.verdicts = [("progress", verdict)].into();
+            summary.verdicts = [("progress".to_owned(), verdict)].into();
             summary.status()
         };
         assert_eq!(of("holds", 0, false), Status::Success);

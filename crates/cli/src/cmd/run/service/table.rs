@@ -1,12 +1,12 @@
 //! Formats the result of a run of the lock service as a table.
 
 use super::summary::{Summary, Values};
-use crate::cmd::run::table::{Table, grouped, millis};
+use crate::cmd::rows::Rows;
+use crate::cmd::run::table::{COLUMN, grouped, millis};
 
 /// Formats the result as a table.
 pub(super) fn table(summary: &Summary) -> String {
-    let mut table = Table::default();
-    table.head(&head(summary));
+    let mut table = Rows::with_column(&head(summary), COLUMN);
     table.row("critical-section entries", &grouped(summary.entries));
     table.row("entries per second", &grouped(summary.entries_per_second.round() as u64));
     table.latency("time to acquire", summary.latency_ms);
@@ -29,27 +29,15 @@ pub(super) fn table(summary: &Summary) -> String {
     table.row("rejected accesses", &rejected);
     for judged in ["holds", "incomplete", "violated"] {
         let same = summary.verdicts.iter().filter(|(_, verdict)| **verdict == judged);
-        let same: Vec<&str> = same.map(|(name, _)| *name).collect();
+        let same: Vec<&str> = same.map(|(name, _)| name.as_str()).collect();
         if !same.is_empty() {
             table.row(judged, &same.join(", "));
         }
     }
-    for note in &summary.notes {
-        table.row("note", note);
-    }
-    if !summary.lock {
-        let control = "control experiment without a lock and fencing tokens: updates must get lost";
-        table.row("note", control);
-    }
-    for fault in &summary.violated {
-        table.row("VIOLATED", &format!("{}: {}", fault.promise.name(), fault.description));
-    }
-    let many = summary.violations;
-    table.row("violations", &if many == 0 { "none".into() } else { many.to_string() });
-    if let Some(directory) = &summary.directory {
-        table.row("files", directory);
-    }
-    table.finish()
+    let violated = summary.violated.iter();
+    let violated = violated.map(|it| format!("{}: {}", it.promise.name(), it.description));
+    table.verdict(&summary.notes, summary.lock, violated.collect());
+    table.finish(summary.directory.as_deref())
 }
 
 fn faults(summary: &Summary) -> String {

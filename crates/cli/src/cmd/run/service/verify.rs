@@ -10,6 +10,7 @@ use super::drive::ServiceRecord;
 use super::entry_record::EntryRecord;
 use super::value_check;
 use super::value_record::ReadRecord;
+use crate::cmd::output::json_name;
 
 /// A promise of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -43,16 +44,8 @@ impl Promise {
         Promise::Progress,
     ];
 
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Promise::OneHolder => "one-holder",
-            Promise::FencesGrow => "fences-grow",
-            Promise::OrderOfTheQueue => "order-of-the-queue",
-            Promise::GrantedAlive => "granted-alive",
-            Promise::FencedAccess => "fenced-access",
-            Promise::NothingAcknowledgedLost => "nothing-acknowledged-lost",
-            Promise::Progress => "progress",
-        }
+    pub(super) fn name(self) -> String {
+        json_name(&self)
     }
 }
 

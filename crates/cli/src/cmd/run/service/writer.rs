@@ -1,14 +1,13 @@
 //! A client process that puts small and large values. It uses several threads.
 
-use std::io::{self, Write};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use fastrand::Rng;
+use tenure_trace::now;
 
-use super::clients::MonitorConfig;
-use super::entry_record::now;
+use super::clients::{MonitorConfig, print_record};
 use super::reader::read;
 use super::value_record::{ClientMessage, PutRecord, Response, Value};
 use crate::cmd::failure::{Failure, Status};
@@ -59,7 +58,7 @@ fn write(options: &Options, thread: u32, until: Instant) -> Result<(), Failure> 
             0 => ignore_unreachable(read(member, &key, false))?.map(ClientMessage::Read),
             _ => Some(ClientMessage::Put(put(member, &key, &random_value(&mut rng, most))?)),
         };
-        message.map_or(Ok(()), |message| print_message(&message))?;
+        message.map_or(Ok(()), |message| print_record(&message))?;
         thread::sleep(Duration::from_millis(rng.u64(..=MAX_PAUSE_MS)));
     }
     Ok(())
@@ -93,12 +92,6 @@ fn ignore_unreachable<T>(response: Result<T, Failure>) -> Result<Option<T>, Fail
         Err(failure) if failure.status == Status::Environment => Ok(None),
         Err(failure) => Err(failure),
     }
-}
-
-fn print_message(message: &ClientMessage) -> Result<(), Failure> {
-    let line = serde_json::to_string(message).map_err(Failure::environment)?;
-    let mut out = io::stdout().lock();
-    writeln!(out, "{line}").and_then(|()| out.flush()).map_err(Failure::environment)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Messages between the wrapper, which is `tenure lock` or `tenure elect`, and its guardian. They
-//! are lines of text over a pair of sockets.
+//! are lines of JSON over a pair of sockets.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -11,43 +11,22 @@ use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
-use rustix::process::Signal;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 /// An order of the wrapper to the guardian.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Order {
     /// A renewal has succeeded, and the lock has this new deadline, as time since boot.
     Deadline(Duration),
-    /// Send this signal to the command.
-    Signal(Signal),
+    /// Send the signal with this number to the command.
+    Signal(i32),
     /// The lock is lost. Kill the command and its descendants.
     Kill,
 }
 
-impl Order {
-    pub(super) fn line(self) -> String {
-        match self {
-            Order::Deadline(at) => format!("deadline {}\n", at.as_nanos()),
-            Order::Signal(signal) => format!("signal {}\n", signal.as_raw()),
-            Order::Kill => "kill\n".to_owned(),
-        }
-    }
-
-    /// Parses a line; `None` if it is not an order.
-    pub(super) fn read(line: &str) -> Option<Order> {
-        match line.split_once(' ') {
-            Some(("deadline", at)) => Some(Order::Deadline(Duration::from_nanos(at.parse().ok()?))),
-            Some(("signal", number)) => {
-                Signal::from_named_raw(number.parse().ok()?).map(Order::Signal)
-            }
-            None if line == "kill" => Some(Order::Kill),
-            _ => None,
-        }
-    }
-}
-
 /// A report of the guardian to the wrapper.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Report {
     /// The command has ended and left these processes behind. The guardian ends them now.
     Left(String),
@@ -62,30 +41,14 @@ pub(super) enum Report {
     },
 }
 
-impl Report {
-    pub(super) fn line(&self) -> String {
-        let one_line = |text: &str| text.replace('\n', " ");
-        match self {
-            Report::Left(names) => format!("left {}\n", one_line(names)),
-            Report::Stuck(names) => format!("stuck {}\n", one_line(names)),
-            Report::Ended { status, is_expired } => {
-                format!("{} {status}\n", if *is_expired { "expired" } else { "ended" })
-            }
-        }
-    }
+/// Formats an order or a report as a line.
+pub(super) fn line(message: &impl Serialize) -> String {
+    serde_json::to_string(message).expect("a message is text and numbers") + "\n"
+}
 
-    /// Parses a line; `None` if it is not a report.
-    pub(super) fn read(line: &str) -> Option<Report> {
-        let (word, rest) = line.split_once(' ')?;
-        let ended = |is_expired| Some(Report::Ended { status: rest.parse().ok()?, is_expired });
-        match word {
-            "left" => Some(Report::Left(rest.to_owned())),
-            "stuck" => Some(Report::Stuck(rest.to_owned())),
-            "ended" => ended(false),
-            "expired" => ended(true),
-            _ => None,
-        }
-    }
+/// Parses an order or a report; `None` if the line is not one.
+pub(super) fn read<T: DeserializeOwned>(line: &str) -> Option<T> {
+    serde_json::from_str(line).ok()
 }
 
 /// Sends the file descriptor that becomes the standard input of the command. The guardian's own
@@ -123,28 +86,31 @@ mod tests {
     use std::fs::File;
     use std::io::{Read, Write};
 
+    use rustix::process::Signal;
+
     use super::*;
 
     #[test]
     fn orders_and_reports_are_read_as_written() {
         for order in [
             Order::Deadline(Duration::new(7, 5)),
-            Order::Signal(Signal::USR1),
-            Order::Signal(Signal::WINCH),
+            Order::Signal(Signal::USR1.as_raw()),
+            Order::Signal(Signal::WINCH.as_raw()),
             Order::Kill,
         ] {
-            assert_eq!(Order::read(order.line().trim_end()), Some(order));
+            assert_eq!(read::<Order>(line(&order).trim_end()), Some(order));
         }
         for report in [
             Report::Left("a b (process 3)".to_owned()),
-            Report::Stuck("x".to_owned()),
+            Report::Stuck("x\ny".to_owned()),
             Report::Ended { status: 256, is_expired: false },
             Report::Ended { status: 9, is_expired: true },
         ] {
-            assert_eq!(Report::read(report.line().trim_end()), Some(report));
+            assert_eq!(read::<Report>(line(&report).trim_end()), Some(report));
         }
-        for line in ["", "deadline", "deadline x", "signal 0", "kill x", "ended x"] {
-            assert_eq!((Order::read(line), Report::read(line)), (None, None), "{line}");
+        for line in ["", "deadline", "\"Deadline\"", "{\"Signal\":\"x\"}", "\"Kill\" x", "ended x"]
+        {
+            assert_eq!((read::<Order>(line), read::<Report>(line)), (None, None), "{line}");
         }
     }
 

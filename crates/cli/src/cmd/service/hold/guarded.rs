@@ -16,7 +16,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::signal::unix::{self, SignalKind};
 
-use super::channel::{Order, Report, send_input};
+use super::channel::{self, Order, Report, send_input};
 use super::this_program;
 use super::tree;
 
@@ -86,8 +86,7 @@ impl Guarded {
             .process_group(0)
             .spawn()?;
         drop(starting);
-        let guardian = i32::try_from(guardian.id()).ok().and_then(Pid::from_raw);
-        let guardian = guardian.ok_or_else(|| io::Error::other("a process without an ID"))?;
+        let guardian = Pid::from_child(&guardian);
         send_input(&socket, io::stdin())?;
         socket.set_nonblocking(true)?;
         let (reports, orders) = UnixStream::from_std(socket)?.into_split();
@@ -104,7 +103,7 @@ impl Guarded {
                 biased;
                 line = self.reports.next_line() => match line.ok().flatten() {
                     Some(line) => {
-                        let Some(report) = Report::read(&line) else { continue };
+                        let Some(report) = channel::read(&line) else { continue };
                         return Event::Report(report);
                     }
                     None => return Event::GuardianEnded(self.guardian_ended().await),
@@ -150,14 +149,14 @@ impl Guarded {
     /// Sends an order to the guardian. A send error is ignored: the end of the guardian reports it.
     /// Dropping the future may leave a part of the order, which makes the next one unreadable.
     pub(super) async fn order(&mut self, order: Order) {
-        let _ = self.orders.write_all(order.line().as_bytes()).await;
+        let _ = self.orders.write_all(channel::line(&order).as_bytes()).await;
     }
 
     /// Returns the order that passes a signal to the command; `None` if the terminal has sent it to
     /// both.
     pub(super) fn passed(&self, signal: Signal) -> Option<Order> {
         let is_typed = [Signal::INT, Signal::QUIT, Signal::WINCH].contains(&signal);
-        (self.is_apart || !is_typed).then_some(Order::Signal(signal))
+        (self.is_apart || !is_typed).then_some(Order::Signal(signal.as_raw()))
     }
 
     /// Kills the guardian and all its descendants, from this process.

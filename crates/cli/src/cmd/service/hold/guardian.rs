@@ -23,7 +23,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::signal::unix::{self, SignalKind};
 
 use super::boot_clock::{self, Timer};
-use super::channel::{Order, Report, receive_input};
+use super::channel::{self, Order, Report, receive_input};
 use super::signals::Signals;
 use super::{print_error, this_program, tree};
 use crate::cmd::failure::{Failure, Status};
@@ -70,7 +70,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let runtime = machine::current_thread_runtime()?;
     runtime.block_on(async {
         let mut guardian = Guardian::start(options, socket, input.into())
-            .map_err(|error| Failure::environment(format!("cannot start a process: {error}")))?;
+            .map_err(Failure::cannot("start a process"))?;
         guardian.run().await;
         Ok(Status::Success)
     })
@@ -142,15 +142,13 @@ impl Guardian {
             .stdin(input)
             .process_group(options.group.unwrap_or(0))
             .spawn()?;
-        let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        let command = id.ok_or_else(|| io::Error::other("a process without an ID"))?;
         Ok(Guardian {
             orders: BufReader::new(orders).lines(),
             reports,
             children,
             signals,
             timer: Timer::new()?,
-            command,
+            command: Pid::from_child(&child),
             is_apart: options.group.is_none(),
             status: None,
             stage: Stage::Running,
@@ -209,9 +207,13 @@ impl Guardian {
             self.is_wrapper_gone = true;
             return true;
         };
-        match Order::read(&line) {
+        match channel::read(&line) {
             Some(Order::Deadline(deadline)) => self.deadline = deadline,
-            Some(Order::Signal(signal)) => self.pass(signal),
+            Some(Order::Signal(number)) => {
+                if let Some(signal) = Signal::from_named_raw(number) {
+                    self.pass(signal);
+                }
+            }
             Some(Order::Kill) => return true,
             None => {}
         }
@@ -339,6 +341,6 @@ impl Guardian {
 
     async fn report(&mut self, report: &Report) {
         // A wrapper that has ended needs no report.
-        let _ = self.reports.write_all(report.line().as_bytes()).await;
+        let _ = self.reports.write_all(channel::line(report).as_bytes()).await;
     }
 }

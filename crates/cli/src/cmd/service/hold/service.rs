@@ -109,9 +109,7 @@ pub(super) async fn run_held<F>(
 where
     F: Future<Output = Result<Option<Held>, ClientError>>,
 {
-    let mut signals = Signals::new().map_err(|error| {
-        Failure::environment(format!("cannot install signal handlers: {error}"))
-    })?;
+    let mut signals = Signals::new().map_err(Failure::cannot("install signal handlers"))?;
     let started = tokio::select! {
         biased;
         signal = signals.fatal() => Err(NotHeld::Signalled(status_of_signal(signal))),

@@ -61,8 +61,8 @@ impl Supervised<'_> {
         let Some(deadline) = held.deadline() else {
             return Ok(End::Killed(self.lost_because(&held.lost().await)));
         };
-        let cannot = |error| Failure::environment(format!("cannot start a process: {error}"));
-        let timer = Timer::new().map_err(cannot)?;
+        let cannot = Failure::cannot("start a process");
+        let timer = Timer::new().map_err(&cannot)?;
         let mut at = boot_clock::of(deadline);
         let mut guarded = self.start(command, deadline, at).map_err(cannot)?;
         let mut lost = std::pin::pin!(held.lost());

@@ -10,11 +10,10 @@ use tenure_client::{ClientError, Code};
 use tenure_trace::plain;
 
 use super::queue::{Claim, Lock};
-use super::{CommonOptions, read, text};
+use super::{read, text};
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::{Format, print, print_json};
-use crate::cmd::service::endpoint::{Service, request_failure};
+use crate::cmd::service::endpoint::{QueryOptions, Service, request_failure};
 use crate::cmd::service::identity::{ClaimOwner, Identity};
 
 /// Interval between two reads of the holders that were asked to release.
@@ -62,7 +61,7 @@ pub(super) struct Options {
     #[arg(long)]
     key_only: bool,
     #[command(flatten)]
-    common: CommonOptions,
+    common: QueryOptions,
 }
 
 /// How a claim ended.
@@ -98,16 +97,13 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     }
     let breaker = Identity::of_process("tenure".to_owned());
     let broken = break_claims(&service, &holders, &breaker, options)?;
-    match options.common.format {
-        Format::Json => print_json(&serde_json::json!({
-            "name": lock.name, "broken_by": breaker.to_string(), "broken": broken,
-        }))?,
-        Format::Text if broken.is_empty() => print(&format!("{} is free\n", lock.name))?,
-        Format::Text => {
-            let lines = broken.iter().map(|it| line(&lock, it, &breaker));
-            print(&lines.collect::<String>())?;
-        }
-    }
+    let result = serde_json::json!({
+        "name": lock.name, "broken_by": breaker.to_string(), "broken": broken,
+    });
+    options.common.format.print(&result, || match broken.is_empty() {
+        true => format!("{} is free\n", lock.name),
+        false => broken.iter().map(|it| line(&lock, it, &breaker)).collect(),
+    })?;
     Ok(Status::Success)
 }
 

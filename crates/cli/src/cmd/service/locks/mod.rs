@@ -14,9 +14,8 @@ use serde_json::{Value, json};
 
 use self::queue::Lock;
 pub(super) use self::read::{LockTotals, totals};
-use super::endpoint::{Endpoints, Service};
+use super::endpoint::{QueryOptions, Service};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::{Format, print, print_json};
 
 /// Show and break the locks and elections of a lock service or an etcd
 ///
@@ -45,7 +44,7 @@ enum Task {
         #[arg(value_name = "PREFIX", default_value = "")]
         prefix: String,
         #[command(flatten)]
-        common: CommonOptions,
+        common: QueryOptions,
     },
     /// Show the holders of a lock and the number of waiters
     Show(LockOptions),
@@ -62,16 +61,7 @@ struct LockOptions {
     #[arg(value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     name: String,
     #[command(flatten)]
-    common: CommonOptions,
-}
-
-#[derive(Debug, Args)]
-struct CommonOptions {
-    #[command(flatten)]
-    endpoints: Endpoints,
-    /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    format: Format,
+    common: QueryOptions,
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
@@ -102,10 +92,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         }
         Task::Break(options) => return break_lock::run(options),
     };
-    match format {
-        Format::Json => print_json(&value)?,
-        Format::Text => print(&text)?,
-    }
+    format.print(&value, || text)?;
     Ok(Status::Success)
 }
 

@@ -1,8 +1,8 @@
 //! Tables and summaries of locks.
 
 use super::queue::{Claim, Lock};
+use crate::cmd::output::columns;
 use crate::cmd::service::identity::ClaimOwner;
-use crate::cmd::service::table::columns;
 
 /// Upper bound on the number of warnings about nested names.
 const MAX_NOTES: usize = 5;
@@ -39,7 +39,7 @@ pub(super) fn list(locks: &[Lock]) -> String {
         }
     }
     let notes: Vec<String> = locks.iter().filter_map(Lock::note).collect();
-    let mut text = columns(&rows);
+    let mut text = columns(&rows, |_| false);
     notes.iter().take(MAX_NOTES).for_each(|note| text += &format!("{note}\n"));
     if let Some(more @ 1..) = notes.len().checked_sub(MAX_NOTES) {
         text += &format!("and {more} more names with nested locks\n");
@@ -58,7 +58,7 @@ pub(super) fn queue(lock: &Lock) -> String {
         let (position, fence) = ((position + 1).to_string(), it.fence.to_string());
         [position, it.label(), since(it), fence, left(it), it.share.clone(), inside.into()]
     }));
-    columns(&rows)
+    columns(&rows, |_| false)
 }
 
 fn left(claim: &Claim) -> String {

@@ -52,6 +52,5 @@ pub(super) fn write(results: &Results, path: &Path) -> Result<(), Failure> {
         Kind::Png => convert::to_png(&svg)?,
         Kind::Pdf => convert::to_pdf(&svg)?,
     };
-    std::fs::write(path, bytes)
-        .map_err(|error| Failure::environment(format!("cannot write {}: {error}", path.display())))
+    std::fs::write(path, bytes).map_err(Failure::cannot_write(path))
 }

@@ -7,8 +7,8 @@ use tenure_trace::plain;
 
 use super::chart::{Chart, Horizontal, Mark, Panel};
 use crate::cmd::output::wrapped;
-use crate::cmd::scale::Scale;
-use crate::cmd::simulate::rows::figure;
+use crate::cmd::rows::figure;
+use crate::cmd::scale::{Scale, marker_path};
 
 /// Width in pixels. Letters of 13 pixels are readable at 500 pixels too.
 const WIDTH: f64 = 560.0;
@@ -236,14 +236,7 @@ fn error_bar(series: usize, x: f64, (low, high): (f64, f64), size: f64) -> Strin
 
 /// Returns the marker of a series.
 fn marker(series: usize, x: f64, y: f64, size: f64) -> String {
-    let shape = match series % 6 {
-        0 => "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z",
-        1 => "M-4 -4H4V4H-4Z",
-        2 => "M0 -5L5 4H-5Z",
-        3 => "M0 -5.5L5.5 0L0 5.5L-5.5 0Z",
-        4 => "M0 5L5 -4H-5Z",
-        _ => "M-4.5 -4.5L4.5 4.5M-4.5 4.5L4.5 -4.5",
-    };
+    let shape = marker_path(series);
     let colour = colour(series);
     let fill = if series % 12 < 6 { colour } else { "#ffffff" };
     format!(

@@ -1,44 +1,46 @@
 //! A table of rows that have a label and a text.
 
-use std::fmt::Write;
+use super::output::{labelled, width, wrapped};
 
-use crate::cmd::output::{width, wrapped};
-
-/// Column at which the text of a row begins, in characters.
+/// Usual column of the text of a row, in characters.
 const INDENT: usize = 22;
 
 /// Upper bound on the number of items that a list shows.
 const MAX_LISTED: usize = 24;
 
 /// A table under construction.
-pub(crate) struct Rows(String);
+pub(crate) struct Rows {
+    pub(super) text: String,
+    /// Column at which the text of a row begins, in characters.
+    pub(super) column: usize,
+}
 
 impl Rows {
     /// Starts a table with a headline.
     pub(crate) fn new(headline: &str) -> Self {
-        Rows(wrapped(headline, width()).join("\n") + "\n\n")
+        Rows::with_column(headline, INDENT)
     }
 
-    /// Adds a row, wrapped to the width of the terminal.
+    /// Starts a table whose rows have their text at this column.
+    pub(crate) fn with_column(headline: &str, column: usize) -> Self {
+        Rows { text: wrapped(headline, width()).join("\n") + "\n\n", column }
+    }
+
+    /// Adds a row, wrapped to the width of the terminal. A row without a name continues the one
+    /// above.
     pub(crate) fn row(&mut self, name: &str, text: &str) {
-        let mut name = name;
-        for line in wrapped(text, width() - INDENT) {
-            let width = INDENT - 2;
-            let row = format!("  {name:<width$}{line}");
-            writeln!(self.0, "{}", row.trim_end()).expect("writing to a string succeeds");
-            name = "";
-        }
+        self.text += &labelled(&format!("  {name}"), text, self.column);
     }
 
-    /// Adds a line that is never wrapped: a command to copy, or text with its own layout.
+    /// Adds lines that are never wrapped: a command to copy, or text with its own layout.
     pub(crate) fn line(&mut self, line: &str) {
-        self.0.push_str(line.trim_end());
-        self.0.push('\n');
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
     }
 
     /// Returns the table as text.
     pub(crate) fn into_text(self) -> String {
-        self.0
+        self.text
     }
 }
 

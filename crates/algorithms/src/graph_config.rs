@@ -1,0 +1,31 @@
+//! Configuration that algorithms on a graph share.
+
+use alloc::sync::Arc;
+
+use tenure_core::Graph;
+
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
+use crate::variants::{Switch, Variants};
+
+/// Configuration of one process, for algorithms that need nothing but a graph.
+#[derive(Clone, Debug)]
+pub struct GraphConfig<S: Switch> {
+    /// The connected graph of the group: its links, or its conflicts.
+    pub graph: Arc<Graph>,
+    /// Variants that are switched on.
+    pub variants: Variants<S>,
+}
+
+impl<S: Switch> GraphConfig<S> {
+    /// Returns a configuration for this connected graph, without variants.
+    pub fn of(graph: Graph) -> Self {
+        GraphConfig { graph: Arc::new(graph), variants: Variants::none() }
+    }
+}
+
+impl<S: Switch> Configured for GraphConfig<S> {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        Ok(GraphConfig { graph: parameters.graph()?, variants: parameters.variants()? })
+    }
+}

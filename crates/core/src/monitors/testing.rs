@@ -1,0 +1,11 @@
+//! Helpers for the tests of monitors.
+
+use crate::monitor::{Monitor, Observation};
+use crate::process::ProcessId;
+
+/// Returns true if a run with these events, each at its process, violates nothing.
+pub(super) fn holds<C, E>(mut monitor: impl Monitor<C, E>, events: &[(u32, E)]) -> bool {
+    let mut judged =
+        events.iter().map(|(at, event)| monitor.observe(ProcessId(*at), Observation::Event(event)));
+    judged.all(|it| it.is_ok())
+}

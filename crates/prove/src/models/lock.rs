@@ -1,0 +1,48 @@
+//! Vocabulary that the models of locks share: the phases of a process, and mutual exclusion.
+
+use crate::logic::sort::Sort::{Int, Process};
+use crate::logic::symbol::Symbol;
+use crate::logic::term::{Operations, Term, for_all};
+use crate::logic::variable::Variable;
+use crate::model::{Axiom, Conjunct};
+
+/// A process waits for the lock.
+pub(super) const WAITING: Symbol = Symbol::relation("waiting", &[Process]);
+/// A process is in the critical section.
+pub(super) const INSIDE: Symbol = Symbol::relation("inside", &[Process]);
+/// Position of a process's name in the total order of names.
+pub(super) const NAME: Symbol = Symbol::function("name", &[Process], Int);
+
+const P: Variable = Variable::process("p");
+const Q: Variable = Variable::process("q");
+
+/// A process has a request: it waits or is inside.
+pub(super) fn is_active(process: Variable) -> Term {
+    WAITING.at(process) | INSIDE.at(process)
+}
+
+/// Returns the property of a lock.
+pub(super) fn mutual_exclusion() -> Conjunct {
+    Conjunct::new(
+        "mutual-exclusion",
+        "at most one process is inside",
+        for_all([P, Q], (INSIDE.at(P) & INSIDE.at(Q)).implies(P.equals(Q))),
+    )
+}
+
+/// Returns the conjunct that a process is in one phase.
+pub(super) fn phases() -> Conjunct {
+    Conjunct::new(
+        "phases",
+        "no process waits and is inside at once",
+        for_all([P], !(WAITING.at(P) & INSIDE.at(P))),
+    )
+}
+
+/// Returns the axiom about names, which decide between equal clock readings.
+pub(super) fn distinct_names() -> Axiom {
+    Axiom::new(
+        "names are totally ordered",
+        for_all([P, Q], NAME.at(P).equals(NAME.at(Q)).implies(P.equals(Q))),
+    )
+}

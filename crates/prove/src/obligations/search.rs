@@ -1,0 +1,117 @@
+//! Search for counterexamples in groups of fixed sizes.
+
+use crate::error::ProveError;
+use crate::logic::smt::constant;
+use crate::logic::sort::Sort;
+use crate::logic::term::{Operations, any, for_all};
+use crate::logic::variable::Variable;
+use crate::model::Model;
+use crate::model::action::Action;
+use crate::obligations::counterexample::{Counterexample, Induction, decode};
+use crate::solver::process::{Goal, Satisfiability};
+use crate::solver::solver_model::SolverModel;
+use crate::solver::{FIRST_TIMEOUT, Solver};
+
+/// Greatest number of processes of a counterexample.
+pub(super) const MAX_PROCESSES: u32 = 4;
+
+/// Greatest number of quorums of a counterexample.
+const MAX_QUORUMS: u32 = 2;
+
+/// Largest group of a quick search.
+const SMALL_GROUP: u32 = 2;
+
+/// Numbers of processes and of quorums of a group.
+#[derive(Clone, Copy)]
+struct GroupSize {
+    processes: u32,
+    quorums: u32,
+}
+
+impl GroupSize {
+    fn by_sort(self) -> [(Sort, u32); 2] {
+        [(Sort::Process, self.processes), (Sort::Quorum, self.quorums)]
+    }
+}
+
+/// Searches groups of one to `largest` processes for a counterexample, or for a state in which an
+/// action is possible.
+///
+/// A solver often decides a larger group sooner. So the groups that it does not decide within
+/// [`FIRST_TIMEOUT`] are searched again after the others.
+pub(super) fn search(
+    model: &Model,
+    induction: &Induction<'_>,
+    solver: &Solver,
+    largest: u32,
+) -> Result<Option<Counterexample>, ProveError> {
+    let has_quorums = model.sorts().contains(&Sort::Quorum);
+    let quorums = if has_quorums { 1..=MAX_QUORUMS } else { 0..=0 };
+    let mut open: Vec<GroupSize> = (1..=largest)
+        .flat_map(|processes| quorums.clone().map(move |quorums| GroupSize { processes, quorums }))
+        .collect();
+    for limit in solver.query_timeouts() {
+        let solver = solver.clone().with_query_timeout(limit);
+        let mut undecided = Vec::new();
+        for size in open {
+            match search_group(model, induction, &solver, size)? {
+                (_, Some(found)) => return Ok(Some(found)),
+                (Satisfiability::Unknown, None) => undecided.push(size),
+                (Satisfiability::Satisfiable | Satisfiability::Unsatisfiable, None) => {}
+            }
+        }
+        open = undecided;
+    }
+    Ok(None)
+}
+
+/// Searches small groups for a step that violates any conjunct. May miss one, because each query
+/// has at most [`FIRST_TIMEOUT`].
+pub(crate) fn search_quickly(
+    model: &Model,
+    action: Option<&Action>,
+    solver: &Solver,
+) -> Result<Option<Counterexample>, ProveError> {
+    let induction = Induction::of(model, action).against_all(model);
+    let limit = FIRST_TIMEOUT.min(solver.query_timeout);
+    let solver = solver.clone().with_query_timeout(limit);
+    search(model, &induction, &solver, SMALL_GROUP)
+}
+
+/// Searches groups of one size. Returns the result of the solver, and the counterexample if there
+/// is one that can be decoded.
+fn search_group(
+    model: &Model,
+    induction: &Induction<'_>,
+    solver: &Solver,
+    size: GroupSize,
+) -> Result<(Satisfiability, Option<Counterexample>), ProveError> {
+    let mut process = induction.begin(model, solver, Goal::Example)?;
+    let sorts = model.sorts();
+    let sizes = size.by_sort();
+    for (sort, size) in sizes.into_iter().filter(|(sort, _)| sorts.contains(sort)) {
+        let elements: Vec<Variable> = (0..size).map(|index| element(sort, index)).collect();
+        elements.iter().for_each(|element| process.send(&constant(*element)));
+        for (index, one) in elements.iter().enumerate() {
+            for other in &elements[..index] {
+                process.assert(&one.differs(*other));
+            }
+        }
+        let one = Variable::new("any", sort);
+        let is_known = any(elements.iter().map(|element| one.equals(*element)));
+        process.assert(&for_all([one], is_known));
+    }
+    process.assert(&induction.violation());
+    let result = process.check();
+    if result != Satisfiability::Satisfiable {
+        return Ok((result, None));
+    }
+    let text = process.model().unwrap_or_default();
+    let found = SolverModel::parse(&text);
+    Ok((result, found.and_then(|found| decode(model, induction, sizes, &found))))
+}
+
+/// Returns the constant that names an element of a sort.
+pub(super) fn element(sort: Sort, index: u32) -> Variable {
+    Variable::new(if sort == Sort::Quorum { "quorum" } else { "process" }, sort).renamed(index + 1)
+}

@@ -1,0 +1,100 @@
+//! Settings, faults and assertions that many tests share.
+
+use tenure_core::{Algorithm, ProcessId};
+use tenure_sim::{
+    BackgroundTraffic, Controls, CrashTrigger, Distribution, EndReason, Entries, Fault, Judgement,
+    Locking, Memory, Network, Pattern, Random, Recovery, Report, Settings, Simulation, Workload,
+};
+use tenure_trace::{Recorded, Trace, TraceBuffer};
+
+/// Returns settings with this seed, workload and latency.
+pub fn seeded(size: u32, seed: u64, workload: Workload, latency: Distribution) -> Settings {
+    let network = Network { latency: latency.into(), ..Network::default() };
+    Settings { seed, workload, network, ..Settings::new(size) }
+}
+
+/// Returns settings in which all processes request the lock at the same time and again after each
+/// exit, with random delays.
+pub fn busy(size: u32, entries: u32, seed: u64) -> Settings {
+    seeded(size, seed, Workload::entries(entries), Distribution::between_units(1, 5))
+}
+
+/// Returns a workload in which each user thinks before each request, and sends a message to another
+/// user after it. The receiver then requests the lock immediately.
+pub fn talkative(entries: u32, think: Distribution) -> Workload {
+    let (pattern, hold) = (Pattern::Closed { think }, Distribution::units(1));
+    let locking = Locking { pattern, entries: Entries::Each(entries), hold };
+    let traffic = BackgroundTraffic::always(Distribution::units(1));
+    Workload::locking(locking).with_background_traffic(traffic)
+}
+
+/// Returns the ids from 1 to `size` in a random order.
+pub fn shuffled(size: u32, random: &mut Random) -> Vec<u32> {
+    random.permutation(size).iter().map(|id| id + 1).collect()
+}
+
+/// Returns a crash without recovery.
+pub fn crash(process: u32, when: CrashTrigger) -> Fault {
+    Fault::Crash { process: ProcessId(process), when, recovery: None }
+}
+
+/// Returns a crash after which the process stays down for `after` ticks and keeps its stable state.
+pub fn crash_and_recover(process: u32, when: CrashTrigger, after: u64) -> Fault {
+    let recovery = Some(Recovery { after, memory: Memory::Stable });
+    Fault::Crash { process: ProcessId(process), when, recovery }
+}
+
+/// Returns the number of messages of each kind that were sent in a run.
+pub fn kinds(report: &Report) -> Vec<(&'static str, u64)> {
+    report.metrics.kinds.iter().map(|kind| (kind.label.kind, kind.sent)).collect()
+}
+
+/// Returns the number of messages of one kind that were sent in a run.
+pub fn sent_of(report: &Report, kind: &str) -> u64 {
+    kinds(report).iter().filter(|(name, _)| *name == kind).map(|(_, sent)| sent).sum()
+}
+
+/// Runs an algorithm, whose card must allow the settings.
+#[track_caller]
+pub fn simulate<P: Algorithm + Recorded>(config: P::Config, settings: Settings) -> Report {
+    let seed = settings.seed;
+    let ran = Simulation::<P>::for_algorithm(config, settings).and_then(|it| it.run());
+    ran.unwrap_or_else(|error| panic!("seed {seed}: {error}"))
+}
+
+/// Runs a simulation. Returns its report and its trace.
+#[track_caller]
+pub fn traced<P: Recorded>(simulation: &Simulation<P>) -> (Report, String) {
+    let buffer = TraceBuffer::default();
+    let report = simulation.run_traced(buffer.clone(), Controls::new()).unwrap();
+    (report, text(&buffer))
+}
+
+/// Takes a trace out of its buffer.
+pub fn text(buffer: &TraceBuffer) -> String {
+    String::from_utf8(buffer.take()).unwrap()
+}
+
+#[track_caller]
+pub fn parsed(trace: &str) -> Trace {
+    Trace::parse(trace.as_bytes(), "memory").unwrap()
+}
+
+/// Asserts that a run violates no promise and serves all requests.
+#[track_caller]
+pub fn assert_served(report: &Report, context: &str) {
+    assert_eq!(report.failures().next(), None, "{context}");
+    assert_eq!(report.ended, EndReason::Served, "{context}");
+}
+
+/// Asserts that a run is judged by these properties, and that they hold.
+#[track_caller]
+pub fn assert_hold(report: &Report, properties: &[&str], context: &str) {
+    for property in properties {
+        assert_eq!(report.judgement(property), Some(Judgement::Holds), "{context}: {property}");
+    }
+}
+
+pub fn is_violated(report: &Report, property: &str) -> bool {
+    report.judgement(property) == Some(Judgement::Violated)
+}

@@ -1,0 +1,29 @@
+//! A process that ends with its owner.
+
+use std::ops::{Deref, DerefMut};
+use std::process::Child;
+
+/// A process, killed on drop.
+#[derive(Debug)]
+pub(crate) struct Killed(pub(crate) Child);
+
+impl Deref for Killed {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl DerefMut for Killed {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
+}
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
