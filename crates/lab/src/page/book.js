@@ -2,6 +2,7 @@
 
 import { commandButtons, focusOn, isRunnable } from "./command.js";
 import { byId, element, updateChildren } from "./element.js";
+import { unknown } from "./errors.js";
 
 export class Book {
   /** Creates the table of contents; `changed` is called when another chapter is shown. */
@@ -28,7 +29,11 @@ export class Book {
 
   show(name = this.shown ?? this.chapters[0].name, heading = null) {
     const chapter = this.chapters.find((each) => each.name === name);
-    if (chapter === undefined) return;
+    if (chapter === undefined) {
+      this.shown = null;
+      byId("chapter").replaceChildren(unknown("chapter", name));
+      return;
+    }
     const isNew = this.shown !== name;
     [this.shown, this.heading] = [name, heading];
     for (const button of byId("chapters").querySelectorAll("[data-chapter]")) {
@@ -41,7 +46,7 @@ export class Book {
     const target = heading === null ? null
       : byId("chapter").querySelector(`#${CSS.escape(heading)}`);
     if (target) target.scrollIntoView({ block: "start" });
-    else focusOn("chapter");
+    else if (isNew) focusOn("chapter");
   }
 
   /** Opens links to other chapters and headings in this view. */

@@ -105,12 +105,15 @@ export class Check {
     return row;
   }
 
-  /** Opens the counterexample to a property as a run. Without its trace, it searches again. */
+  /**
+   * Opens the counterexample to a property as a run. Without its trace, it searches again. Resolves
+   * to false if there is no such counterexample.
+   */
   async walk(line, property, known = null, path = "@0") {
     const found = known ?? await this.find(line, property);
-    if (found === null) return;
+    if (found === null) return false;
     const steps = found.report.counterexample?.length;
-    await this.act.walk(found.trace, { found: line, property }, path, steps);
+    return this.act.walk(found.trace, { found: line, property }, path, steps);
   }
 
   /**
@@ -120,6 +123,7 @@ export class Check {
   async find(line, property) {
     const result = await this.run((options) =>
       check(withValue(line, "--property", property), options));
+    if (result !== null && byId("result").childElementCount === 0) this.show(line, result);
     if (result !== null && result.trace === undefined) {
       showError("check-error", `The property ${property} is not violated.`);
       return null;
@@ -137,16 +141,17 @@ async function check(line, options) {
   return { report: JSON.parse(stdout), trace: files?.[TRACE] };
 }
 
-/** Error message of a command, without the name of the program. */
+/** Error message of a command in one line, without the name of the program and its usage. */
 function problemOf(stderr) {
-  return stderr.trim().replace(/^(tenure|error): /, "") || "The command printed no result.";
+  const [problem] = stderr.trim().replace(/^(tenure|error): /, "").split("\n\n");
+  return problem.replaceAll(/\s*\n\s*/g, " ") || "The command printed no result.";
 }
 
 /** Options that mean the same to the simulator. */
 const SHARED = ["-n", "--ids", "--topology", "--tree", "--quorums", "--variant", "--coordinator"];
 
 /** Command line of a simulation of the group that a check explores. */
-function simulated(line) {
+export function simulated(line) {
   const [algorithm] = split(line);
   const kept = SHARED.flatMap((name) => {
     const given = value(line, name);

@@ -4,20 +4,31 @@ import { byId } from "./element.js";
 
 /** Room for text after the ends of the lifelines, in pixels. */
 const BEHIND = 60;
+/** Time from a step in a run until the diagram is drawn, in milliseconds: three frames. */
+const DELAY = 50;
 
 export class Diagram {
   constructor() {
     this.box = byId("diagram");
     this.root = this.box.attachShadow({ mode: "open" });
     this.svg = null;
+    this.waiting = null;
     this.names = [];
+    /** Verdict above the picture. */
+    this.headline = null;
     this.box.addEventListener("scroll", () => this.follow());
   }
 
-  /** Keeps the names of the processes in view. */
+  /** Keeps the names of the processes in view, and the headline if the diagram is wide enough. */
   follow() {
-    for (const name of this.names) {
-      name.setAttribute("transform", `translate(${this.box.scrollLeft} 0)`);
+    const by = this.box.scrollLeft;
+    for (const name of this.names) name.setAttribute("transform", `translate(${by} 0)`);
+    if (this.headline === null) return;
+    this.headline.removeAttribute("transform");
+    const { right, width } = this.headline.getBoundingClientRect();
+    const far = this.box.getBoundingClientRect().right - right;
+    if (width < this.box.clientWidth) {
+      this.headline.setAttribute("transform", `translate(${Math.min(by, far)} 0)`);
     }
   }
 
@@ -29,12 +40,21 @@ export class Diagram {
     return Math.max(0, ...lines) + BEHIND - this.box.clientWidth;
   }
 
-  show({ svg }) {
+  /** Shows a view. In a run the messages begin to move before the diagram is drawn. */
+  show({ svg }, isRunning) {
     if (svg === this.svg) return;
     this.svg = svg;
-    this.root.innerHTML = svg ?? "";
+    if (isRunning) this.waiting ??= setTimeout(() => this.draw(), DELAY);
+    else this.draw();
+  }
+
+  draw() {
+    clearTimeout(this.waiting);
+    this.waiting = null;
+    this.root.innerHTML = this.svg ?? "";
     this.names = Array.from(this.root.querySelectorAll(".name"));
     for (const name of this.names) name.classList.add("halo");
+    this.headline = this.root.querySelector(".verdict");
     this.box.scrollLeft = this.end();
     this.follow();
   }

@@ -1,10 +1,16 @@
 // Error messages beside controls; a later success removes them.
 
-import { byId } from "./element.js";
+import { byId, element } from "./element.js";
 
 export function showError(id, sentence) {
   byId(id).textContent = sentence ?? "";
   byId(id).hidden = !sentence;
+}
+
+/** Message in place of an item of a list that does not exist. */
+export function unknown(kind, name) {
+  return element("p", { class: "error", role: "alert" },
+    `unknown ${kind} '${name}': select one in the list`);
 }
 
 /** Performs an action and shows its error in the element `id`. Resolves to true on success. */

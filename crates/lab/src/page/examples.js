@@ -58,10 +58,10 @@ const EXAMPLES = [
       + "From time 20 to 70, P4 and P5 are cut off: the other side has a majority, and elects.",
   },
   {
-    name: "Bully in eight steps",
+    name: "Bully: two crashes, two recoveries",
     words: "bully -n 4 --initiators 2 --crash 4@0 --crash 1@0 --recover 1@30 --recover 4@60",
-    hint: "P1 and P4 are down. P2 starts an election, and P3 takes over. P1 recovers, and P3 still "
-      + "leads. P4 recovers and takes over again.",
+    hint: "P1 and P4 crash. P2 starts an election, and P3 takes over. P1 recovers, and P3 still "
+      + "leads. P4 recovers and takes over again. Go from event to event (E).",
   },
 ];
 

@@ -5,7 +5,11 @@ import { showingErrors } from "./errors.js";
 
 /** Lets users open a trace; `open` receives its text. */
 export function enableOpening(open) {
-  const take = (file) => file && showingErrors("file-error", async () => open(await file.text()));
+  const take = async (file) => {
+    if (file === undefined) return;
+    const isOpen = await showingErrors("file-error", async () => open(await file.text()));
+    if (!isOpen) byId("file-error").scrollIntoView({ block: "nearest" });
+  };
   byId("file").addEventListener("change", async (event) => {
     await take(event.target.files[0]);
     event.target.value = "";

@@ -2,7 +2,7 @@
 
 import { api } from "./api.js";
 import { Book } from "./book.js";
-import { Check } from "./check.js";
+import { Check, simulated } from "./check.js";
 import { openCommandsWith } from "./command.js";
 import { Diagram, Logs } from "./diagram.js";
 import { byId, element, updateChildren } from "./element.js";
@@ -25,6 +25,9 @@ import { Tree } from "./tree.js";
 import { verdicts } from "./verdicts.js";
 import { contained, Views } from "./views.js";
 
+/** Begin of the words of a run that was opened from a trace. They are no command line. */
+const RECORDED = "a recorded ";
+
 /** Describes events; several receivers of the same message are listed together. */
 function describeEvents(happened) {
   const said = [];
@@ -34,6 +37,18 @@ function describeEvents(happened) {
     else said.push(sentence);
   }
   return said.join("; ");
+}
+
+/** Maximum height of the header and of a hint, in pixels. */
+const HEADER = 120;
+
+/** Scrolls to the controls and the picture, unless they are visible or the page is embedded. */
+function lookAtPicture() {
+  const main = document.querySelector("main");
+  const { top } = main.getBoundingClientRect();
+  const { bottom } = byId("picture").getBoundingClientRect();
+  const isCut = top < 0 || (top > HEADER && bottom + HEADER > window.innerHeight);
+  if (isCut && !document.body.classList.contains("embedded")) main.scrollIntoView();
 }
 
 class Lab {
@@ -65,6 +80,7 @@ class Lab {
       walk: (line, property) => this.find(line, property, "@0"),
     });
     enableOpening(async (trace) => {
+      this.views.show("run");
       this.tell(null);
       await this.session.begin({ trace });
     });
@@ -90,7 +106,10 @@ class Lab {
     onPlaceChange((place) => this.open(place));
   }
 
-  /** Opens the place of the URL, the session of the command line, or a default one. */
+  /**
+   * Opens the place of the URL, the session of the command line, or a default one. The reason
+   * remains shown if a link cannot be opened.
+   */
   async first() {
     this.form.show(FIRST);
     await showingErrors("form-error", async () => {
@@ -99,24 +118,23 @@ class Lab {
       this.check.setAlgorithms(this.algorithms);
     });
     if (await this.open(readPlace())) return;
+    const reason = byId("step-error").textContent;
     const { first } = await api.get("sessions").catch(() => ({ first: null }));
-    if (first !== null && await this.opened(first)) return;
-    await this.begin(FIRST);
+    if (first === null || !await this.opened(first)) await this.begin(FIRST);
+    showError("step-error", reason && `The link cannot be opened: ${reason}`);
   }
 
-  /** Opens a place of a link. Resolves to false if it names no run. */
+  /** Opens a place of a link. Resolves to false if it names no run, or one that cannot begin. */
   async open(place) {
-    const { session, run, path, check, found, property, question, book, heading } = place;
+    const { session, run, path, found, property, question, book, heading } = place;
+    const check = place.check ?? (property === undefined ? found : undefined);
     if (place.embedded !== undefined) document.body.classList.add("embedded");
     if (session !== undefined && await this.opened(session, run)) return true;
     if (run !== undefined) {
       this.views.show("run");
-      return this.begin(run, path);
+      return this.begin(run, path, "step-error");
     }
-    if (found !== undefined) {
-      await this.find(found, property, path);
-      return true;
-    }
+    if (check === undefined && found !== undefined) return this.find(found, property, path);
     const view = check !== undefined ? "check" : question !== undefined ? "questions"
       : book !== undefined ? "book" : "run";
     this.views.show(view);
@@ -131,10 +149,10 @@ class Lab {
     return this.session.open(session, run).then(() => true, () => false);
   }
 
-  /** Begins a run and goes along a path. */
-  begin(words, path) {
+  /** Begins a run and goes along a path. An error is shown in the element `place`. */
+  begin(words, path, place = "form-error") {
     const options = { origin: { run: words }, path };
-    return showingErrors("form-error", () => this.session.begin({ words }, options));
+    return showingErrors(place, () => this.session.begin({ words }, options));
   }
 
   /** Shows a run of the simulator. */
@@ -144,27 +162,33 @@ class Lab {
     if (await this.begin(words)) this.tell(hint);
   }
 
-  /** Finds a counterexample and shows it. */
-  async find(line, property, path) {
+  /** Finds a counterexample and shows it. Resolves to false if there is none. */
+  find(line, property, path) {
     this.views.show("check");
     this.check.form.show(line);
     this.check.line = line;
-    await this.check.walk(line, property, null, path || "@0");
+    updateChildren(byId("result"));
+    return this.check.walk(line, property, null, path || "@0");
   }
 
-  /** Shows a counterexample at its beginning, or along a path. */
+  /** Shows a counterexample at its beginning, or along a path. Resolves to true on success. */
   async walk(trace, origin, path, steps) {
-    this.views.show("run");
-    await showingErrors("step-error", () => this.session.begin({ trace }, { origin, path }));
     const { found: line, property } = origin;
+    this.views.show("run");
+    const begun = await showingErrors("step-error",
+      () => this.session.begin({ trace }, { origin, path }));
+    if (!begun) return false;
+    this.form.show(simulated(line));
     this.tell(hintOf(line, property) ?? `Shortest counterexample to ${property}: ${steps} steps. `
       + "Step (→) through it, or act differently at any moment.");
+    return true;
   }
 
   /** Shows a hint above the picture; none removes it. */
   tell(hint) {
     byId("hint").textContent = hint ?? "";
     byId("hint").hidden = hint === null;
+    if (hint !== null) lookAtPicture();
   }
 
   /** Shows the view that the user has chosen. */
@@ -203,7 +227,9 @@ class Lab {
     const link = linkTo(place);
     const text = await navigator.clipboard?.writeText(link).then(() => "Link copied: ",
       () => "Link to this moment: ") ?? "Link to this moment: ";
-    note.replaceChildren(text, element("a", { href: link }, decodeURIComponent(link)));
+    const elsewhere = location.protocol === "file:" ? element("span", {},
+      ". On another computer, append its end from # to the address of the page there.") : "";
+    note.replaceChildren(text, element("a", { href: link }, decodeURIComponent(link)), elsewhere);
   }
 
   go(moment, place) {
@@ -222,15 +248,18 @@ class Lab {
     this.picture.show(view, this.chosen);
     this.state.show(view, this.chosen);
     this.tree.show(view);
-    this.diagram.show(view);
+    this.diagram.show(view, this.session.running !== null);
     this.logs.show(view);
     verdicts(view, (moment) => this.go(moment, "step-error"));
     figures(view);
     this.say(view);
+    const isDefault = !before && view.words === FIRST;
+    if (view.session !== before?.session && !isDefault) lookAtPicture();
     byId("share-note").hidden = true;
-    if (this.views.shown === "run") this.writePlace();
+    if (this.views.shown === "run" && !this.session.running) this.writePlace();
     // A line break must not split an option at its hyphen.
     const none = "No command reproduces this history. Export it and use: tenure trace replay FILE";
+    byId("copy").disabled = !view.commands?.replay;
     const words = (view.commands?.replay ?? none).split(" ");
     updateChildren(byId("replay"), ...words.flatMap((word, place) =>
       [place === 0 ? "" : " ", element("span", {}, word)]));
@@ -240,11 +269,11 @@ class Lab {
     this.chosen = 1;
     this.tell(null);
     this.menu.close(false);
-    if (view.words) this.form.show(view.words);
+    if (view.words && !view.words.startsWith(RECORDED)) this.form.show(view.words);
     for (const place of ["form-error", "step-error", "tree-error", "file-error"]) {
       showError(place, null);
     }
-    document.title = `${view.algorithm} · Tenure lab`;
+    document.title = `${view.algorithm} · ${document.querySelector("h1").textContent}`;
   }
 
   say(view) {
@@ -263,8 +292,9 @@ class Lab {
     for (const id of ["run", "step", "event", "end"]) byId(id).disabled = next === null;
   }
 
-  /** Updates the label of the run button. */
+  /** Updates the label of the run button. Browsers limit how often a page changes its address. */
   showRunning(isRunning) {
+    if (!isRunning && this.views.shown === "run") this.writePlace();
     this.picture.motion.setPace(isRunning ? 1000 / Number(byId("speed").value) : null);
     byId("run").textContent = isRunning ? "❚❚" : "▶";
     byId("run").setAttribute("aria-label", isRunning ? "Pause" : "Run");

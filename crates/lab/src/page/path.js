@@ -61,7 +61,7 @@ export function requestsOf(path) {
     if (/^@\d+$/.test(token)) return ["go", { moment: Number(token.slice(1)) }];
     if (/^\d+$/.test(token)) return ["step", { steps: Number(token) }];
     const act = actFromText(token);
-    if (act === null) throw new Error(`The link contains no valid action: ${token}`);
+    if (act === null) throw new Error(`invalid action '${token}' in the path`);
     return ["act", act];
   });
 }

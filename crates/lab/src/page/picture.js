@@ -250,6 +250,8 @@ function legend(view, chosen) {
     ["timer", "a timer and its remaining time", view.processes.some((each) =>
       each.up && each.timers?.length > 0)],
     ["asked", `the quorum of P${chosen}`, quorumOf(view, chosen).length > 0],
+    ["doubts", "suspects these processes", view.processes.some((each) =>
+      each.up && each.suspects?.length > 0)],
     ["soon", "comes next", view.next?.message !== undefined && view.next?.message !== null],
   ];
   byId("legend").replaceChildren(...entries.filter(([, , there]) => there).map(([name, label]) =>

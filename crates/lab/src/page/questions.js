@@ -2,6 +2,7 @@
 
 import { commandBlock } from "./command.js";
 import { byId, element, updateChildren } from "./element.js";
+import { unknown } from "./errors.js";
 
 export class Questions {
   /** Creates the list; `changed` is called when another question is shown. */
@@ -34,7 +35,11 @@ export class Questions {
 
   show(id = this.shown ?? this.all[0].question.id) {
     const found = this.all.find(({ question }) => question.id === id);
-    if (found === undefined) return;
+    if (found === undefined) {
+      this.shown = null;
+      byId("question").replaceChildren(unknown("question", id));
+      return;
+    }
     this.shown = id;
     for (const button of byId("question-list").querySelectorAll("[data-question]")) {
       const isShown = button.dataset.question === id;
@@ -45,7 +50,7 @@ export class Questions {
     byId("question").replaceChildren(
       element("h2", { id: "question-title" }, `${question.id}: ${question.text}`),
       element("details", {}, element("summary", {}, `Reminder: ${chapter.title}`),
-        element("p", {}, chapter.recalls)),
+        element("p", {}, ...inline(chapter.recalls))),
       ...this.guess(question));
   }
 
@@ -75,12 +80,18 @@ export class Questions {
   }
 }
 
+/** Text whose parts between backticks are code. */
+function inline(text) {
+  return text.split("`").map((part, place) => (place % 2 === 0 ? part
+    : element("code", {}, part)));
+}
+
 /** The answer, its sources and its experiments. */
 function answerOf({ answer, beyond, experiments }) {
-  const parts = answer.split("\n\n").map((part) => element("p", {}, part));
-  if (beyond) parts.push(element("p", { class: "soft" }, beyond));
+  const parts = answer.split("\n\n").map((part) => element("p", {}, ...inline(part)));
+  if (beyond) parts.push(element("p", { class: "soft" }, "Not shown here: ", ...inline(beyond)));
   for (const { description, lines } of experiments) {
-    if (description) parts.push(element("p", { class: "experiment" }, description));
+    if (description) parts.push(element("p", { class: "experiment" }, ...inline(description)));
     parts.push(...lines.map((line) => commandBlock(line)));
   }
   return parts;

@@ -6,6 +6,8 @@ export class Views {
   /** Creates the buttons; `onShow` receives the name of a view that the user chooses. */
   constructor(onShow) {
     this.shown = "run";
+    /** Scroll positions of the views that are not shown. */
+    this.scrolled = new Map();
     this.buttons = [...document.querySelectorAll("#views [data-view]")];
     for (const button of this.buttons) {
       button.addEventListener("click", () => {
@@ -23,6 +25,8 @@ export class Views {
   }
 
   show(name) {
+    const isOther = name !== this.shown;
+    if (isOther) this.scrolled.set(this.shown, window.scrollY);
     this.shown = name;
     for (const button of this.buttons) {
       button.setAttribute("aria-current", button.dataset.view === name ? "page" : "false");
@@ -31,6 +35,7 @@ export class Views {
       part.hidden = part.dataset.shows !== name;
     }
     document.body.dataset.view = name;
+    if (isOther) window.scrollTo(0, this.scrolled.get(name) ?? 0);
   }
 }
 
