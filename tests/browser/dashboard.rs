@@ -120,6 +120,20 @@ fn dashboard_shows_members_and_queues_and_fits_at_any_width() {
     let blocked = "Array.from(document.querySelectorAll('#blocked tbody tr'), (each) =>
         [each.cells[0].textContent, each.cells[3].textContent]).sort()";
     assert_eq!(tab.value(blocked), json!([["12", "10"], ["13", "11"]]));
+    let put = |lease: u64, user: &str| {
+        let client = json!({ "tenure": 1, "user": user, "host": "db1", "pid": 7, "command": "sh" });
+        let (key, value) = (format!("jobs/nightly/{lease:x}"), base64(&client.to_string()));
+        let put = json!({ "key": base64(&key), "value": value, "lease": lease });
+        members[0].ask("/v3/kv/put", &put);
+    };
+    put(16, "ann");
+    put(18, "bob");
+    for described in ["10 ann@db1 7 sh", "12 bob@db1 7 sh"] {
+        tab.until(&format!("{blocked}.flat().includes('{described}')"));
+    }
+    let labels = "Array.from(document.querySelectorAll('#tiles dt'), (each) => Math.round(
+        each.getBoundingClientRect().top - each.parentElement.getBoundingClientRect().top))";
+    assert_eq!(tab.value(&format!("new Set({labels}).size === 1")), json!(true));
     for (wide, look) in [(1280, "light"), (1280, "dark"), (500, "light"), (500, "dark")] {
         tab.resize(wide, 800, look);
         tab.until(&format!("innerWidth === {wide}"));
@@ -132,6 +146,9 @@ fn dashboard_shows_members_and_queues_and_fits_at_any_width() {
     tab.value("document.getElementById('about').style.minWidth = ''");
     members.remove(1);
     tab.until("document.getElementById('warnings').textContent.includes('member south')");
+    let lost = "Array.from(document.querySelectorAll('#members tr.lost'), (each) =>
+        each.cells[0].textContent + ' ' + each.cells[1].textContent)";
+    tab.until(&format!("{lost}.join() === 'south unreachable'"));
     assert_eq!(tab.complaints, [""; 0]);
     members.remove(0);
     wait_for(&mut tab, "document.getElementById('status').className === 'lost'");
@@ -159,7 +176,13 @@ fn dashboard_asks_for_a_user_if_users_are_enabled() {
     let folder = tempfile::tempdir().expect("a folder");
     let cluster = format!("one=http://{}", tenure_runtime::ports::reserved());
     let member = start(folder.path(), "one", &cluster);
-    let _call = member.lock("jobs/nightly", 16);
+    let _calls = [16, 17].map(|lease| member.lock("jobs/nightly", lease));
+    let claims = json!({ "key": base64("jobs/nightly/"), "range_end": base64("jobs/nightly0") });
+    let until = Instant::now() + Duration::from_secs(120);
+    while member.ask("/v3/kv/range", &claims)["count"] != "2" {
+        assert!(Instant::now() < until, "the claims are not queued");
+        std::thread::sleep(Duration::from_millis(20));
+    }
     for (path, body) in [
         ("/v3/auth/user/add", json!({ "name": "root", "password": "secret" })),
         ("/v3/auth/role/add", json!({ "name": "root" })),
@@ -172,6 +195,7 @@ fn dashboard_asks_for_a_user_if_users_are_enabled() {
     tab.visit(&member.url(), SHOWN);
     tab.until("!document.getElementById('login').hidden");
     assert!(!tab.text("body").contains("jobs/nightly"));
+    assert!(tab.text("#tiles").contains("log in to see them"));
     assert_eq!((tab.value(CUT), tab.value(OVER)), (json!([]), json!([])));
     let fill = |tab: &mut Tab, password: &str| {
         tab.value("document.getElementById('name').value = 'root'");

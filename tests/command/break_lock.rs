@@ -79,6 +79,24 @@ fn forced_break_revokes_the_lease_at_once() {
     assert!(!events.exists(), "the control: it is killed, not terminated");
 }
 
+/// A lease may expire before the command reads it, so longer ones are tried too.
+#[test]
+fn expired_lease_of_a_stopped_holder_is_reported() {
+    let service = Service::start();
+    let is_reported = |ttl: &str| {
+        let (holder, _) =
+            service.running(&format!("lock --ttl {ttl} a"), "echo up; exec sleep 600");
+        let id = holder.id().to_string();
+        assert!(crate::hold::signal("-STOP", &id));
+        let output = broken(&service, "a");
+        assert!(crate::hold::signal("-CONT", &id));
+        assert_eq!(ended(holder).0, 121, "{output:?}");
+        let message = String::from_utf8_lossy(&output.stdout).into_owned();
+        output.status.success() && message.ends_with(" has expired\n")
+    };
+    assert!(["4s", "16s", "64s"].into_iter().any(is_reported));
+}
+
 /// Base64 of the keys `a/1a`, `a/1b`, `b/1a` and `b/1b`, for leases 26 and 27.
 const KEYS: [(&str, &str); 4] =
     [("YS8xYQ==", "26"), ("YS8xYg==", "27"), ("Yi8xYQ==", "26"), ("Yi8xYg==", "27")];
@@ -138,7 +156,7 @@ fn break_without_a_terminal_requires_yes() {
 }
 
 #[test]
-fn log_of_the_member_names_the_client_that_revoked_a_lease() {
+fn log_of_the_member_names_the_client_that_broke_a_lock() {
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("log");
     let data = folder.path().join("data");
@@ -147,20 +165,24 @@ fn log_of_the_member_names_the_client_that_revoked_a_lease() {
     for (lease, keys) in [("26", true), ("27", false)] {
         member.ask("/v3/lease/grant", &json!({ "TTL": 600, "ID": lease }));
         if keys {
-            member.ask("/v3/kv/put", &json!({ "key": KEYS[0].0, "lease": lease }));
-            text(&format!("locks break --yes a --endpoints {}", member.address), 0);
+            let claim = json!({ "key": KEYS[0].0, "value": "eA==", "lease": lease });
+            member.ask("/v3/kv/put", &claim);
+            text(&format!("locks break --yes --wait 0s a --endpoints {}", member.address), 0);
         } else {
             member.ask("/v3/lease/revoke", &json!({ "ID": lease }));
         }
     }
-    let revoked = || -> Vec<String> {
+    let lines = |message: &str| -> Vec<String> {
         let log = fs::read_to_string(&log).expect("the log");
-        log.lines().filter(|line| line.contains("lease revoked")).map(str::to_owned).collect()
+        log.lines().filter(|line| line.contains(message)).map(str::to_owned).collect()
     };
-    until(|| !revoked().is_empty());
-    let revoked = revoked();
-    assert_eq!(revoked.len(), 1, "a lease without keys is not worth a line: {revoked:?}");
-    assert!(revoked[0].contains("127.0.0.1:") && revoked[0].contains("a/1a"), "{revoked:?}");
+    for message in ["lease revoked", "holder asked to release its claim"] {
+        until(|| !lines(message).is_empty());
+        let lines = lines(message);
+        assert_eq!(lines.len(), 1, "a lease without keys is not worth a line: {lines:?}");
+        let line = &lines[0];
+        assert!(line.contains(" client=127.0.0.1:") && line.contains("a/1a"), "{line}");
+    }
 }
 
 #[test]

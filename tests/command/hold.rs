@@ -1,5 +1,6 @@
 //! `tenure lock` and `tenure elect` with a real member process.
 
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -319,6 +320,12 @@ fn invalid_options_of_lock_are_rejected_with_the_remedy() {
 /// Starts a member with authentication, at which `bob` may use all keys below `jobs/`.
 fn closed() -> Service {
     let service = Service::start();
+    enable_users(&service);
+    service
+}
+
+/// Enables users: `root`, and `bob`, who may use all keys below `jobs/`.
+fn enable_users(service: &Service) {
     // Range from `jobs/` to `jobs0`.
     let permission = r#"{"name":"jobs","perm":
         {"permType":"READWRITE","key":"am9icy8=","range_end":"am9iczA="}}"#;
@@ -334,7 +341,36 @@ fn closed() -> Service {
         let report = service.post(&format!("/v3/auth/{path}"), body);
         assert!(report.contains(" 200 "), "{path}: {report}");
     }
-    service
+}
+
+#[test]
+fn denied_requests_are_logged_with_address_and_user() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("log");
+    let mut command = Member::command(&format!("--data-dir {}/data", folder.path().display()));
+    let member = Member::started_by(command.stderr(File::create(&log).expect("room")));
+    let service = Service { member, _folder: folder };
+    enable_users(&service);
+    let denied = |path: &str| {
+        let log = fs::read_to_string(&log).expect("a log");
+        let mut lines = log.lines().filter(|line| line.contains("request denied"));
+        lines.find(|line| line.contains(path)).map(str::to_owned)
+    };
+    // The member logs at most one denied request per second, so the clients repeat theirs.
+    until(|| {
+        service.run("lock --user bob:one other", "true");
+        denied("tenure.Session/Transact").is_some()
+    });
+    until(|| {
+        service.post("/v3/kv/put", r#"{"key":"YQ=="}"#);
+        denied("etcdserverpb.KV/Put").is_some()
+    });
+    for (path, user) in [("Session/Transact", Some("user=\"bob\"")), ("KV/Put", None)] {
+        let line = denied(path).expect("a line");
+        assert!(line.contains(" client=127.0.0.1:"), "{line}");
+        assert_eq!(line.contains("user="), user.is_some(), "{line}");
+        assert!(user.is_none_or(|user| line.contains(user)), "{line}");
+    }
 }
 
 #[test]
@@ -352,6 +388,12 @@ fn users_hold_only_permitted_locks() {
         assert_eq!(refused.status.code(), Some(120), "{options}: {text}");
         assert!(text.contains(why), "{options}: {text}");
     }
+    let locks = |prefix: &str| {
+        let at = &service.member.address;
+        crate::shell::tenure(&format!("locks ls {prefix} --user bob:one --endpoints {at}"))
+    };
+    assert_fails_with(&locks(""), 2, "permission denied; give a prefix");
+    assert!(locks("jobs/").status.success());
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! Operation of a lock service: backups, members, holders and waiting clients.
 
+use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::hold::LONG;
+use crate::hold::{LONG, signal, until};
 use crate::member::Member;
 use crate::member_list::listed;
 use crate::shell::{assert_fails_with, assert_refused, data, tenure, text};
@@ -164,6 +165,49 @@ impl Three {
              --initial-cluster-state {state}"
         ))
     }
+
+    /// Starts a member with its log in a file. Returns the path of the file as well.
+    fn start_logging(&self, name: &str, options: &str) -> (Member, PathBuf) {
+        let (data, cluster) = (self.data(name), &self.cluster);
+        let log = self.folder.join(format!("{name}.log"));
+        let mut command = Member::command(&format!(
+            "--name {name} --data-dir {data} --initial-cluster {cluster} {options}"
+        ));
+        let file = File::create(&log).expect("room");
+        (Member::started_by(command.stderr(file)), log)
+    }
+}
+
+/// Returns the lines of a log that contain `words`.
+fn lines_with(log: &Path, words: &str) -> Vec<String> {
+    let log = fs::read_to_string(log).expect("a log");
+    log.lines().filter(|line| line.contains(words)).map(str::to_owned).collect()
+}
+
+#[test]
+fn directory_of_another_member_or_cluster_is_rejected_with_the_remedy() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let backup = folder.path().join("backup").display().to_string();
+    let alone = Member::start(&format!("--data-dir {}", folder.path().join("old").display()));
+    // The member has a leader.
+    alone.fence();
+    text(&format!("snapshot save {backup} --endpoints {}", alone.address), 0);
+    let three = Three::of(folder.path());
+    let (data, cluster) = (three.data("b"), &three.cluster);
+    let options = format!("--data-dir {data} --initial-cluster {cluster}");
+    let token = "--initial-cluster-token morning";
+    let restored = text(&format!("snapshot restore {backup} {options} --name b {token}"), 0);
+    assert!(restored.ends_with(&format!("\nstart it with {token}\n")), "{restored}");
+    let serve =
+        format!("serve --listen-client-urls http://127.0.0.1:0 --log-level error {options}");
+    for (given, remedy) in [
+        ("--name b".to_owned(), format!("start it with {token}, or give another --data-dir")),
+        (format!("--name a {token}"), "give each member its own --data-dir".to_owned()),
+    ] {
+        let rejected = tenure(&format!("{serve} {given}"));
+        assert_fails_with(&rejected, 2, &remedy);
+        assert_fails_with(&rejected, 2, " belongs to member b in the cluster \"morning ");
+    }
 }
 
 /// Runs a command that changes the members. Returns their names, each with true for a learner.
@@ -182,7 +226,8 @@ fn names(report: &Value) -> Vec<(String, bool)> {
 fn member_with_a_lost_disk_is_replaced() {
     let folder = tempfile::tempdir().expect("a folder");
     let three = Three::of(folder.path());
-    let [a, b, c] = ["a", "b", "c"].map(|name| three.start(name, "new"));
+    let (a, log_of_a) = three.start_logging("a", "");
+    let [b, c] = ["b", "c"].map(|name| three.start(name, "new"));
     let fence = a.fence();
     let at = format!("--endpoints http://{},http://{}", a.address, b.address);
     let all = |learner| ["a", "b", "c"].map(|name| (name.to_owned(), learner && name == "c"));
@@ -193,10 +238,28 @@ fn member_with_a_lost_disk_is_replaced() {
     assert_eq!(members(&format!("member remove c {at}")).len(), 2);
     let again = tenure(&format!("member remove c {at}"));
     assert_eq!(again.status.code(), Some(2), "{}", String::from_utf8_lossy(&again.stderr));
-    let c = three.start("c", "existing");
     let url = &three.urls[2];
+    // The member to add does not run.
+    until(|| {
+        let early = tenure(&format!("member add {url} {at}"));
+        let is_late =
+            String::from_utf8_lossy(&early.stderr).contains("not receive the log in time");
+        if is_late {
+            assert_fails_with(&early, 2, "start it with an empty data directory");
+        }
+        is_late
+    });
+    let (c, log_of_c) = three.start_logging("c", "--initial-cluster-state existing");
+    let waits = lines_with(&log_of_c, "waits for tenure member add");
+    assert!(waits.len() == 1 && waits[0].contains(&format!("url=\"{url}\"")), "{waits:?}");
     assert_eq!(members(&format!("member add {url} --learner {at}")), all(true));
     assert_eq!(members(&format!("member promote c {at}")), all(false));
+    until(|| !lines_with(&log_of_a, "membership changed").is_empty());
+    for (words, is_joint) in [("membership changes", true), ("membership changed", false)] {
+        let lines = lines_with(&log_of_a, words);
+        assert!(!lines.is_empty(), "{words}");
+        assert!(lines.iter().all(|it| it.contains("outgoing=") == is_joint), "{lines:?}");
+    }
     // The new member counts for the majority, and has the earlier data.
     a.kill();
     let later = b.fence();
@@ -207,6 +270,36 @@ fn member_with_a_lost_disk_is_replaced() {
         let has_address = |it: &Value| it["client_urls"].as_array().map(Vec::len) == Some(1);
         status == 0 && members.is_some_and(|it| it.iter().all(has_address))
     });
+}
+
+#[test]
+fn members_accept_a_new_key_after_hangup() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let three = Three::of(folder.path());
+    for keys in ["keys", "newer"] {
+        let output = tenure(&format!("keys new --nodes 3 --to {}", three.data(keys)));
+        assert!(output.status.success(), "{output:?}");
+    }
+    let public = three.data("keys/public.keys");
+    let start = |name: &str, key: &str| {
+        let private = three.data(key);
+        let keys = format!("--peer-private-key {private} --peer-public-keys {public}");
+        three.start_logging(name, &keys)
+    };
+    let members = [start("a", "keys/p1.key"), start("b", "keys/p2.key")];
+    let key_of_c = |file: &str| {
+        let keys = fs::read_to_string(file).expect("keys");
+        keys.lines().find(|line| line.starts_with("P3 ")).expect("a key").to_owned()
+    };
+    let (old, new) = (key_of_c(&public), key_of_c(&three.data("newer/public.keys")));
+    let keys = fs::read_to_string(&public).expect("keys");
+    fs::write(&public, keys.replace(&old, &new)).expect("room");
+    for (member, log) in &members {
+        assert!(signal("-HUP", &member.process.id().to_string()));
+        until(|| !lines_with(log, "keys reloaded").is_empty());
+    }
+    let (c, _) = start("c", "newer/p3.key");
+    assert!(c.fence() > 0);
 }
 
 #[test]

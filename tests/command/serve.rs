@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
+use crate::hold::{signal, until};
 use crate::killed::Killed;
 use crate::shell::{assert_fails_with, tenure};
 
@@ -99,12 +100,12 @@ fn started(folder: &std::path::Path, arguments: &[&str], variables: &[(&str, &st
     };
     let leads = lines.next().expect("a line").expect("text");
     assert!(leads.contains(" leads in term "), "{leads}");
-    Started { _member: Killed(member), serves, log }
+    Started { member: Killed(member), serves, log }
 }
 
 /// A running member.
 struct Started {
-    _member: Killed,
+    member: Killed,
     serves: String,
     log: std::path::PathBuf,
 }
@@ -170,6 +171,7 @@ fn starts_by_the_manifest_of_kubeadm(is_sealed: bool) {
     }
     let started = started(folder.path(), &arguments, &[]);
     assert!(started.serves.contains(&format!("{scheme}://127.0.0.1:")), "{}", started.serves);
+    assert!(started.serves.ends_with(&format!("; metrics at http://{metrics}")));
     assert!(get(&metrics, "/health").contains(r#""health":"true""#));
     let log = started.log();
     for ignored in ["--peer-cert-file", "--experimental-initial-corrupt-check"] {
@@ -281,6 +283,33 @@ fn private_key_of_a_member_must_be_private() {
     ] {
         std::fs::set_permissions(&key, std::fs::Permissions::from_mode(mode)).expect("a mode");
         assert_fails_with(&tenure(&options), 2, message);
+    }
+}
+
+#[test]
+fn hangup_ends_no_member_and_reads_keys_again() {
+    let keys = "--peer-private-key keys/p1.key --peer-public-keys keys/public.keys";
+    for options in ["", keys] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().join("keys");
+        assert!(tenure(&format!("keys new --nodes 1 --to {}", place.display())).status.success());
+        let mut arguments = vec!["--listen-client-urls", "http://127.0.0.1:0"];
+        arguments.extend(options.split_whitespace());
+        let mut started = started(folder.path(), &arguments, &[]);
+        let id = started.member.id().to_string();
+        let hang_up = |outcome: &str| {
+            assert!(signal("-HUP", &id));
+            until(|| started.log().contains(outcome));
+        };
+        if options.is_empty() {
+            hang_up("no keys to reload");
+        } else {
+            hang_up("keys reloaded");
+            std::fs::write(place.join("public.keys"), "P1 nonsense\n").expect("room");
+            hang_up("keys not reloaded");
+        }
+        assert!(signal("-TERM", &id));
+        assert_eq!(started.member.wait().expect("an end").code(), Some(0));
     }
 }
 

@@ -87,6 +87,12 @@ fn unknown_certificates_are_rejected() {
         let locks = sealed.tenure(&format!("locks ls AT {given}"));
         assert_eq!(locks.status.code(), Some(4), "{locks:?}");
     }
+    let lock = sealed.tenure("lock jobs/a --timeout 9s AT --cacert ca.pem -- true");
+    let locks = sealed.tenure("locks ls AT --cacert ca.pem");
+    for (output, status) in [(lock, 120), (locks, 4)] {
+        let remedy = "(does it require a client certificate?); use --cert and --key";
+        assert_fails_with(&output, status, remedy);
+    }
     let foreign_certificate = "--cacert ca.pem --cert stranger.pem --key stranger.key";
     let lock = sealed.tenure(&format!("lock jobs/a --timeout 9s AT {foreign_certificate} -- true"));
     assert_eq!(lock.status.code(), Some(120), "{lock:?}");

@@ -59,6 +59,10 @@
 //! their service.
 //!
 #![doc = include_str!("../README.md")]
+#![cfg_attr(
+    target_family = "wasm",
+    allow(dead_code, reason = "a page has no sockets, processes or terminal")
+)]
 
 #[cfg(feature = "command")]
 mod cmd;

@@ -35,5 +35,6 @@ pub use config::{
 };
 pub use member::ServeError;
 pub use member::eviction::Eviction;
+pub use net::peers::PeerKeys;
 pub use server::{LeaderStatus, LeaderWatch, Server};
 pub use spans::SPAN_TARGET;

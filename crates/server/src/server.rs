@@ -14,6 +14,7 @@ use crate::config::{self, Config, ListenAddress};
 use crate::log::state;
 use crate::member::{Member, ServeError};
 use crate::net::listener::{self, CLOSE_TIMEOUT, Scope};
+use crate::net::peers::PeerKeys;
 use crate::net::tls::Tls;
 
 /// Listener, with its TLS configuration. `None`: it serves without TLS.
@@ -96,10 +97,17 @@ impl Server {
 
     /// Returns the addresses of the listeners as URLs.
     pub fn urls(&self) -> Vec<String> {
-        let is_tls = self.listeners.iter().map(|(_, tls)| tls.is_some());
-        let scheme = |is_tls| if is_tls { "https" } else { "http" };
-        let both = is_tls.zip(&self.addresses);
-        both.map(|(is_tls, address)| format!("{}://{address}", scheme(is_tls))).collect()
+        urls(&self.listeners)
+    }
+
+    /// Returns the addresses of the listeners that serve only metrics and health, as URLs.
+    pub fn metrics_urls(&self) -> Vec<String> {
+        urls(&self.metrics)
+    }
+
+    /// Returns the keys that this member and its peers use, to read them again.
+    pub fn peer_keys(&self) -> PeerKeys {
+        self.member.peer_keys.clone()
     }
 
     /// Returns a receiver of the leader status and its changes.
@@ -185,6 +193,15 @@ fn serve_all(listeners: Vec<(BoundListener, Scope)>, member: &Arc<Member>) -> Jo
         serving.spawn(listener::serve(listener, tls, member.clone(), scope));
     }
     serving
+}
+
+/// Returns the addresses of the listeners as URLs.
+fn urls(listeners: &[BoundListener]) -> Vec<String> {
+    let url = |(listener, tls): &BoundListener| {
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        listener.local_addr().ok().map(|address| format!("{scheme}://{address}"))
+    };
+    listeners.iter().filter_map(url).collect()
 }
 
 /// Returns the URLs, with port 0 replaced by the port that the system chose.

@@ -63,12 +63,15 @@ fn next_steps(directory: &Path, nodes: u32) -> String {
         _ => format!("{} to {}", private(0), private(nodes - 1)),
     };
     format!(
-        "{all}: private keys, one for each node\n\
-         {public}: public keys of all nodes, for every node\n\n\
-         Add to the configuration of the first node, under [cluster]:\n\n\
-         private_key = {:?}\n\
+        "{all}: private keys, one for each node or member\n\
+         {public}: all public keys, for every node or member\n\n\
+         Add to the configuration of the first member of `tenure serve`:\n\n\
+         peer-private-key = {first:?}\n\
+         peer-public-keys = {public:?}\n\n\
+         Or to that of the first node of `tenure node`, under [cluster]:\n\n\
+         private_key = {first:?}\n\
          public_keys = {public:?}\n",
-        private(0)
+        first = private(0)
     )
 }
 
@@ -84,5 +87,9 @@ mod tests {
             next_steps.ends_with("public_keys = \"a \\\"b\\\"/public.keys\"\n"),
             "{next_steps}"
         );
+        for option in ["private_key", "peer-private-key"] {
+            let line = format!("\n{option} = \"a \\\"b\\\"/p1.key\"\n");
+            assert!(next_steps.contains(&line), "{option}: {next_steps}");
+        }
     }
 }

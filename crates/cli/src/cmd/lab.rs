@@ -28,7 +28,6 @@ use super::trace::replay;
 use super::usage_error;
 
 /// Options of the lab itself, which may also be written among the words of a run.
-#[cfg_attr(target_family = "wasm", expect(dead_code, reason = "a page has no server"))]
 #[derive(Debug, Default, Args)]
 struct LabOptions {
     /// Port [default: any free port]
@@ -77,7 +76,6 @@ impl RunSource for RunFactory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WordsFrom {
     /// The command line, which may name files.
-    #[cfg_attr(target_family = "wasm", expect(dead_code, reason = "a page has no terminal"))]
     Terminal,
     /// The page. Its user may be on another machine and reads no files of this one.
     Page,

@@ -18,6 +18,8 @@ use crate::tls::CertificateError;
 pub(crate) struct TlsConfig {
     /// Configuration that negotiates HTTP/2.
     http2: Arc<ClientConfig>,
+    /// True if the client has a certificate.
+    has_own: bool,
 }
 
 impl TlsConfig {
@@ -43,7 +45,12 @@ impl TlsConfig {
             }
         };
         config.alpn_protocols = vec![b"h2".to_vec()];
-        Ok(TlsConfig { http2: Arc::new(config) })
+        Ok(TlsConfig { http2: Arc::new(config), has_own: own.is_some() })
+    }
+
+    /// Returns true if the client has a certificate.
+    pub(crate) fn has_own(&self) -> bool {
+        self.has_own
     }
 
     /// Performs the TLS handshake with the member at this host.

@@ -50,6 +50,11 @@ impl Certificates {
         TlsConfig::read(authorities, own).map(Certificates)
     }
 
+    /// Returns true if they contain a certificate of the client.
+    pub(crate) fn has_own(&self) -> bool {
+        self.0.has_own()
+    }
+
     pub(crate) async fn connect(&self, host: &str, stream: TcpStream) -> io::Result<ByteStream> {
         self.0.connect(host, stream).await
     }

@@ -23,8 +23,9 @@ use tonic::{Code, Status, Streaming};
 
 use crate::byte_stream::ByteStream;
 use crate::options::ConnectOptions;
+use crate::tls::Certificates;
 use crate::transport::endpoint::Endpoint;
-use crate::transport::http2::{Expected, Http2Client, PendingGuard};
+use crate::transport::http2::{CLOSED, Expected, Http2Client, PendingGuard};
 use crate::transport::retry::no_response;
 use crate::transport::txn_stream::{TxnResult, TxnStream};
 use crate::user::User;
@@ -308,15 +309,13 @@ pub(crate) async fn connect(
     let connecting = async {
         let stream = byte_stream(endpoint, options).await;
         let stream = stream.map_err(|error| Status::unavailable(describe(error)))?;
-        let connection = Connection::handshake(endpoint, stream).await?;
-        match connection.client.first_frame().await.err() {
-            None => Ok(connection),
-            // A TLS server may close the connection without an alert.
-            Some(error) if error.starts_with("it closed") && !endpoint.is_tls() => {
-                Err(Status::unavailable(error + " (does it need https://?)"))
-            }
-            Some(error) => Err(Status::unavailable(error)),
-        }
+        let closed = |error| Status::unavailable(with_remedy(error, endpoint, options));
+        let connection = Connection::handshake(endpoint, stream).await.map_err(|status| {
+            // The member has closed the connection before the client has sent anything.
+            closed(format!("{CLOSED}: {}", status.message()))
+        })?;
+        let first_frame = connection.client.first_frame().await;
+        first_frame.map(|()| connection).map_err(closed)
     };
     let late = || format!("it does not respond within {} s", CONNECT_TIMEOUT.as_secs());
     timeout(CONNECT_TIMEOUT, connecting).await.map_err(|_| Status::unavailable(late()))?
@@ -331,6 +330,21 @@ async fn byte_stream(endpoint: &Endpoint, options: &ConnectOptions) -> io::Resul
         }
         _ => Ok(Box::new(stream)),
     }
+}
+
+/// Adds the probable remedy to the error of a member that closed the connection before its first
+/// frame.
+fn with_remedy(error: String, endpoint: &Endpoint, options: &ConnectOptions) -> String {
+    let has_own = options.certificates.as_ref().is_some_and(Certificates::has_own);
+    let remedy = match endpoint.is_tls() {
+        _ if !error.starts_with(CLOSED) => "",
+        // A TLS server may close the connection without an alert.
+        false => " (does it need https://?)",
+        // With TLS 1.3 the handshake of a client without a certificate succeeds.
+        true if !has_own => " (does it require a client certificate?)",
+        true => "",
+    };
+    error + remedy
 }
 
 /// Describes an error that occurred while connecting.

@@ -28,6 +28,9 @@ const STREAM_WINDOW: u32 = 2 << 20;
 /// Flow-control window of all responses together, in bytes.
 const CONNECTION_WINDOW: u32 = 5 << 20;
 
+/// Start of the error if the peer closes the connection before its first frame.
+pub(crate) const CLOSED: &str = "it closed the connection";
+
 /// Kind of message that a caller waits for. It determines how soon a silent peer is detected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Expected {
@@ -131,8 +134,8 @@ impl Http2Client {
             reason = closed.wait_for(Option::is_some) => {
                 let reason = reason.ok().and_then(|reason| reason.clone()).unwrap_or_default();
                 Err(match reason.is_empty() {
-                    true => "it closed the connection".to_owned(),
-                    false => format!("it closed the connection: {reason}"),
+                    true => CLOSED.to_owned(),
+                    false => format!("{CLOSED}: {reason}"),
                 })
             }
         }

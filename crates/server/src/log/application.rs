@@ -181,7 +181,13 @@ impl LogApplication {
                     names.collect::<Vec<_>>().join(" ")
                 };
                 let (voters, learners) = (named(&members.voters), named(&members.learners));
-                info!(voters, learners, index, "membership changed");
+                match members.is_joint() {
+                    true => {
+                        let outgoing = named(&members.outgoing);
+                        info!(voters, outgoing, learners, index, "membership changes");
+                    }
+                    false => info!(voters, learners, index, "membership changed"),
+                }
                 self.shared.set_members(Members::clone(members), index);
             }
         }

@@ -1,6 +1,7 @@
 //! A member of a cluster: its log, its store, and the operations that the gRPC services call.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -16,7 +17,7 @@ use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout_at};
-use tracing::Instrument;
+use tracing::{Instrument, info};
 
 use crate::auth::password_hasher::PasswordHasher;
 use crate::auth::token_uses::TokenUses;
@@ -34,9 +35,10 @@ use crate::log::request::{
 use crate::log::state::{LeaderStatus, SharedState, State};
 use crate::member::eviction::Eviction;
 use crate::member::log_config::log_config;
+use crate::member::wrong_owner::with_member_names;
 use crate::metrics::timings::Timings;
 use crate::net::connections::ConnectionLimiter;
-use crate::net::peers::{peer_trust, transport_limits};
+use crate::net::peers::{PeerKeys, transport_limits};
 use crate::net::request_budget::RequestBudget;
 use crate::net::response_budget::ResponseBudget;
 use crate::rpc::convert::signed;
@@ -46,6 +48,7 @@ use crate::spans;
 pub(crate) mod eviction;
 pub(crate) mod log_config;
 mod tasks;
+mod wrong_owner;
 
 /// Upper bound on concurrent scans of many keys. Each scan stores a list of all keys that it reads.
 const MAX_CONCURRENT_SCANS: usize = 4;
@@ -71,6 +74,18 @@ pub enum ServeError {
     /// The data directory cannot be opened.
     #[error(transparent)]
     Store(#[from] OpenError),
+    /// The data directory belongs to another member, or to another cluster.
+    #[error("the saved state {path} belongs to {found}, but this is {expected}; {remedy}")]
+    WrongOwner {
+        /// Path of the file.
+        path: PathBuf,
+        /// Owner according to the file: a member and its cluster.
+        found: String,
+        /// This member, and the cluster of its configuration.
+        expected: String,
+        /// Options to correct.
+        remedy: String,
+    },
     /// The data directory cannot be written.
     #[error(transparent)]
     Save(#[from] SaveError),
@@ -104,7 +119,7 @@ pub enum ServeError {
 impl ServeError {
     /// Returns true if the cause is the configuration, and not the environment.
     pub fn is_misconfiguration(&self) -> bool {
-        matches!(self, ServeError::Config(_))
+        matches!(self, ServeError::Config(_) | ServeError::WrongOwner { .. })
     }
 
     /// Returns true if this member is excluded from its cluster until an operator acts.
@@ -131,6 +146,7 @@ pub(crate) struct Member {
     pub(crate) timings: Timings,
     /// Connections to the other members.
     pub(crate) peers: MeshView,
+    pub(crate) peer_keys: PeerKeys,
     pub(crate) connections: ConnectionLimiter,
     pub(crate) rejections: RejectionCounters,
     pub(crate) response_budget: ResponseBudget,
@@ -160,6 +176,7 @@ impl Member {
         let shared = Arc::new(SharedState::new(members.clone()));
         // A single member has no peers, so it listens on a port that others cannot guess.
         let listen = if size == 1 { ([127, 0, 0, 1], 0).into() } else { plan.peers };
+        let peer_keys = PeerKeys::read(config, me, size)?;
         let names = ProcessNames::new(plan.members.iter().map(|it| it.name.clone()));
         let (state, known) = (shared.clone(), Some(registry.clone()));
         let application = LogApplication::new(me, session, state, known, names.clone());
@@ -170,7 +187,7 @@ impl Member {
             listen: Listen::Address(listen),
             addresses: plan.members.iter().map(|it| it.address.clone()).collect(),
             names: names.clone(),
-            trust: peer_trust(config, me, size)?,
+            trust: peer_keys.trust(),
             limits: transport_limits(),
         };
         let (requests, received) = mpsc::unbounded_channel();
@@ -195,6 +212,7 @@ impl Member {
             saves,
             timings: Timings::default(),
             peers: running.view,
+            peer_keys,
             connections: ConnectionLimiter::new(),
             rejections: RejectionCounters::default(),
             response_budget: ResponseBudget::default(),
@@ -503,7 +521,8 @@ fn open_store(
     plan: &Plan,
     owner: &Owner,
 ) -> Result<(Store, Registry), ServeError> {
-    let mut store = Store::open(&plan.directory, owner, SCHEMA)?;
+    let opened = Store::open(&plan.directory, owner, SCHEMA);
+    let mut store = opened.map_err(|error| with_member_names(error, plan))?;
     let replaces_member = config.initial_cluster_state == ClusterState::Existing;
     let is_joining = replaces_member && store.state().is_none();
     store = store.with_registry(!is_joining)?;
@@ -513,6 +532,10 @@ fn open_store(
     }
     if is_joining {
         store = store.with_session_at_least(joining_session())?;
+    }
+    if !registry.has_joined() {
+        let url = &plan.members[plan.me].peer_url;
+        info!(url, "not a member yet: waits for tenure member add with this URL");
     }
     Ok((store, registry))
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tenure_core::ProcessId;
 use tenure_runtime::transport::{GroupKeys, Keyring, Keys, Limits, PrivateKey, Trust};
+use tracing::{info, warn};
 
 use crate::config::{Config, ConfigError};
 use crate::member::log_config::MAX_BATCH_ENTRIES;
@@ -22,11 +23,54 @@ pub(crate) fn transport_limits() -> Limits {
     Limits { max_body_bytes, queue_bytes, half_full_timeout, ..Limits::default() }
 }
 
-/// Returns the keys by which members authenticate each other. The file of the private key must be
+/// Keys by which a member and its peers authenticate each other.
+#[derive(Clone, Debug)]
+pub struct PeerKeys {
+    /// Configuration with the paths of the key files.
+    config: Config,
+    me: ProcessId,
+    /// Number of members that have a key.
+    size: u32,
+    /// Keys in use. `None`: the configuration has no keys.
+    keyring: Option<Keyring>,
+}
+
+impl PeerKeys {
+    /// Reads the keys of the configuration.
+    pub(crate) fn read(config: &Config, me: ProcessId, size: u32) -> Result<Self, ConfigError> {
+        let keyring = read_keys(config, me, size)?.map(Keyring::from);
+        Ok(PeerKeys { config: config.clone(), me, size, keyring })
+    }
+
+    /// Returns the rule by which this member accepts peers.
+    pub(crate) fn trust(&self) -> Trust {
+        match &self.keyring {
+            Some(keyring) => Trust::Keys(keyring.clone()),
+            None if self.config.insecure => Trust::Unauthenticated,
+            None => Trust::LoopbackOnly,
+        }
+    }
+
+    /// Reads the key files again, for later connections, and logs the outcome. Existing connections
+    /// continue. If a file is invalid, the member keeps its previous keys.
+    pub fn reload(&self) {
+        let me = &self.config.name;
+        match (read_keys(&self.config, self.me, self.size), &self.keyring) {
+            (Ok(Some(keys)), Some(keyring)) => {
+                keyring.replace(keys);
+                info!(me, "keys reloaded");
+            }
+            (Ok(_), _) => info!(me, "no keys to reload"),
+            (Err(error), _) => warn!(me, %error, "keys not reloaded"),
+        }
+    }
+}
+
+/// Reads the key files; `None` if the configuration has none. The file of the private key must be
 /// as in [`PrivateKey::is_exposed`].
-pub(crate) fn peer_trust(config: &Config, me: ProcessId, size: u32) -> Result<Trust, ConfigError> {
+fn read_keys(config: &Config, me: ProcessId, size: u32) -> Result<Option<Keys>, ConfigError> {
     let (Some(private), Some(public)) = (&config.peer_private_key, &config.peer_public_keys) else {
-        return Ok(if config.insecure { Trust::Unauthenticated } else { Trust::LoopbackOnly });
+        return Ok(None);
     };
     let failed = |path: &PathBuf, reason: String| ConfigError::File {
         path: path.display().to_string(),
@@ -47,6 +91,5 @@ pub(crate) fn peer_trust(config: &Config, me: ProcessId, size: u32) -> Result<Tr
     let key = key.map_err(|why| failed(private, why.to_string()))?;
     let group = GroupKeys::parse(&read(public)?, size as usize);
     let group = group.map_err(|why| failed(public, why.to_string()))?;
-    let keys = Keys::new(me, key, group).map_err(|why| failed(public, why.to_string()))?;
-    Ok(Trust::Keys(Keyring::from(keys)))
+    Keys::new(me, key, group).map(Some).map_err(|why| failed(public, why.to_string()))
 }

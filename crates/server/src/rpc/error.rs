@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tenure_store::{Code as StoreCode, Error};
 use tonic::{Code, Status};
+use tracing::field::display;
 use tracing::warn;
 
 /// Error that a client receives, with the gRPC code and the message.
@@ -170,9 +172,15 @@ impl RejectionCounters {
         }
     }
 
-    /// Logs a request that was denied because of missing rights or authentication. Logs at most one
-    /// per second.
-    pub(crate) fn log(&self, status: &Status, caller: &str, path: &str) {
+    /// Logs a request that was denied because of missing rights or authentication, with the address
+    /// and the user of the client. Logs at most one per second.
+    pub(crate) fn log(
+        &self,
+        status: &Status,
+        address: Option<SocketAddr>,
+        user: Option<&str>,
+        path: &str,
+    ) {
         let is_access_error =
             matches!(status.code(), Code::PermissionDenied | Code::Unauthenticated)
                 || [RpcError::AUTH_FAILED, Error::UserEmpty.into()]
@@ -181,8 +189,8 @@ impl RejectionCounters {
         let mut last_logged = self.last_logged.lock().unwrap_or_else(PoisonError::into_inner);
         if is_access_error && last_logged.is_none_or(|at| at.elapsed() >= Duration::from_secs(1)) {
             *last_logged = Some(Instant::now());
-            let (code, reason) = (i32::from(status.code()), status.message());
-            warn!(client = caller.trim_end(), path, code, reason, "request denied");
+            let (client, code) = (address.map(display), i32::from(status.code()));
+            warn!(client, user, path, code, reason = status.message(), "request denied");
         }
     }
 

@@ -1,10 +1,13 @@
 //! Service `KV`: reads, writes and transactions.
 
 use hyper::body::Bytes;
+use tenure_session::parse_claim_name;
 use tenure_store::{
     AccessControl, Command, CommandResult, Error, PendingRead, Principal, TxnResult,
 };
 use tonic::Response;
+use tracing::field::display;
+use tracing::info;
 
 use crate::auth::caller::Caller;
 use crate::blocking::{MAX_INLINE_KEYS, run_scan};
@@ -83,6 +86,7 @@ pub(crate) async fn transact(
 ) -> Result<Response<Bytes>, RpcError> {
     let is_serializable = is_serializable(&request);
     let released: Vec<Released> = request.success.iter().filter_map(released_by).collect();
+    let asked = claim_asked_to_release(&request);
     let txn = txn(request)?;
     txn.validate(caller.plan.bounds.txn_ops)?;
     if txn.is_read_only() {
@@ -105,7 +109,13 @@ pub(crate) async fn transact(
     }
     released.into_iter().try_for_each(|released| caller.release(released))?;
     match caller.execute(Command::Txn(txn)).await? {
-        (_, CommandResult::Txn(it)) => respond_txn(&caller, it).await,
+        (_, CommandResult::Txn(it)) => {
+            if let Some(claim) = asked.filter(|_| it.succeeded) {
+                let (client, user) = (caller.address().map(display), caller.log_name());
+                info!(client, user, claim, "holder asked to release its claim");
+            }
+            respond_txn(&caller, it).await
+        }
         other => unreachable!("unexpected result of a transaction: {other:?}"),
     }
 }
@@ -114,6 +124,18 @@ pub(crate) async fn transact(
 fn is_serializable(request: &rpc::TxnRequest) -> bool {
     let mut all = request.success.iter().chain(&request.failure);
     all.all(|op| matches!(&op.request, Some(Request::RequestRange(range)) if range.serializable))
+}
+
+/// Returns the key of a claim if the transaction only replaces its value and keeps its lease. With
+/// it `tenure locks break` asks the holder to release the lock. Clients that write the keys of
+/// their own claims name the lease.
+fn claim_asked_to_release(request: &rpc::TxnRequest) -> Option<String> {
+    let [rpc::RequestOp { request: Some(Request::RequestPut(put)) }] = &request.success[..] else {
+        return None;
+    };
+    let key = std::str::from_utf8(&put.key).ok().filter(|_| put.ignore_lease)?;
+    let is_claim = !put.ignore_value && parse_claim_name(key.rsplit_once('/')?.1).is_some();
+    is_claim.then(|| key.to_owned())
 }
 
 /// Returns the lock that an operation releases, if the operation is a deletion marked as a release.

@@ -3,12 +3,12 @@
 use futures_util::{Stream, StreamExt};
 use tenure_store::{Command, CommandResult, Error, Span, Store};
 use tonic::Status;
+use tracing::field::display;
 use tracing::info;
 
 use crate::auth::caller::Caller;
 use crate::rpc::convert::{lease, lease_id, signed, unsigned};
 use crate::rpc::error::RpcError;
-use crate::rpc::router::describe_caller;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::frames::MessageStream;
 
@@ -47,9 +47,9 @@ pub(crate) async fn revoke(
     });
     let (revision, _) = caller.execute(Command::Revoke { lease }).await?;
     if let Some((keys, first)) = held {
-        let client = describe_caller(caller.address(), caller.log_name());
+        let (client, user) = (caller.address().map(display), caller.log_name());
         let lease = format_args!("{lease:x}");
-        info!(%client, lease, keys, ?first, "lease revoked, keys deleted");
+        info!(client, user, lease, keys, ?first, "lease revoked, keys deleted");
     }
     Ok(rpc::LeaseRevokeResponse { header: caller.header(revision) })
 }

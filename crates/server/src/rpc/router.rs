@@ -55,7 +55,7 @@ async fn serve(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
     let Some(status) = failed.filter(|status| status.code() != Code::Ok) else { return response };
     let name = caller.as_ref().ok().and_then(Caller::log_name);
     counters.rejections.count(status.code());
-    counters.rejections.log(&status, &describe_caller(address, name), uri.path());
+    counters.rejections.log(&status, address, name, uri.path());
     status.into_http()
 }
 
@@ -99,15 +99,6 @@ fn is_public_path(path: &str) -> bool {
     let (service, _) = path.trim_start_matches('/').split_once('/').unwrap_or_default();
     let public = ["/etcdserverpb.Auth/Authenticate", "/etcdserverpb.Maintenance/Status"];
     public.contains(&path) || service == "grpc.health.v1.Health"
-}
-
-/// Returns the address and the name of a caller as text, for the log.
-pub(crate) fn describe_caller(address: Option<SocketAddr>, name: Option<&str>) -> String {
-    let address = address.map_or("unknown client".to_owned(), |address| address.to_string());
-    match name {
-        Some(name) => format!("{address} user {name:?}"),
-        None => address,
-    }
 }
 
 /// Replaces tonic's status for a message that is too large by the one of etcd.
@@ -424,14 +415,6 @@ mod tests {
         assert!(endless.next().await.is_none());
         let ended = ResponseStream::new(caller(), stream::empty::<Result<(), _>>());
         assert!(ended.count().await <= 1);
-    }
-
-    #[test]
-    fn rejected_caller_is_described_by_address_and_user() {
-        let address = Some(SocketAddr::from(([127, 0, 0, 1], 7)));
-        assert_eq!(describe_caller(address, Some("a b")), "127.0.0.1:7 user \"a b\"");
-        assert_eq!(describe_caller(address, None), "127.0.0.1:7");
-        assert_eq!(describe_caller(None, Some("a b")), "unknown client user \"a b\"");
     }
 
     #[test]

@@ -10,7 +10,6 @@ use tonic::{Response, Status};
 use super::kv;
 use crate::auth::caller::Caller;
 use crate::net::response_budget::SMALL_RESPONSE_BYTES;
-use crate::rpc::router::describe_caller;
 
 /// Upper bound on concurrent transactions of one stream.
 const MAX_CONCURRENT_TXNS: usize = 64;
@@ -50,11 +49,8 @@ fn to_message(response: Response<Bytes>) -> Transacted {
 /// call.
 fn rejected(caller: &Caller, status: &Status) -> Transacted {
     caller.rejections.count(status.code());
-    caller.rejections.log(
-        status,
-        &describe_caller(None, caller.log_name()),
-        "/tenure.Session/Transact",
-    );
+    let (address, name) = (caller.address(), caller.log_name());
+    caller.rejections.log(status, address, name, "/tenure.Session/Transact");
     let (code, message) = (status.code().into(), status.message().to_owned());
     Transacted { code, message, ..Transacted::default() }
 }

@@ -146,6 +146,6 @@ pub(crate) fn request_failure(error: ClientError) -> Failure {
             Failure::environment(error)
         }
         ClientError::Rejected { .. } => Failure::usage(user::with_remedy(error.to_string())),
-        error => Failure::environment(error),
+        error => Failure::environment(user::with_remedy(error.to_string())),
     }
 }

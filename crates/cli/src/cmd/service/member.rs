@@ -1,10 +1,10 @@
 //! `tenure member`: lists and changes the members of a lock service.
 
 use clap::{Args, Subcommand};
-use tenure_client::Member;
+use tenure_client::{ClientError, Member};
 use tenure_trace::plain;
 
-use super::endpoint::{QueryOptions, Service};
+use super::endpoint::{QueryOptions, Service, request_failure};
 use super::member_states::query_members;
 use crate::cmd::failure::{Failure, Status};
 
@@ -56,7 +56,8 @@ struct List {
 /// Add a member that was removed and restarted with an empty data directory
 ///
 /// The member must run with --initial-cluster-state existing. It receives the log first, and votes
-/// as soon as it has the log. With --learner it votes only after it is promoted.
+/// as soon as it has the log. With --learner it votes only after it is promoted. A member that does
+/// not run is not added.
 #[derive(Debug, Args)]
 struct Add {
     /// Peer URL of the member, as in --initial-cluster
@@ -87,7 +88,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let changed = match &options.task {
         Task::List(_) => None,
         Task::Add(Add { peer_url, learner, .. }) => {
-            Some(service.call(service.admin.add_member(peer_url, *learner))?)
+            let added = service.run(service.admin.add_member(peer_url, *learner));
+            Some(added.map_err(|error| add_failure(peer_url, error))?)
         }
         Task::Promote(selected) => {
             let id = selected.id(&service)?;
@@ -101,6 +103,20 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let report = service.call(query_members(&service.admin, service.urls(), changed))?;
     common.format.print(&report, || report.text())?;
     Ok(if report.quorum { Status::Success } else { Status::Environment })
+}
+
+/// Converts the error of an addition. A member that does not run does not receive the log.
+fn add_failure(peer_url: &str, error: ClientError) -> Failure {
+    if let ClientError::Rejected { message, .. } = &error
+        && message.contains("in sync with leader")
+    {
+        return Failure::usage(format!(
+            "the member {peer_url} did not receive the log in time and was not added: if it does \
+             not run, start it with an empty data directory and --initial-cluster-state existing, \
+             then add it"
+        ));
+    }
+    request_failure(error)
 }
 
 impl MemberOptions {

@@ -1,11 +1,13 @@
 //! `tenure serve`: a member of a lock service.
 
+use std::convert::Infallible;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
-use tenure_server::{ClusterState, Config, LeaderStatus, ServeError, Server};
-use tokio::signal::unix::SignalKind;
+use rustix::process::{self, Resource, Rlimit, getrlimit, setrlimit};
+use tenure_server::{ClusterState, Config, LeaderStatus, PeerKeys, ServeError, Server};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::warn;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -24,8 +26,8 @@ use crate::cmd::{parse_options, usage_error};
 /// ./report.sh`. A cluster of three members, configured by --initial-cluster, tolerates the failure
 /// of one. The server prints its URLs and each change of the leader to standard output. The log
 /// goes to standard error; RUST_LOG filters it. On SIGINT or SIGTERM the server transfers
-/// leadership and exits. It notifies a service manager when it is ready and when it stops
-/// (sd_notify).
+/// leadership and exits. On SIGHUP it reads the keys of the members again. It notifies a service
+/// manager when it is ready and when it stops (sd_notify).
 ///
 /// Options have the names of etcd's flags. --config reads them from a TOML file; options on the
 /// command line take precedence. Without --config, variables ETCD_… set options that are not given
@@ -310,13 +312,18 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
     let manager = ServiceManager::from_environment();
     // Handles SIGXFSZ, so that a write beyond the file size limit fails with an error instead of
     // killing the process.
-    let too_large = SignalKind::from_raw(Signal::XFSZ.as_raw());
-    let _too_large = tokio::signal::unix::signal(too_large);
+    let too_large = SignalKind::from_raw(process::Signal::XFSZ.as_raw());
+    let _too_large = signal(too_large);
+    let hangup = signal(SignalKind::hangup());
     let server = Server::start(config).await?;
+    let metrics = match &server.metrics_urls()[..] {
+        [] => String::new(),
+        urls => format!("; metrics at {}", urls.join(", ")),
+    };
     let addresses = server.urls().join(", ");
     // Write errors are ignored, because the reader may have ended.
-    let _ = print_line(&format!("{} serves clients at {addresses}", config.name));
-    let mut leader_watch = server.watch_leader();
+    let _ = print_line(&format!("{} serves clients at {addresses}{metrics}", config.name));
+    let (mut leader_watch, peer_keys) = (server.watch_leader(), server.peer_keys());
     let notified = manager.as_ref();
     let watch = async {
         let mut is_ready = false;
@@ -336,10 +343,21 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
         tokio::select! {
             () = interrupted() => {}
             () = watch => {}
+            never = reload_keys(hangup, peer_keys) => match never {},
         }
         notify(notified, "STOPPING=1");
     };
     server.run(stop).await
+}
+
+/// Reads the keys of the members again at each SIGHUP.
+async fn reload_keys(hangup: io::Result<Signal>, keys: PeerKeys) -> Infallible {
+    if let Ok(mut hangup) = hangup {
+        while hangup.recv().await.is_some() {
+            keys.reload();
+        }
+    }
+    std::future::pending().await
 }
 
 /// Raises the limit on file descriptors of this process to the allowed maximum. The usual limit is

@@ -69,9 +69,10 @@ struct Inspect {
 /// Create the data directory of a member from a backup
 ///
 /// Restore every member of the new cluster from the same file and with the same --initial-cluster.
-/// Then start them with `tenure serve` and these options. The revision is raised, so that later
-/// fencing tokens are greater than all that the old cluster has issued. Leases and locks are those
-/// of the backup: a client that still renews its lease continues to hold its lock.
+/// Then start them with `tenure serve` and these options, also --initial-cluster-token. The
+/// revision is raised, so that later fencing tokens are greater than all that the old cluster has
+/// issued. Leases and locks are those of the backup: a client that still renews its lease continues
+/// to hold its lock.
 #[derive(Debug, Args)]
 struct Restore {
     /// Backup file
@@ -171,9 +172,11 @@ fn restore_backup(restore: Restore) -> Result<Status, Failure> {
     let before = backup.summary().revision;
     let revision = backup.restore(&config, bump_revision).map_err(backup_failure)?;
     print(&format!(
-        "{}: restored member {} at revision {revision} (backup: revision {before})\n",
+        "{}: restored member {} at revision {revision} (backup: revision {before})\n\
+         start it with --initial-cluster-token {}\n",
         directory.display(),
-        config.name
+        config.name,
+        config.initial_cluster_token
     ))?;
     Ok(Status::Success)
 }

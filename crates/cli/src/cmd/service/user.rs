@@ -40,9 +40,12 @@ pub(super) fn from_environment() -> Result<Option<User>, Failure> {
     parsed.ok_or_else(invalid).map(Some)
 }
 
-/// Adds advice to the error of a service that requires a user.
+/// Adds advice to the error of a service that requires a user or a client certificate.
 pub(crate) fn with_remedy(message: String) -> String {
-    let remedy =
-        if message.ends_with("user name is empty") { "; use --user NAME:PASSWORD" } else { "" };
+    let remedy = match &message {
+        it if it.ends_with("user name is empty") => "; use --user NAME:PASSWORD",
+        it if it.ends_with("require a client certificate?)") => "; use --cert and --key",
+        _ => "",
+    };
     message + remedy
 }

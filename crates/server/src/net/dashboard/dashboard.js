@@ -121,18 +121,23 @@ class Dashboard {
     updateChildren(byId("warnings"), ...lines.map((line) => element("li", {}, line)));
   }
 
-  tiles({ leader, term, members, totals, blocked }) {
+  tiles({ leader, term, members, totals, blocked, access }) {
     const tile = (name, value, more, look = "") => element("div", { class: `tile ${look}` },
       element("dt", {}, name), element("dd", {}, value, element("small", {}, more)));
     const current = members.filter(({ role }) => role !== "not a member");
     const connected = current.filter((each) => each.is_connected).length;
     const waits = blocked.map((each) => each.for_ms ?? 0);
+    const waiting = () => {
+      if (totals.waiting === 0) return "no client waits";
+      if (waits.length > 0) return `longest ${duration(Math.max(...waits))}`;
+      if (access === "needs-user") return "log in to see them";
+      return access === "granted" ? "hidden from this user" : "names at a client URL";
+    };
     updateChildren(byId("tiles"),
       tile("Leader", leader ?? "none", `term ${count(term)}`, "leader"),
       tile("Members connected", `${connected} of ${current.length}`, "including this one"),
       tile("Locks", count(totals.locks), `${count(totals.holding)} holding claims`),
-      tile("Waiting claims", count(totals.waiting),
-        waits.length > 0 ? `longest ${duration(Math.max(...waits))}` : "none shown"),
+      tile("Waiting claims", count(totals.waiting), waiting()),
       tile("Leases", count(totals.leases), "of all clients"),
       tile("Watchers", count(totals.watchers), "at this member"),
       tile("Connections", count(totals.connections), "of clients with this member"));
@@ -140,13 +145,15 @@ class Dashboard {
 
   members({ members }) {
     const rows = members.map((each) => {
-      const looks = each.is_connected || each.role === "not a member" ? "" : "lost";
+      const isLost = !each.is_connected && each.role !== "not a member";
+      // The leader is known by its term, even without a connection.
+      const role = isLost && each.role !== "leader" ? "unreachable" : each.role;
       const connection = each.is_own ? "this member" : each.is_connected ? "connected" : "none";
       const last = each.last_contact_ms === null ? "–" : `${duration(each.last_contact_ms)} ago`;
       const links = each.urls.filter((url) => /^https?:\/\//.test(url)).slice(0, 1)
         .map((url) => element("a", { href: `${url}/dashboard` }, url));
-      return element("tr", { class: looks }, rowHead(each.name),
-        cell("role", element("span", { class: each.role === "leader" ? "leads" : "" }, each.role)),
+      return element("tr", { class: isLost ? "lost" : "" }, rowHead(each.name),
+        cell("role", element("span", { class: role === "leader" ? "leads" : "" }, role)),
         cell("connection", connection), cell("last message", last),
         cell("page", ...(links.length > 0 ? links : ["–"])));
     });
@@ -186,17 +193,32 @@ class Dashboard {
     byId("locks-note").textContent = notes.join(" ");
   }
 
-  blocked({ blocked, totals }) {
+  blocked({ blocked, locks, totals }) {
+    const claims = locks.flatMap(({ name, holders, waiters }) =>
+      [...holders, ...waiters].map(({ lease, client }) => [`${lease} ${name}`, client]));
+    const clients = new Map(claims);
+    /** Describes the client of a claim: its lease, and its description if it has one. */
+    const described = (lease, lock, look) => {
+      const client = clients.get(`${lease} ${lock}`) ?? null;
+      return [
+        element("span", { class: look }, lease),
+        ...(client === null ? [] : [" ", element("small", {}, client)]),
+      ];
+    };
     const rows = blocked.map(({ lease, lock, for_ms, by }) => {
-      const holders = by.join(", ") || "a key without a lease";
+      const holders = by.map((each) => element("li", {}, ...described(each, lock, "holds")));
       return element("tr", {},
-        element("th", { scope: "row", class: "waits" }, lease), cell("for the lock", lock),
-        cell("since", duration(for_ms)),
-        cell("blocked by", element("span", { class: "holds" }, holders)));
+        element("th", { scope: "row" }, ...described(lease, lock, "waits")),
+        cell("for the lock", lock), cell("since", duration(for_ms)),
+        cell("blocked by", holders.length > 0 ? element("ul", {}, ...holders) : "a key without a lease"));
     });
     updateChildren(byId("blocked").tBodies[0], ...rows);
-    const note = totals.waiting === 0 ? "No client waits." : "Clients are shown by their leases.";
-    byId("blocked-note").textContent = note;
+    const notes = [
+      ...(totals.waiting === 0 ? ["No client waits."] : []),
+      ...(totals.waiting > 0 && rows.length === 0 ? ["The waiting clients are not shown."] : []),
+      ...(rows.length > 0 ? ["Clients are shown by their leases and descriptions."] : []),
+    ];
+    byId("blocked-note").textContent = notes.join(" ");
   }
 }
 

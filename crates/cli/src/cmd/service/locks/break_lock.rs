@@ -31,8 +31,11 @@ const MAX_KEYS: usize = 5;
 /// are not asked. Their programs may continue without the lock.
 ///
 /// On a terminal, the command shows the holders and asks for confirmation. With users, it needs
-/// write permission for the keys. A member's log shows the client and the user that revoked a
-/// lease.
+/// write permission for the keys. A member's log shows the client and the user that asked a holder
+/// to release its claim, or that revoked a lease.
+///
+/// The output states how each holder lost the lock: it released the lock, its lease has expired
+/// meanwhile, or its lease was revoked.
 ///
 /// Exit status: 0 if the holders have lost the lock, or if it is free; 3 if it was not confirmed.
 #[derive(Debug, Args)]
@@ -68,8 +71,10 @@ pub(super) struct Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Outcome {
-    /// The holder released the lock, or its lease expired.
+    /// The holder released the lock.
     Released,
+    /// The lease expired before the holder released the lock.
+    LeaseExpired,
     LeaseRevoked,
     KeyDeleted,
 }
@@ -108,11 +113,11 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
 }
 
 fn line(lock: &Lock, broken: &Broken<'_>, breaker: &Identity) -> String {
+    let lease = broken.claim.lease.as_deref().unwrap_or_default();
     let how = match broken.outcome {
         Outcome::Released => "released".to_owned(),
-        Outcome::LeaseRevoked => {
-            format!("lease {} revoked", broken.claim.lease.as_deref().unwrap_or_default())
-        }
+        Outcome::LeaseExpired => format!("lease {lease} has expired"),
+        Outcome::LeaseRevoked => format!("lease {lease} revoked"),
         Outcome::KeyDeleted => "key deleted".to_owned(),
     };
     let (name, holder, fence) = (&lock.name, broken.claim.label(), broken.claim.fence);
@@ -165,6 +170,56 @@ fn other_keys(service: &Service, holder: &Claim) -> Result<String, Failure> {
     Ok(format!("  the same lease has {count} other keys, which may end too: {names}{more}\n"))
 }
 
+/// A claim that is being broken.
+struct Breaking<'a> {
+    claim: &'a Claim,
+    /// Time at which the lease expires unless it is renewed; `None` if it was not read, or if the
+    /// claim has no lease.
+    expires: Option<Instant>,
+    /// How the claim ended; `None` if it has not ended.
+    outcome: Option<Outcome>,
+}
+
+impl Breaking<'_> {
+    /// Reads whether the claim has ended, and if not, the remaining time of its lease.
+    fn update(&mut self, service: &Service) -> Result<(), Failure> {
+        let read_at = Instant::now();
+        if !read::exists(service, self.claim)? {
+            self.outcome = Some(self.outcome_of_ended());
+        } else if self.claim.id != 0 {
+            let left = service.admin.lease_time_left(self.claim.signed_lease());
+            // `None` if the lease has ended since the key was read.
+            if let Some((left, _)) = service.call(left)? {
+                self.expires = read_at.checked_add(Duration::from_secs(left.unsigned_abs()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns how a claim has ended that this command did not end. The lease of a client that
+    /// releases its lock has been renewed in time.
+    fn outcome_of_ended(&self) -> Outcome {
+        match self.expires.is_some_and(|expires| expires <= Instant::now()) {
+            true => Outcome::LeaseExpired,
+            false => Outcome::Released,
+        }
+    }
+
+    /// Revokes the lease of the claim, or deletes its key.
+    fn end(&mut self, service: &Service, options: &Options) -> Result<(), Failure> {
+        let claim = self.claim;
+        let (outcome, is_ended) = if claim.id == 0 || options.key_only {
+            let deleted = service.call(service.admin.delete_claim(&claim.raw_key, claim.fence))?;
+            (Outcome::KeyDeleted, deleted)
+        } else {
+            let revoked = service.call(service.admin.revoke_lease(claim.signed_lease()))?;
+            (Outcome::LeaseRevoked, revoked)
+        };
+        self.outcome = Some(if is_ended { outcome } else { self.outcome_of_ended() });
+        Ok(())
+    }
+}
+
 /// Ends the claims: asks their clients, waits, and then revokes the leases that are left.
 fn break_claims<'a>(
     service: &Service,
@@ -177,18 +232,24 @@ fn break_claims<'a>(
         is_asked |= ask_to_release(service, claim, breaker)?;
     }
     let deadline = Instant::now() + options.wait;
-    let mut broken = Vec::new();
-    for claim in holders {
-        let can_wait = is_asked && claim.owner != ClaimOwner::Unknown;
-        let mut is_held = read::exists(service, claim)?;
-        while is_held && can_wait && Instant::now() < deadline {
-            std::thread::sleep(POLL_INTERVAL);
-            is_held = read::exists(service, claim)?;
+    let breaking = |claim: &&'a Claim| Breaking { claim, expires: None, outcome: None };
+    let mut claims: Vec<Breaking<'a>> = holders.iter().map(breaking).collect();
+    loop {
+        let can_wait = is_asked && Instant::now() < deadline;
+        for it in claims.iter_mut().filter(|it| it.outcome.is_none()) {
+            it.update(service)?;
+            let is_waiting = can_wait && it.claim.owner != ClaimOwner::Unknown;
+            if it.outcome.is_none() && !is_waiting {
+                it.end(service, options)?;
+            }
         }
-        let outcome = if is_held { end(service, claim, options)? } else { Outcome::Released };
-        broken.push(Broken { claim, outcome });
+        if claims.iter().all(|it| it.outcome.is_some()) {
+            break;
+        }
+        std::thread::sleep(POLL_INTERVAL);
     }
-    Ok(broken)
+    let broken = |it: Breaking<'a>| Some(Broken { claim: it.claim, outcome: it.outcome? });
+    Ok(claims.into_iter().filter_map(broken).collect())
 }
 
 /// Asks the client of a claim to release it, by a new value of its key. Returns false if the client
@@ -202,16 +263,4 @@ fn ask_to_release(service: &Service, claim: &Claim, breaker: &Identity) -> Resul
         ClaimOwner::Unknown => return Ok(false),
     };
     service.call(service.admin.put_claim_value(&claim.raw_key, claim.fence, value))
-}
-
-/// Revokes the lease of a claim, or deletes its key.
-fn end(service: &Service, claim: &Claim, options: &Options) -> Result<Outcome, Failure> {
-    let (outcome, is_ended) = if claim.id == 0 || options.key_only {
-        let deleted = service.call(service.admin.delete_claim(&claim.raw_key, claim.fence))?;
-        (Outcome::KeyDeleted, deleted)
-    } else {
-        let revoked = service.call(service.admin.revoke_lease(claim.signed_lease()))?;
-        (Outcome::LeaseRevoked, revoked)
-    };
-    Ok(if is_ended { outcome } else { Outcome::Released })
 }

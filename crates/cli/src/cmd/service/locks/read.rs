@@ -98,7 +98,12 @@ fn queues(service: &Service, all: &[KeyValue], prefix: &[u8]) -> Result<Vec<Lock
 
 /// Reads all locks whose names begin with a prefix, with the values of their holders.
 pub(super) fn locks(service: &Service, prefix: &str) -> Result<Vec<Lock>, Failure> {
-    let all = keys(service, prefix.as_bytes())?;
+    let all = keys(service, prefix.as_bytes()).map_err(|failure| match failure.to_string() {
+        denied if denied.ends_with("permission denied") => Failure::usage(format!(
+            "{denied}; give a prefix whose keys the user may read: tenure locks ls jobs/"
+        )),
+        _ => failure,
+    })?;
     let mut locks = Vec::new();
     for mut lock in queues(service, &all, prefix.as_bytes())? {
         if lock.recipe == Recipe::Lock {

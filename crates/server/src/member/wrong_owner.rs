@@ -1,0 +1,33 @@
+//! Error of a member that has the data directory of another member or of another cluster.
+
+use tenure_runtime::store::{OpenError, Owner};
+
+use crate::config::Plan;
+use crate::member::ServeError;
+
+/// Converts the error of a data directory. One that belongs to another member or another cluster is
+/// described by the names of members and by the options.
+pub(super) fn with_member_names(error: OpenError, plan: &Plan) -> ServeError {
+    let OpenError::WrongOwner { path, found, expected } = error else { return error.into() };
+    let is_same_cluster = found.cluster == expected.cluster;
+    // Members of another cluster may have other names.
+    let has_name = is_same_cluster
+        || (found.process, found.group_size) == (expected.process, expected.group_size);
+    let describe = |owner: &Owner| match plan.members.get(owner.process.index()) {
+        Some(member) if has_name => {
+            format!("member {} in the cluster {:?}", member.name, owner.cluster)
+        }
+        _ => owner.to_string(),
+    };
+    // The cluster is recorded as its token and its ID.
+    let token = |owner: &Owner| owner.cluster.rsplit_once(' ').map(|(token, _)| token.to_owned());
+    let remedy = match token(&found) {
+        _ if is_same_cluster => "give each member its own --data-dir".to_owned(),
+        Some(of_file) if Some(&of_file) != token(&expected).as_ref() => {
+            format!("start it with --initial-cluster-token {of_file}, or give another --data-dir")
+        }
+        _ => "correct --initial-cluster or --name, or give another --data-dir".to_owned(),
+    };
+    let (found, expected) = (describe(&found), describe(&expected));
+    ServeError::WrongOwner { path, found, expected, remedy }
+}
