@@ -65,14 +65,23 @@ impl Cluster {
 #[test]
 fn nodes_reconnect_after_a_partition_without_tcp_backoff() {
     let _slot = cluster_slot();
-    let Some(mut cluster) = cluster() else { return Hosts::say_skipped() };
-    // The retransmissions of TCP at 0.2, 0.6, 1.4, 3, 6.2 and 12.6 s are followed by one at 25.4 s:
-    // it would take 12 s. Nodes that have lost their connections do not depend on it.
-    let took = cluster.isolate_for(5, Duration::from_secs(13));
-    eprintln!("healed after {} ms", took.as_millis());
-    cluster.running.iter_mut().for_each(|node| {
-        node.follows(5);
-    });
+    let mut took = Vec::new();
+    // A busy machine may delay some attempts as long as TCP would.
+    for _ in 0..3 {
+        let Some(mut cluster) = cluster() else { return Hosts::say_skipped() };
+        // The retransmissions of TCP at 0.2, 0.6, 1.4, 3, 6.2 and 12.6 s are followed by one at
+        // 25.4 s: it would take 12 s. Nodes that have lost their connections do not depend on it.
+        let healed = cluster.isolate_for(5, Duration::from_secs(13));
+        eprintln!("healed after {} ms", healed.as_millis());
+        cluster.running.iter_mut().for_each(|node| {
+            node.follows(5);
+        });
+        if healed < Duration::from_secs(9) {
+            return;
+        }
+        took.push(healed);
+    }
+    panic!("it took {took:?}, as long as TCP takes");
 }
 
 #[test]

@@ -88,10 +88,11 @@ fn node_reports_health_and_status_names_the_leader() {
 
     let config = nodes.directory().join("p1.toml").display().to_string();
     let leader = eventually("a status of all nodes", || {
-        let message = tenure(&format!("status {config}")).out;
+        let ended = tenure(&format!("status {config}"));
+        let message = &ended.out;
         let connected = message.lines().filter(|line| line.trim_end().ends_with("2/2")).count();
         let leads = |me: &u32| message.contains(&format!("P{me} is the leader in term "));
-        (1..=3).find(leads).filter(|_| connected == 3)
+        (1..=3).find(leads).filter(|_| connected == 3 && ended.status.success())
     });
 
     // Without the others there is no leader, and the command lists the unreachable nodes.

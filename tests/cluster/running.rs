@@ -84,7 +84,7 @@ impl Drop for Running {
 /// A completed command.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    status: ExitStatus,
+    pub(crate) status: ExitStatus,
     pub(crate) out: String,
     pub(crate) err: String,
 }

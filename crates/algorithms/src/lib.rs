@@ -29,4 +29,5 @@ pub mod shared_memory;
 pub mod stabilization;
 mod variants;
 
+pub use graph_config::GraphConfig;
 pub use variants::{Switch, UnknownVariant, Variants};

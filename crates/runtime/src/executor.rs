@@ -343,7 +343,7 @@ fn encode(stable: &impl Serialize) -> Vec<u8> {
     postcard::to_stdvec(stable).expect("a stable state is serializable")
 }
 
-/// Encodes a state. Returns `None` if the encoding has `bytes` bytes or more.
+/// Encodes a state. Returns `None` as soon as the encoding has `bytes` bytes, which is not 0.
 fn encode_within(stable: &impl Serialize, bytes: usize) -> Option<Vec<u8>> {
     let mut buffer = vec![0; bytes - 1];
     let length = postcard::to_slice(stable, &mut buffer).ok()?.len();

@@ -71,8 +71,8 @@ impl<S: Switch> Configured for ConfigWithVariants<S> {
 /// Configuration of one process, for ring algorithms in synchronous rounds.
 #[derive(Clone, Debug)]
 pub struct ConfigInRounds<S: Switch> {
-    /// Ranks with distinct positive ids in the order of the ring, which is the direction of
-    /// messages.
+    /// Ranks with distinct ids in the order of the ring, which is the direction of messages. The
+    /// ids of `time-slice` are positive.
     pub ranks: Arc<[Rank]>,
     /// Processes that failed before the ring was formed and are not on it.
     pub absent: ProcessSet,

@@ -8,7 +8,7 @@ use tenure_client::{Admin, ClientError, Code, ConnectOptions, User};
 use tokio::time::sleep;
 
 use crate::relay::{Relay, UnresponsiveEndpoint};
-use crate::service::Service;
+use crate::service::{Service, within};
 
 #[tokio::test]
 async fn slow_response_is_returned_while_the_next_endpoint_connects() {
@@ -62,9 +62,12 @@ async fn with_differing_passwords() -> ([Service; 2], [Arc<Relay>; 2], Admin) {
 /// Makes the first relay forward data again soon after the second one has forwarded a request. The
 /// response to that request is a rejection.
 async fn restore([relay, next]: &[Arc<Relay>; 2]) {
-    while next.forwarded.load(Ordering::Relaxed) == 0 {
-        sleep(Duration::from_millis(5)).await;
-    }
+    within(async {
+        while next.forwarded.load(Ordering::Relaxed) == 0 {
+            sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
     sleep(Duration::from_millis(300)).await;
     relay.is_cut.store(false, Ordering::Relaxed);
 }

@@ -50,10 +50,12 @@ async fn disconnected_holder_loses_lock_before_next_grant() {
         let guard = other.lock("a").await.expect("the lock");
         (Instant::now(), guard)
     });
+    let mut deadlines = guard.deadlines();
     relay.is_cut.store(true, Ordering::Relaxed);
     let why = within(guard.lost()).await;
     let known = Instant::now();
     assert_eq!((why, guard.deadline()), (LossReason::NotRenewed, None));
+    within(async { while deadlines.next().await.is_some() {} }).await;
     let (entered, _other) = within(waits).await.expect("the lock");
     assert!(known < entered, "detected {:?} too late", known - entered);
     assert_eq!(session.end_reason(), Some(LossReason::NotRenewed));

@@ -68,6 +68,7 @@ fn model(variant: Option<&str>) -> Model {
         axioms: vec![terms::quorums()],
         initial: vec![
             for_all([P], TERM.at(P).equals(0) & !CANDIDATE.at(P) & !LEADER.at(P)),
+            // A process without a vote records itself.
             for_all([P], !HAS_VOTED.at(P) & VOTED_FOR.at(P).equals(P)),
             for_all([P, Q], !VOTES.at((P, Q))),
             for_all([P, Q, T], !VOTE.at((P, Q, T)) & !REQUEST_VOTE.at((P, T))),

@@ -8,7 +8,7 @@ use crate::model::action::Action;
 use crate::obligations::counterexample::Induction;
 use crate::obligations::parallel::for_each_index;
 use crate::obligations::report::{Decision, Obligation, Outcome, ProofReport};
-use crate::obligations::search::{MAX_PROCESSES, search};
+use crate::obligations::search::{MAX_PROCESSES, OpenGroups, search};
 use crate::solver::Solver;
 use crate::solver::process::{Goal, Satisfiability, SolverProcess};
 
@@ -111,6 +111,7 @@ fn induction_outcome(
     induction: &Induction<'_>,
     solver: &Solver,
 ) -> Result<Outcome, ProveError> {
+    let mut groups = OpenGroups::up_to(MAX_PROCESSES, model);
     for limit in solver.query_timeouts() {
         process.limit(limit);
         let result = process.check_with(&induction.violation());
@@ -118,7 +119,7 @@ fn induction_outcome(
             return Ok(Outcome::Proved);
         }
         let solver = solver.clone().with_query_timeout(limit);
-        let found = search(model, induction, &solver, MAX_PROCESSES)?;
+        let found = groups.search(model, induction, &solver)?;
         if found.is_some() || result == Satisfiability::Satisfiable {
             return Ok(Outcome::Refuted(found.map(Box::new)));
         }

@@ -34,6 +34,40 @@ impl GroupSize {
     }
 }
 
+/// Groups of which the solver has not decided whether they have a counterexample.
+pub(super) struct OpenGroups(Vec<GroupSize>);
+
+impl OpenGroups {
+    /// Returns the groups of one to `largest` processes.
+    pub(super) fn up_to(largest: u32, model: &Model) -> Self {
+        let has_quorums = model.sorts().contains(&Sort::Quorum);
+        let quorums = if has_quorums { 1..=MAX_QUORUMS } else { 0..=0 };
+        let sizes =
+            |processes| quorums.clone().map(move |quorums| GroupSize { processes, quorums });
+        OpenGroups((1..=largest).flat_map(sizes).collect())
+    }
+
+    /// Searches these groups for a counterexample, and keeps those that the solver does not decide
+    /// within its time limit.
+    pub(super) fn search(
+        &mut self,
+        model: &Model,
+        induction: &Induction<'_>,
+        solver: &Solver,
+    ) -> Result<Option<Counterexample>, ProveError> {
+        let mut undecided = Vec::new();
+        for size in std::mem::take(&mut self.0) {
+            match search_group(model, induction, solver, size)? {
+                (_, Some(found)) => return Ok(Some(found)),
+                (Satisfiability::Unknown, None) => undecided.push(size),
+                (Satisfiability::Satisfiable | Satisfiability::Unsatisfiable, None) => {}
+            }
+        }
+        self.0 = undecided;
+        Ok(None)
+    }
+}
+
 /// Searches groups of one to `largest` processes for a counterexample, or for a state in which an
 /// action is possible.
 ///
@@ -45,22 +79,12 @@ pub(super) fn search(
     solver: &Solver,
     largest: u32,
 ) -> Result<Option<Counterexample>, ProveError> {
-    let has_quorums = model.sorts().contains(&Sort::Quorum);
-    let quorums = if has_quorums { 1..=MAX_QUORUMS } else { 0..=0 };
-    let mut open: Vec<GroupSize> = (1..=largest)
-        .flat_map(|processes| quorums.clone().map(move |quorums| GroupSize { processes, quorums }))
-        .collect();
+    let mut groups = OpenGroups::up_to(largest, model);
     for limit in solver.query_timeouts() {
         let solver = solver.clone().with_query_timeout(limit);
-        let mut undecided = Vec::new();
-        for size in open {
-            match search_group(model, induction, &solver, size)? {
-                (_, Some(found)) => return Ok(Some(found)),
-                (Satisfiability::Unknown, None) => undecided.push(size),
-                (Satisfiability::Satisfiable | Satisfiability::Unsatisfiable, None) => {}
-            }
+        if let Some(found) = groups.search(model, induction, &solver)? {
+            return Ok(Some(found));
         }
-        open = undecided;
     }
     Ok(None)
 }

@@ -83,11 +83,11 @@ impl Solver {
         self
     }
 
-    /// Returns the time limits of the attempts at a query: a short one and the whole one.
+    /// Returns the time limits of the attempts at a query: a short one and the whole one. The limit
+    /// of cvc5 cannot be changed, so it has one attempt.
     pub(crate) fn query_timeouts(&self) -> impl Iterator<Item = Duration> + use<> {
-        let first = FIRST_TIMEOUT.min(self.query_timeout);
-        let second = (first < self.query_timeout).then_some(self.query_timeout);
-        std::iter::once(first).chain(second)
+        let is_short = self.kind == SolverKind::Z3 && FIRST_TIMEOUT < self.query_timeout;
+        is_short.then_some(FIRST_TIMEOUT).into_iter().chain([self.query_timeout])
     }
 
     /// Returns the name and version of the solver, for example `z3 4.8.12`.

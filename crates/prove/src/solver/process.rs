@@ -83,7 +83,6 @@ impl SolverProcess {
     pub(crate) fn limit(&mut self, query_timeout: Duration) {
         if self.kind == SolverKind::Z3 {
             self.send(&format!("(set-option :timeout {})", query_timeout.as_millis()));
-            self.timeout = query_timeout + GRACE;
         }
     }
 

@@ -19,7 +19,7 @@ use crate::tests::{EVENT_TIMEOUT, listeners, open, settings};
 use crate::transport::{Limits, Settings};
 
 /// Round-trip time between the nodes, as configured.
-const ROUND_TRIP: Duration = Duration::from_millis(250);
+const ROUND_TRIP: Duration = Duration::from_millis(150);
 
 /// Protocol whose process becomes leader on each request, saves that, and hands over to the next
 /// process.

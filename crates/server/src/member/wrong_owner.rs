@@ -9,18 +9,20 @@ use crate::member::ServeError;
 /// described by the names of members and by the options.
 pub(super) fn with_member_names(error: OpenError, plan: &Plan) -> ServeError {
     let OpenError::WrongOwner { path, found, expected } = error else { return error.into() };
+    // The cluster is recorded as its token and its ID.
+    let token = |owner: &Owner| owner.cluster.rsplit_once(' ').map(|(token, _)| token.to_owned());
     let is_same_cluster = found.cluster == expected.cluster;
-    // Members of another cluster may have other names.
+    // Members of another cluster may have other names. A renamed member has another cluster ID and
+    // the same token.
     let has_name = is_same_cluster
-        || (found.process, found.group_size) == (expected.process, expected.group_size);
+        || token(&found) != token(&expected)
+            && (found.process, found.group_size) == (expected.process, expected.group_size);
     let describe = |owner: &Owner| match plan.members.get(owner.process.index()) {
         Some(member) if has_name => {
             format!("member {} in the cluster {:?}", member.name, owner.cluster)
         }
         _ => owner.to_string(),
     };
-    // The cluster is recorded as its token and its ID.
-    let token = |owner: &Owner| owner.cluster.rsplit_once(' ').map(|(token, _)| token.to_owned());
     let remedy = match token(&found) {
         _ if is_same_cluster => "give each member its own --data-dir".to_owned(),
         Some(of_file) if Some(&of_file) != token(&expected).as_ref() => {

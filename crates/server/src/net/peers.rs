@@ -52,7 +52,7 @@ impl PeerKeys {
     }
 
     /// Reads the key files again, for later connections, and logs the outcome. Existing connections
-    /// continue. If a file is invalid, the member keeps its previous keys.
+    /// continue. If a file is invalid, the member keeps its previous keys. Blocks on the disk.
     pub fn reload(&self) {
         let me = &self.config.name;
         match (read_keys(&self.config, self.me, self.size), &self.keyring) {

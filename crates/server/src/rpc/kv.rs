@@ -86,7 +86,7 @@ pub(crate) async fn transact(
 ) -> Result<Response<Bytes>, RpcError> {
     let is_serializable = is_serializable(&request);
     let released: Vec<Released> = request.success.iter().filter_map(released_by).collect();
-    let asked = claim_asked_to_release(&request);
+    let asked = claim_asked_to_release(&caller, &request);
     let txn = txn(request)?;
     txn.validate(caller.plan.bounds.txn_ops)?;
     if txn.is_read_only() {
@@ -129,12 +129,15 @@ fn is_serializable(request: &rpc::TxnRequest) -> bool {
 /// Returns the key of a claim if the transaction only replaces its value and keeps its lease. With
 /// it `tenure locks break` asks the holder to release the lock. Clients that write the keys of
 /// their own claims name the lease.
-fn claim_asked_to_release(request: &rpc::TxnRequest) -> Option<String> {
+fn claim_asked_to_release(caller: &Caller, request: &rpc::TxnRequest) -> Option<String> {
     let [rpc::RequestOp { request: Some(Request::RequestPut(put)) }] = &request.success[..] else {
         return None;
     };
     let key = std::str::from_utf8(&put.key).ok().filter(|_| put.ignore_lease)?;
-    let is_claim = !put.ignore_value && parse_claim_name(key.rsplit_once('/')?.1).is_some();
+    let (lease, _) = parse_claim_name(key.rsplit_once('/')?.1).filter(|_| !put.ignore_value)?;
+    // Other keys may have such names as well.
+    let is_claim = caller
+        .with_state(|state| state.store.get(&put.key).is_some_and(|found| found.lease == lease));
     is_claim.then(|| key.to_owned())
 }
 

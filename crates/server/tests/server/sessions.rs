@@ -1,32 +1,32 @@
 //! Sessions of clients that know all members, while a partition isolates one member.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde_json::json;
 use tenure_etcd::etcdserverpb as rpc;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 
 use crate::grpc::Connection;
 use crate::links::Links;
-use crate::member::{Files, base64, eventually};
+use crate::member::{Files, TIME_LIMIT, base64, eventually};
 use crate::three::leader;
 
 /// Keeps a lease alive until another member than the first has renewed it after the partition, as
 /// etcd's client in Go does. It sends renewals to one member, every third of the time to live. When
 /// the stream ends, it switches to another member after half a second. Returns the time that was
-/// left of the session by the client's clock at this renewal.
+/// left of the session by the client's clock at this renewal. `cut` is the time of the partition.
 ///
 /// # Errors
 ///
-/// The reason why the session was lost.
+/// The reason why the session was lost, or that the first member still renews it a TTL after the
+/// partition.
 async fn keep_alive(
     endpoints: &[SocketAddr],
     first: usize,
     (lease, ttl): (i64, Duration),
-    is_cut: Arc<AtomicBool>,
+    cut: Arc<OnceLock<Instant>>,
 ) -> Result<Duration, String> {
     let (mut deadline, mut next) = (Instant::now() + ttl, Instant::now());
     let mut ticks = interval(Duration::from_millis(500));
@@ -46,8 +46,12 @@ async fn keep_alive(
                         if left.is_zero() {
                             return Err(format!("no renewal within {ttl:?}"));
                         }
-                        if is_cut.load(Ordering::SeqCst) && at % endpoints.len() != first {
-                            return Ok(left);
+                        match cut.get() {
+                            Some(_) if at % endpoints.len() != first => return Ok(left),
+                            Some(since) if since.elapsed() > ttl => {
+                                return Err("the first member still renews the lease".into());
+                            }
+                            _ => {}
                         }
                         deadline = Instant::now() + ttl;
                         next = Instant::now() + ttl / 3;
@@ -98,23 +102,21 @@ async fn sessions_survive_when_their_follower_is_cut_off() {
         members.iter().for_each(|member| drop(member.put("a", "1")));
         let follower = (leader(&members) + random.usize(1..3)) % 3;
         let other = &members[(follower + 1) % 3];
-        let is_cut = Arc::new(AtomicBool::new(false));
+        let cut = Arc::new(OnceLock::new());
         let session = |ttl: u64| {
             let granted = other.ask("/v3/lease/grant", &json!({ "TTL": ttl }));
             let lease = granted["ID"].as_str().and_then(|id| id.parse().ok()).expect("a lease");
             let (ttl, endpoints) = (Duration::from_secs(ttl), endpoints.clone());
-            let is_cut = is_cut.clone();
-            tokio::spawn(
-                async move { keep_alive(&endpoints, follower, (lease, ttl), is_cut).await },
-            )
+            let cut = cut.clone();
+            tokio::spawn(async move { keep_alive(&endpoints, follower, (lease, ttl), cut).await })
         };
         let sessions = ttls().map(|ttl| (ttl, session(ttl)));
         // A random moment between two renewals.
         sleep(Duration::from_millis(random.u64(500..3_500))).await;
         links.set_cut(follower, true);
-        is_cut.store(true, Ordering::SeqCst);
+        cut.set(Instant::now()).expect("one partition");
         for (ttl, session) in sessions {
-            let kept = session.await.expect("an end");
+            let kept = timeout(TIME_LIMIT, session).await.expect("an end in time").expect("an end");
             eprintln!("partition {number}, TTL {ttl} s: {kept:?}");
             lost.extend(kept.err().map(|why| (number, ttl, why)));
         }

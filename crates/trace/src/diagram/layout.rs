@@ -125,15 +125,15 @@ pub struct Crossing {
     pub token: bool,
 }
 
-/// Outcome of a message.
+/// Outcome of a message. The viewer of HTML pages reads these numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageOutcome {
     /// The message arrived.
-    Arrives,
+    Arrives = 0,
     /// The message was lost.
-    Lost,
+    Lost = 1,
     /// The message neither arrived nor was lost in the window.
-    UnderWay,
+    UnderWay = 2,
 }
 
 /// Interval in which a condition held at a process.

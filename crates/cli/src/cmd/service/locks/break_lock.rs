@@ -188,8 +188,9 @@ impl Breaking<'_> {
             self.outcome = Some(self.outcome_of_ended());
         } else if self.claim.id != 0 {
             let left = service.admin.lease_time_left(self.claim.signed_lease());
-            // `None` if the lease has ended since the key was read.
-            if let Some((left, _)) = service.call(left)? {
+            // `None` if the lease has ended since the key was read. The remaining time only serves
+            // the report, so a failure does not stop the command.
+            if let Ok(Some((left, _))) = service.call(left) {
                 self.expires = read_at.checked_add(Duration::from_secs(left.unsigned_abs()));
             }
         }
