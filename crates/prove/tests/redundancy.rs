@@ -60,7 +60,7 @@ fn documentation_lists_redundant_conjuncts_of_small_models() {
 }
 
 #[test]
-#[ignore = "minutes; `just long` runs it"]
+#[ignore = "takes 15 s; `just long` runs it"]
 fn documentation_lists_redundant_conjuncts_of_all_models() {
     let Some(solver) = z3() else { return };
     assert_documented(&solver, |_| true);
