@@ -141,8 +141,8 @@ async fn require_leader(caller: Caller, request: Request<Body>) -> Response<Body
 }
 
 fn route(caller: Caller, request: Request<Body>) -> CallFuture {
-    let path = request.uri().path().to_owned();
-    match path.trim_start_matches('/') {
+    let uri = request.uri().clone();
+    match uri.path().trim_start_matches('/') {
         "etcdserverpb.KV/Range" => unary_large(caller, request, kv::read),
         "etcdserverpb.KV/Put" => unary(caller, request, kv::write),
         "etcdserverpb.KV/DeleteRange" => unary_large(caller, request, kv::remove),
@@ -194,7 +194,7 @@ fn route(caller: Caller, request: Request<Body>) -> CallFuture {
         "etcdserverpb.Auth/RoleRevokePermission" => unary(caller, request, auth::revoke),
         "grpc.health.v1.Health/Check" => unary(caller, request, health::check),
         "grpc.health.v1.Health/Watch" => server_streaming(caller, request, health::watch),
-        _ => unknown(&path),
+        _ => unknown(uri.path()),
     }
 }
 
